@@ -30,8 +30,6 @@ class QdrantServer:
     def __init__(self, api_key: str | None = None, read_only_key: str | None = None) -> None:
         self.api_key, self.read_only_key = api_key, read_only_key
         self.collections: dict[str, PointStore | dict[str, Any]] = {}
-        self.version = "1.20.0"
-        """Before 1.8 it knows no moments and no order, before 1.12 it counts no values."""
         self.mode: Mode = "ok"
         self.requests: list[tuple[str, str, Any]] = []
         self.points_sent = 0
@@ -87,13 +85,6 @@ class QdrantServer:
             points = self._known(name)
             if not isinstance(points, PointStore):
                 raise Wrong(400, "Wrong input: Not existing vector name error: ")
-            major, minor, patch = map(int, self.version.split("."))
-            points.version = version = (major, minor, patch)
-            if version < (1, 8, 0):
-                # A field of the request that it does not know means nothing to it.
-                asked = {name: value for name, value in asked.items() if name != "order_by"}
-            if below == "/facet" and version < (1, 12, 0):
-                raise Wrong(404, "")
             result = _points(points, method, below, asked)
             told = result.get("points") if isinstance(result, dict) else result
             self.points_sent += len(told) if isinstance(told, list) else 0
@@ -111,9 +102,7 @@ class QdrantServer:
             del self.collections[name]
             return True
         vectors, number = known, 0
-        indexes: dict[str, str] = {}
         if isinstance(known, PointStore):
-            indexes = known.indexes
             vectors, number = {"size": known.size, "distance": known.distance}, len(known.payloads)
         params = {"vectors": vectors, "shard_number": 1, "replication_factor": 1, "on_disk_payload": True}
         return {
@@ -122,7 +111,6 @@ class QdrantServer:
             "points_count": number,
             "segments_count": 1,
             "config": {"params": params},
-            "payload_schema": {field: {"data_type": kind, "points": number} for field, kind in indexes.items()},
         }
 
     def _known(self, name: str) -> Any:
@@ -149,22 +137,6 @@ def _points(points: PointStore, method: str, below: str, asked: Any) -> Any:
             return [_record(points, name, asked, payload=True) for name in ids]
         case ("POST", "/points/count"):
             return {"count": len(points.left_by(asked.get("filter")))}
-        case ("PUT", "/index"):
-            points.indexes[asked["field_name"]] = asked["field_schema"]
-            return done
-        case ("POST", "/facet"):
-            hits = points.facet(asked.get("filter"), asked["key"], _limit(asked, 10))
-            return {"hits": [{"value": value, "count": count} for value, count in hits]}
-        case ("POST", "/points/scroll") if asked.get("order_by"):
-            if asked.get("offset") is not None:
-                raise Wrong(400, "Wrong input: Cannot use an `offset` when using `order_by`. The alternative …")
-            ordered = points.scroll_by(asked.get("filter"), _limit(asked, 10), asked["order_by"])
-            records = [_record(points, name, asked, payload=True) for name, _ in ordered]
-            if points.version >= (1, 10, 0):
-                # Older ones do not say by what they ordered.
-                for record, (_, when) in zip(records, ordered, strict=True):
-                    record["order_value"] = when
-            return {"points": records, "next_page_offset": None}
         case ("POST", "/points/scroll"):
             found, after = points.scroll(asked.get("filter"), _limit(asked, 10), asked.get("offset"))
             return {"points": [_record(points, name, asked, payload=True) for name in found], "next_page_offset": after}
@@ -188,15 +160,8 @@ def _limit(asked: Mapping[str, Any], usual: int | None) -> int:
 
 def _record(points: PointStore, name: PointId, asked: Mapping[str, Any], *, payload: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"id": name}
-    wanted, whole = asked.get("with_payload", payload), points.payloads[name]
-    match wanted:
-        case True:
-            record["payload"] = whole
-        case list() | {"include": _}:
-            fields = wanted if isinstance(wanted, list) else wanted["include"]
-            record["payload"] = {field: whole[field] for field in fields if field in whole}
-        case {"exclude": fields}:
-            record["payload"] = {field: value for field, value in whole.items() if field not in fields}
+    if asked.get("with_payload", payload):
+        record["payload"] = points.payloads[name]
     if asked.get("with_vector"):
         record["vector"] = points.vectors[name].tolist()
     return record
@@ -243,10 +208,6 @@ class _Handler(BaseHTTPRequestHandler):
         if qdrant.mode != "ok":
             self._misbehave(qdrant)
             return
-        if path == "/":
-            said = {"title": "qdrant - vector search engine", "version": qdrant.version, "commit": ""}
-            self._send(200, json.dumps(said).encode(), "application/json")
-            return
         try:
             asked = json.loads(body) if body else {}
             qdrant.requests.append((self.command, self.path, asked))
@@ -268,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refused(self, path: str) -> int | None:
         qdrant, key = self.server.qdrant, self.headers.get("api-key")
-        if qdrant.api_key is None or key == qdrant.api_key or path == "/":
+        if qdrant.api_key is None or key == qdrant.api_key:
             return None
         if key is None or key != qdrant.read_only_key:
             return 401

@@ -706,8 +706,7 @@ class Memory(ABC):
     async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
         """Put right what the store in a `file` lost, in one transaction; first of all what TriggersMissing says.
 
-        All but the index are repaired also where writing is refused for what they repair. A store without a `file` does
-        what its health offers in `repairs`. Raises Locked, Refused.
+        All but the index are repaired also where writing is refused for what they repair. Raises Locked, Refused.
         """
         raise self._no_file()
 

@@ -27,33 +27,17 @@ class PastText:
         return {"action": self.action, "old": self.old, "new": self.new, "at": self.at}
 
 
-Repair = Literal[
-    "rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log",
-    "make payload indexes",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class StoreRepair:
-    """What the store can do about a finding: `follows` is what may come of that, `steps` what is done, in sentences."""
-
-    name: Repair
-    follows: str
-    steps: tuple[str, ...]
+Repair = Literal["rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log"]
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order.
-
-    `repairs` are by the sentence of the finding that they are for.
-    """
+    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order."""
 
     ok: bool
     summary: str
     findings: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-    repairs: Mapping[str, StoreRepair] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +113,10 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """What a repair did: the agents that got a name, the bytes of the log that were folded in, the fields that got an
-    index, and whether the store still works at that by itself."""
+    """What a repair did: the agents that got a name, and the bytes of the log that were folded in."""
 
     agents: tuple[str, ...] = ()
     log_bytes: int = 0
-    indexes: tuple[str, ...] = ()
-    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,6 @@ _NOT_SETTINGS = (
     "concerns",
 )
 _DEFAULT = "default"
-_MENDS = "{} Repair it with `zeroclaw memory doctor --repair {}`."
 ALL = "all"
 _SENDS = "fill vectors"
 _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
@@ -71,7 +70,6 @@ MOST_FAILED_SHOWN = 10
 )
 async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
-    from dataclasses import replace
 
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.config.settings import settings_problem
@@ -86,10 +84,6 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     try:
         found = await library.memory.health()
         code = DONE if found.ok else REFUSED
-        mending = {
-            finding: _MENDS.format(finding, repair.name.replace(" ", "-")) for finding, repair in found.repairs.items()
-        }
-        found = replace(found, findings=tuple(mending.get(finding, finding) for finding in found.findings))
     except InspectorError as error:
         # Damage deep in a file shows only when its rows are read.
         found, code = _not_reachable(error), NOT_REACHABLE

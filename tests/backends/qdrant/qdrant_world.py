@@ -8,8 +8,8 @@ from typing import Any
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
-from zeroclaw_tui.backends.qdrant.points import read_address, unpacked
-from zeroclaw_tui.backends.qdrant.search import text_of
+from zeroclaw_tui.backends.qdrant.client import parse_address
+from zeroclaw_tui.backends.qdrant.rows import text_to_embed, unpack_vector
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
@@ -18,8 +18,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 NAME = "zeroclaw_memories"
 KEY = "qd-Kx7vJ2mZ81pQ"
 DIMENSIONS = 16
-INDEXES = {"timestamp": "datetime", "category": "keyword", "session_id": "keyword", "agent_id": "keyword"}
-"""What a server needs to order and count."""
 
 
 def embedder(dimensions: int = DIMENSIONS) -> LocalEmbedder:
@@ -29,7 +27,7 @@ def embedder(dimensions: int = DIMENSIONS) -> LocalEmbedder:
 
 def memory_of(server: QdrantServer, api_key: str = KEY, **options: Any) -> QdrantMemory:
     """A memory on the collection, not yet open."""
-    return QdrantMemory(read_address(server.base, NAME), api_key, **({"embedder": embedder()} | options))
+    return QdrantMemory(parse_address(server.base, NAME), api_key, **({"embedder": embedder()} | options))
 
 
 def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
@@ -39,7 +37,7 @@ def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
     if entry.session_id is not None:
         payload["session_id"] = entry.session_id
-    vector = unpacked(local_vector(text_of(entry.key, entry.content), DIMENSIONS))
+    vector = unpack_vector(local_vector(text_to_embed(entry.key, entry.content), DIMENSIONS))
     return {"id": entry.id, "payload": payload | more, "vector": vector}
 
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 import pytest
-from qdrant_world import INDEXES, KEY, filled, memory_of, point
+from qdrant_world import KEY, filled, memory_of, point
 from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract, VerbsContract
-
-
-def also(name: str) -> Any:
-    """What each of the others has a part of."""
-    return pytest.param(name, marks=pytest.mark.slow)
 
 
 class NearestInsteadOfHits:
@@ -35,14 +28,10 @@ class NearestInsteadOfHits:
 
 
 class TestReading(NearestInsteadOfHits, MemoryContract):
-    @pytest.fixture(params=["before 0.8", also("agents"), "payload indexes", also("an old Qdrant")])
+    @pytest.fixture(params=["before 0.8", "agents"])
     async def memory(self, server: QdrantServer, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
-        has_agents = request.param in ("agents", "payload indexes")
-        points = filled(server, sample_entries(), **({"agent_id": "default"} if has_agents else {}))
-        if request.param == "payload indexes":
-            points.indexes |= INDEXES
-        if request.param == "an old Qdrant":
-            server.version = "1.7.4"
+        has_agents = request.param == "agents"
+        filled(server, sample_entries(), **({"agent_id": "default"} if has_agents else {}))
         memory = memory_of(server)
         await memory.open()
         assert memory.capabilities.agents is has_agents
@@ -81,8 +70,8 @@ class StoredAnew:
 class TestWriting(StoredAnew, StoreContract):
     @pytest.fixture
     async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
-        filled(server, sample_entries()[:6])
-        memory = memory_of(server, names_agents=True)
+        self.points = filled(server, sample_entries()[:6])
+        memory = memory_of(server, has_agents=True)
         await memory.open()
         yield memory
         await memory.close()
@@ -101,8 +90,7 @@ class TestWriting(StoredAnew, StoreContract):
             }
             for draft in drafts
         ]
-        assert isinstance(memory, QdrantMemory)
-        await memory._connection.write_points("PUT", "/points", points)
+        self.points.upsert(points)
 
 
 class TestWritingBeforeAgents(StoredAnew, VerbsContract, CapabilityContract):

@@ -94,7 +94,7 @@ async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMem
     row = written_row(await memory.create(Draft("x", "y"), Kept(), vector=Vector(data, "local", "local")))
     assert points.vectors[row.id].tobytes() == data
     kept = Kept()
-    with pytest.raises(Refused, match="vectors of 16 numbers, and this one has 3"):
+    with pytest.raises(Refused, match="has vectors of 16 numbers, not of 3"):
         await memory.create(Draft("z", "y"), kept, vector=Vector(bytes(12), "local", "local"))
     assert kept.changes == []
 
@@ -181,7 +181,7 @@ async def test_a_row_of_another_store_comes_in_and_what_is_lost_is_told(
 
 async def test_text_that_is_no_unicode_is_refused(memory: QdrantMemory) -> None:
     kept = Kept()
-    with pytest.raises(Refused, match="no Unicode text"):
+    with pytest.raises(Refused, match="not valid Unicode"):
         await memory.create(Draft("odd", "half \udc80"), kept)
     assert kept.changes == []
     assert await memory.get("odd \udc80") is None
@@ -229,7 +229,7 @@ async def test_forget_says_whether_there_was_something(memory: QdrantMemory) -> 
 async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     server: QdrantServer, points: PointStore
 ) -> None:
-    memory = memory_of(server, embedder=None, no_embedder_because="keyword only: no embeddings configured; set it.")
+    memory = memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
     await memory.open()
     before, kept = state_of(points), Kept()
     why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"

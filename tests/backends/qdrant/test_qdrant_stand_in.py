@@ -17,20 +17,15 @@ NAME = "both"
 SIZE = 6
 FILTERS: tuple[dict[str, Any], ...] = (
     {"must": [{"key": "category", "match": {"any": ["core", "daily"]}}]},
-    {"must": [{"key": "category", "match": {"value": "core"}}, {"is_empty": {"key": "session_id"}}]},
+    {"must": [{"key": "category", "match": {"any": ["core"]}}, {"is_empty": {"key": "session_id"}}]},
     {"should": [{"key": "session_id", "match": {"any": ["s1"]}}, {"is_empty": {"key": "session_id"}}]},
-    {"must": [{"should": [{"key": "session_id", "match": {"any": ["s2"]}}, {"is_null": {"key": "session_id"}}]}]},
+    {"must": [{"should": [{"key": "session_id", "match": {"any": ["s2"]}}, {"is_empty": {"key": "session_id"}}]}]},
     {"must_not": [{"is_empty": {"key": "agent_id"}}]},
-    {"must_not": [{"is_null": {"key": "session_id"}}, {"key": "category", "match": {"value": "core"}}]},
-    {"must": [{"key": "number", "match": {"value": 3}}]},
+    {"must_not": [{"is_empty": {"key": "session_id"}}, {"key": "category", "match": {"any": ["core"]}}]},
     {"must": [{"key": "tags", "match": {"any": ["b"]}}]},
     {"must": [{"has_id": [1, 7, "00000000-0000-0000-0000-000000000003"]}]},
     {"must": [{"has_id": []}]},
-    {"must": [{"key": "key", "match": {"value": "键 5"}}], "must_not": [{"has_id": [5]}]},
-    {"must": [{"key": "when", "range": {"gte": "2026-02-03T00:00:00Z", "lt": "2026-02-06T05:00:00+02:00"}}]},
-    {"must_not": [{"key": "when", "range": {"gt": "2026-02-04T05:06:07.891Z"}}]},
-    {"must": [{"key": "key", "match": {"text": "1 键"}}]},
-    {"must": [{"key": "key", "match": {"substring": "键 1"}}]},
+    {"must": [{"key": "key", "match": {"any": ["键 5"]}}], "must_not": [{"has_id": [5]}]},
 )
 
 
@@ -60,8 +55,6 @@ def some_points() -> list[dict[str, Any]]:
             "key": f"键 {at}", "content": f"content {at}", "category": ("core", "daily", "talk")[at % 3],
             "number": at % 5, "tags": ["a", "b", "c"][: at % 4],
         }  # fmt: skip
-        if at % 5:
-            payload["when"] = f"2026-02-{1 + at % 9:02}T05:06:07.8912{at % 3}4567+00:00" if at % 7 else "some day"
         if at % 4:
             payload["session_id"] = None if at % 4 == 1 else f"s{at % 3}"
         if at % 2:
@@ -143,63 +136,6 @@ def test_searches_give_the_same_scores(both: tuple[Http, QdrantClient], conditio
     assert [hit["payload"] for hit in mine] == [hit.payload for hit in theirs]
 
 
-def ordered(http: Http, body: dict[str, Any]) -> list[dict[str, Any]]:
-    result = http.ask("POST", "/points/scroll", body | {"with_payload": True})
-    assert result["next_page_offset"] is None
-    found: list[dict[str, Any]] = result["points"]
-    return found
-
-
-@pytest.mark.parametrize("condition", [None, FILTERS[0], FILTERS[4]], ids=range(3))
-@pytest.mark.parametrize("direction", ["asc", "desc"])
-@pytest.mark.parametrize("start", [None, "2026-02-05T05:06:07.891204Z"])
-def test_an_order_has_the_same_moments_and_points(
-    both: tuple[Http, QdrantClient], condition: dict[str, Any] | None, direction: str, start: str | None
-) -> None:
-    """Points of one moment may come in any order."""
-    http, local = both
-    http.ask("PUT", "/index?wait=true", {"field_name": "when", "field_schema": "datetime"})
-    order = {"key": "when", "direction": direction} | ({"start_from": start} if start else {})
-    mine = ordered(http, {"limit": 100, "order_by": order} | ({"filter": condition} if condition else {}))
-    wanted = models.Filter(**condition) if condition else None
-    theirs, _ = local.scroll(NAME, wanted, limit=100, order_by=models.OrderBy(**order))
-    assert {one["id"] for one in mine} == {one.id for one in theirs}
-    assert [one["payload"]["when"] for one in mine] == [(one.payload or {})["when"] for one in theirs]
-    part = ordered(http, {"limit": 5, "order_by": order} | ({"filter": condition} if condition else {}))
-    assert part == mine[:5]
-
-
-@pytest.mark.parametrize("condition", [None, FILTERS[0], FILTERS[11]], ids=range(3))
-@pytest.mark.parametrize("field", ["category", "session_id", "tags"])
-def test_values_are_counted_alike(
-    both: tuple[Http, QdrantClient], condition: dict[str, Any] | None, field: str
-) -> None:
-    http, local = both
-    http.ask("PUT", "/index?wait=true", {"field_name": field, "field_schema": "keyword"})
-    body = {"key": field, "limit": 2, "exact": True} | ({"filter": condition} if condition else {})
-    hits = http.ask("POST", "/facet", body)["hits"]
-    theirs = local.facet(NAME, field, facet_filter=models.Filter(**condition) if condition else None, limit=2).hits
-    assert hits == [{"value": hit.value, "count": hit.count} for hit in theirs]
-
-
-def test_what_has_no_index_or_is_newer_than_the_server_is_refused(server: QdrantServer) -> None:
-    with httpx.Client(base_url=server.base, headers={"api-key": KEY}) as client:
-        client.put("/collections/x", json={"vectors": {"size": 2, "distance": "Cosine"}})
-        order = client.post("/collections/x/points/scroll", json={"order_by": {"key": "when"}})
-        assert (order.status_code, "No range index for `order_by`" in order.text) == (400, True)
-        facet = client.post("/collections/x/facet", json={"key": "category"})
-        assert (facet.status_code, "No appropriate index for faceting" in facet.text) == (400, True)
-        substring = {"filter": {"must": [{"key": "key", "match": {"substring": "a"}}]}}
-        assert client.post("/collections/x/points/count", json=substring).status_code == 200
-        server.version = "1.19.1"
-        assert client.post("/collections/x/points/count", json=substring).status_code == 400
-        server.version = "1.7.4"
-        assert client.get("/").json()["version"] == "1.7.4"
-        assert client.post("/collections/x/facet", json={"key": "category"}).status_code == 404
-        moments = {"filter": {"must": [{"key": "when", "range": {"lt": "2026-01-01T00:00:00Z"}}]}}
-        assert client.post("/collections/x/points/count", json=moments).status_code == 400
-
-
 def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both: tuple[Http, QdrantClient]) -> None:
     http, local = both
     http.ask("POST", "/points/delete?wait=true", {"points": [1, 3, str(uuid.UUID(int=3)), 999]})
@@ -216,21 +152,13 @@ def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both: tuple[
     same(scrolled(http, None, 100), local_scrolled(local, None, 100))
 
 
-def test_points_by_id_and_the_payload_asked_for_are_the_same(both: tuple[Http, QdrantClient]) -> None:
+def test_points_by_id_are_the_same(both: tuple[Http, QdrantClient]) -> None:
     http, local = both
     ids = [9, 11, 12345, str(uuid.UUID(int=3))]
-    kinds: tuple[tuple[Any, Any], ...] = (
-        (True, True),
-        (False, False),
-        (["key", "nothing"], ["key", "nothing"]),
-        ({"exclude": ["content"]}, models.PayloadSelectorExclude(exclude=["content"])),
-        ({"include": ["category"]}, models.PayloadSelectorInclude(include=["category"])),
-    )
-    for wanted, theirs in kinds:
+    for wanted in (True, False):
         mine = http.ask("POST", "/points", {"ids": ids, "with_payload": wanted, "with_vector": False})
-        records = local.retrieve(NAME, ids, with_payload=theirs, with_vectors=False)
-        by_id = {record.id: record.payload for record in records}
-        assert {record["id"]: record.get("payload") for record in mine} == by_id
+        records = local.retrieve(NAME, ids, with_payload=wanted, with_vectors=False)
+        assert {record["id"]: record.get("payload") for record in mine} == {one.id: one.payload for one in records}
 
 
 def test_wrong_requests_are_refused_with_a_reason(server: QdrantServer) -> None:

@@ -13,7 +13,7 @@ from support.http_endpoints import always, self_signed, serving
 from support.qdrant_server import Mode, QdrantServer
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.qdrant.points import read_address
+from zeroclaw_tui.backends.qdrant.client import configured_address, parse_address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at
@@ -56,7 +56,7 @@ def unknown_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorError:
-    memory = QdrantMemory(read_address(url, NAME), key, embedder=embedder(), seconds=seconds)
+    memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder(), seconds=seconds)
     error = await raises(memory.open(), InspectorError)
     await memory.close()
     for secret in (key or KEY, PASSWORD):
@@ -168,7 +168,7 @@ async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServ
     filled(server, sample_entries()[:3])
     memory = memory_of(server, embedder=embedder(8))
     await memory.open()
-    assert "vectors of 16 numbers, but memory.embedding_dimensions is 8" in memory.notices[0]
+    assert "has vectors of 16 numbers, not of 8" in memory.notices[0]
     assert (await memory.health()).findings == memory.notices
     kept = Kept()
     for deed in (memory.create(Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
@@ -199,15 +199,15 @@ async def test_a_listing_that_is_cancelled_lets_go(server: QdrantServer) -> None
 )
 def test_a_url_that_is_none(url: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_address(url, NAME)
+        parse_address(url, NAME)
     assert caught.value.exit_code == WRONG_USE
     assert "secret1234" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 300, "what?"])
 def test_a_collection_of_an_odd_name(name: str) -> None:
-    with pytest.raises(UsageError, match="no collection of such a name"):
-        read_address("http://localhost:6333", name)
+    with pytest.raises(UsageError, match="does not allow the collection name"):
+        parse_address("http://localhost:6333", name)
 
 
 def configured(folder: Path, location: str | None = None, **storage: str) -> MemoryConfig:
@@ -230,25 +230,30 @@ def configured(folder: Path, location: str | None = None, **storage: str) -> Mem
 def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
     tmp_path: Path, location: str | None, shown: str, has_key: bool
 ) -> None:
-    memory = create_memory(configured(tmp_path, location, url="http://one:6333", collection="mine", api_key=KEY))
-    assert isinstance(memory, QdrantMemory)
+    storage = {"url": "http://one:6333", "collection": "mine", "api_key": KEY}
+    memory = create_memory(configured(tmp_path, location, **storage))
     assert memory.location == shown
-    assert (memory._connection._key == KEY) is has_key
     assert memory.capabilities.agents
+    assert configured_address(storage, location)[1] == (KEY if has_key else "")
 
 
 def test_a_key_no_header_can_carry(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no HTTP header takes"):
+    with pytest.raises(UsageError, match="an HTTP header cannot carry"):
         create_memory(configured(tmp_path, url="http://one:6333", api_key="schlüssel"))
 
 
-async def test_a_key_sent_in_the_open_is_told(server: QdrantServer) -> None:
-    filled(server, sample_entries()[:3])
-    address = read_address("http://qdrant.example:6333", NAME)
-    assert address.is_open_to_listeners
-    assert not read_address(server.base, NAME).is_open_to_listeners
-    memory = QdrantMemory(address, KEY, embedder=embedder())
-    assert any("plain HTTP" in warning for warning in memory._warnings)
+@pytest.mark.parametrize(
+    ("url", "key", "is_warned"),
+    [
+        ("http://qdrant.example:6333", KEY, True),
+        ("http://qdrant.example:6333", "", False),
+        ("https://qdrant.example:6333", KEY, False),
+        ("http://127.0.0.1:6333", KEY, False),
+    ],
+)
+def test_a_key_sent_in_the_open_is_told(url: str, key: str, is_warned: bool) -> None:
+    memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder())
+    assert any("plain HTTP" in notice for notice in memory.notices) is is_warned
 
 
 def test_settings_of_every_schema_reach_the_store(tmp_path: Path) -> None:

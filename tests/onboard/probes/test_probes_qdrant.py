@@ -147,7 +147,7 @@ def test_a_password_in_the_address_is_not_shown(tmp_path: Path, closed_port: int
 def test_a_query_behind_the_address_is_refused_and_not_shown(tmp_path: Path) -> None:
     found = look(tmp_path, f"http://127.0.0.1:1/{PASSWORD[:2]}?key={KEY}")
     assert (found.sentence, found.exit_code) == (
-        "The Qdrant URL goes on after a ? or #, where ZeroClaw appends a path.",
+        "The Qdrant URL must not contain ? or #, because ZeroClaw appends a path.",
         2,
     )
 
@@ -157,7 +157,7 @@ def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
     config = f'[memory]\nbackend = "qdrant"\n[memory.qdrant]\nurl = "http://127.0.0.1:1"\napi_key = {json.dumps(key)}\n'
     found = probed("qdrant", make_answers(tmp_path / "config", config))
     assert found.exit_code == 2
-    assert "no HTTP header takes" in found.sentence
+    assert "an HTTP header cannot carry" in found.sentence
 
 
 def test_an_old_zeroclaw_sends_its_key_as_it_stands(tmp_path: Path) -> None:

@@ -641,12 +641,7 @@ async def _of_other_store(memory: Memory) -> AsyncIterator[DoctorFinding]:
         yield _fine("store", f"The {memory.name} store answers and holds {count}.", place)
     kind = "store" if health.ok else "store-broken"
     for number, sentence in enumerate(health.findings, 1):
-        repair = health.repairs.get(sentence)
-        if repair is None:
-            yield _found(kind, one_line(sentence), place, id=f"store-{number}")
-        else:
-            name, follows, steps = repair.name, repair.follows, repair.steps
-            yield DoctorFinding(name.replace(" ", "-"), sentence, "worth knowing", follows, name, steps, target=place)
+        yield _found(kind, one_line(sentence), place, id=f"store-{number}")
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:

@@ -326,8 +326,6 @@ async def repair_finding(
         return await _remove_leftover(library, finding)
     if finding.repair == "remove unfinished":
         return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
-    if finding.repair == "make payload indexes":
-        return await _make_indexes(library)
     if library.memory.file is None and finding.repair == "rebuild keyword index":
         return await _rebuild_index(config, library, now)
     await asyncio.to_thread(_refuse_unwritable, config)
@@ -376,17 +374,6 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     if found.index_changed:
         done.append("The keyword index had fallen behind and finds other words now.")
     return Repaired(tuple(done), backup)
-
-
-async def _make_indexes(library: Library) -> Repaired:
-    refuse_read_only(library)
-    made = await library.memory.repair("make payload indexes")
-    if not made.indexes:
-        return Repaired(("The indexes are there by now.",), None)
-    fields = ", ".join(made.indexes)
-    if made.goes_on:
-        return Repaired((f"{library.memory.name} is making the indexes on {fields}, and continues on its own.",), None)
-    return Repaired((f"There is an index on {fields} now.",), None)
 
 
 async def _rebuild_index(config: MemoryConfig, library: Library, now: datetime) -> Repaired:

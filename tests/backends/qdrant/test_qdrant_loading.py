@@ -1,0 +1,153 @@
+"""Points are loaded once and again when they have changed; a collection that is too big is asked by parts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from qdrant_world import filled, memory_of, point
+from support.qdrant_points import PointStore
+from support.qdrant_server import QdrantServer
+
+from zeroclaw_tui.backends.qdrant import store
+from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import (
+    ENTRIES,
+    EVERYTHING,
+    EXCERPTS,
+    HANDLES,
+    NEWEST_STORED,
+    ROWS,
+    VERSIONS,
+    MemoryFilter,
+    Query,
+)  # fmt: skip
+from zeroclaw_tui.testing.samples import NOW, sample_entries
+
+NUMBER = 1000
+SAMPLE = sample_entries()[0]
+
+
+def named(number: int, **fields: str) -> dict[str, object]:
+    """A point with a number in its id and its key."""
+    entry = replace(SAMPLE, id=f"00000000-0000-4000-8000-{number:012}", key=f"key {number:04}", content=f"n {number}")
+    return point(entry, **fields)
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def points(server: QdrantServer) -> PointStore:
+    points = filled(server, ())
+    points.upsert([named(number, category="daily" if number % 10 else "core") for number in range(NUMBER)])
+    return points
+
+
+@pytest.fixture
+async def memory(server: QdrantServer, points: PointStore, clock: Clock) -> AsyncIterator[QdrantMemory]:
+    memory = memory_of(server, clock=clock)
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+@pytest.fixture
+async def too_big(
+    server: QdrantServer, points: PointStore, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[QdrantMemory]:
+    monkeypatch.setattr(store, "MAX_LOADED", NUMBER - 1)
+    memory = memory_of(server)
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+async def keys(memory: QdrantMemory, text: str = "") -> set[str]:
+    return {entry.key for entry in (await memory.select(Query(EXCERPTS, MemoryFilter(contains=text or None)))).items}
+
+
+async def test_many_questions_read_the_points_once(memory: QdrantMemory, server: QdrantServer) -> None:
+    begun = server.points_sent
+    assert len((await memory.select(Query(EXCERPTS, limit=50))).items) == 50
+    assert await keys(memory, "key 0007") == {"key 0007"}
+    assert dict((await memory.facets(EVERYTHING, NOW.isoformat())).category) == {"daily": 900, "core": 100}
+    assert server.points_sent - begun == NUMBER
+
+
+async def test_what_another_program_stores_or_deletes_shows_at_once(memory: QdrantMemory, points: PointStore) -> None:
+    assert len(await keys(memory)) == NUMBER
+    points.upsert([named(NUMBER)])
+    assert "key 1000" in await keys(memory)
+    points.delete([f"00000000-0000-4000-8000-{NUMBER:012}"])
+    assert "key 1000" not in await keys(memory)
+
+
+async def test_what_another_program_changes_shows_after_its_time(
+    memory: QdrantMemory, points: PointStore, clock: Clock
+) -> None:
+    assert len(await keys(memory)) == NUMBER
+    points.upsert([named(7, content="changed elsewhere")])
+    assert await keys(memory, "changed elsewhere") == set()
+    clock.seconds += NUMBER * LOADED_SECONDS_PER_POINT * 1.01
+    assert await keys(memory, "changed elsewhere") == {"key 0007"}
+
+
+async def test_what_is_changed_here_shows_at_once(memory: QdrantMemory) -> None:
+    assert len(await keys(memory)) == NUMBER
+    await memory.store("key 0007", "changed here", "core")
+    assert await keys(memory, "changed here") == {"key 0007"}
+
+
+async def test_a_collection_too_big_to_load_is_listed_by_id_with_filters(
+    too_big: QdrantMemory, server: QdrantServer
+) -> None:
+    assert "1,000 points" in too_big.notices[-1]
+    begun, core = server.points_sent, MemoryFilter(category=("core",), session=(SAMPLE.session_id or "",))
+    page = await too_big.select(Query(EXCERPTS, core, NEWEST_STORED, limit=4))
+    assert [entry.key for entry in page.items] == ["key 0000", "key 0010", "key 0020", "key 0030"]
+    page = await too_big.select(Query(EXCERPTS, core, NEWEST_STORED, after=page.next, limit=4))
+    assert [entry.key for entry in page.items] == ["key 0040", "key 0050", "key 0060", "key 0070"]
+    assert server.points_sent - begun == 8
+    handles = (await too_big.select(Query(HANDLES, core))).items
+    assert len(handles) == 100
+    assert list((await too_big.select(Query(HANDLES, core, offset=10, limit=5))).items) == list(handles[10:15])
+    assert (await too_big.facets(core, NOW.isoformat())).total == 100
+
+
+async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(
+    too_big: QdrantMemory, points: PointStore
+) -> None:
+    (entry,) = (await too_big.select(Query(ENTRIES, keys=["key 0500"]))).items
+    assert entry.content == "n 500"
+    (row,) = (await too_big.select(Query(ROWS, keys=["key 0500"]))).items
+    assert "embedding" in row.values
+    (version,) = (await too_big.select(Query(VERSIONS, ids=[entry.id]))).items
+    assert (await too_big.select(Query(HANDLES, handles=[entry.handle, "nobody's"]))).items == [entry.handle]
+    assert (await too_big.remove([version], lambda changes: None)).removed == 1
+    assert len(points.payloads) == NUMBER - 1
+
+
+async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big: QdrantMemory) -> None:
+    for asked in (
+        too_big.select(Query(ENTRIES, MemoryFilter(contains="n 5"), limit=5)),
+        too_big.select(Query(ENTRIES, prefix="key", limit=5)),
+        too_big.select(Query(ENTRIES, contents=["n 5"])),
+        too_big.facets(MemoryFilter(regex="5"), NOW.isoformat()),
+        too_big.statistics(),
+    ):
+        with pytest.raises(Refused, match="1,000 points"):
+            await asked
+    assert len(await too_big.recall("n 500", 3)) == 3
+    assert await too_big.count() == NUMBER

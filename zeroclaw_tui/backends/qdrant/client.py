@@ -1,0 +1,317 @@
+"""Requests to one Qdrant collection over REST."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.embeddings.base import is_web_address
+from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
+from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
+from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
+
+if TYPE_CHECKING:
+    import httpx
+
+Point = dict[str, Any]
+"""A point as Qdrant's JSON has it: `id`, and `payload` and `vector` where they were requested."""
+Filter = Mapping[str, Any]
+"""A filter or one condition of a filter, in Qdrant's JSON."""
+
+DEFAULT_COLLECTION = "zeroclaw_memories"
+TOTAL_SECONDS = 30.0
+_CONNECT_SECONDS = 5.0
+_PAGE_SIZE, _PAGE_SIZE_WITH_VECTORS = 500, 100
+_COLLECTIONS = "/collections/"
+_MAX_NAME_BYTES = 255
+_FORBIDDEN_IN_NAMES = '/\\<>|:"*?\0\x1f'
+_MAX_REASON_LENGTH = 200
+_URL_HINT = "It should look like http://localhost:6333."
+_FORBIDDEN, _NOT_FOUND, _TOO_LARGE = 403, 404, 413
+_CUT_OFF = ("incomplete", "complete message body")
+"""Parts of httpx's messages for a response that ends too early."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionAddress:
+    """A collection of a Qdrant server."""
+
+    base: str = field(repr=False)
+    """The URL of the server; it may contain a password."""
+    collection: str
+
+    @property
+    def server(self) -> str:
+        """The URL of the server without user and password."""
+        parts = urlsplit(self.base)
+        return shown(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}")
+
+    @property
+    def path(self) -> str:
+        """The path of the collection below `base`."""
+        return f"{_COLLECTIONS}{quote(self.collection, safe='')}"
+
+    @property
+    def location(self) -> str:
+        """Server and collection as one URL, which `--location` accepts."""
+        return f"{self.server}{self.path}"
+
+    @property
+    def is_unencrypted(self) -> bool:
+        """Whether requests go over plain HTTP to another machine."""
+        parts = urlsplit(self.base)
+        return parts.scheme == "http" and not is_loopback(parts.hostname or "")
+
+
+def parse_address(url: str, collection: str) -> CollectionAddress:
+    """Combine a URL and a collection name; a URL that ends in /collections/NAME names the collection itself.
+
+    Raises UsageError without showing the URL, which may contain a key.
+    """
+    text = url.strip()
+    if not text:
+        raise UsageError("There is no Qdrant URL.", hint=_URL_HINT)
+    if not is_web_address(text):
+        raise UsageError("The Qdrant URL is not an http:// or https:// address.", hint=_URL_HINT)
+    parts = urlsplit(text)
+    if parts.query or parts.fragment:
+        raise UsageError("The Qdrant URL must not contain ? or #, because ZeroClaw appends a path.", hint=_URL_HINT)
+    base, separator, name = text.rstrip("/").rpartition(_COLLECTIONS)
+    if separator and "/" not in name:
+        name = unquote(name)
+    else:
+        base, name = text.rstrip("/"), collection.strip()
+    too_long = len(name.encode("utf-8", "replace")) > _MAX_NAME_BYTES
+    if not name or too_long or any(character in _FORBIDDEN_IN_NAMES for character in name):
+        raise UsageError(
+            f"Qdrant does not allow the collection name {shown(name)!r}.",
+            hint=f"Set the collection name in config.toml; ZeroClaw's default is {DEFAULT_COLLECTION}.",
+        )
+    return CollectionAddress(base, name)
+
+
+def configured_address(storage: Mapping[str, Any], location: str | None) -> tuple[CollectionAddress, str]:
+    """The address from the store settings or --location, and the API key to send there.
+
+    The configured key is sent to the configured server only. Raises UsageError.
+    """
+    url, collection = str(storage.get("url") or ""), str(storage.get("collection") or DEFAULT_COLLECTION)
+    address = parse_address(location or url, collection)
+    key = str(storage.get("api_key") or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError("The Qdrant key has characters that an HTTP header cannot carry.", hint="Copy the key again.")
+    is_configured_server = not location or not url.strip() or _origin(location) == _origin(url)
+    return address, key if is_configured_server else ""
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    if not is_web_address(url.strip()):
+        return None
+    parts = urlsplit(url.strip())
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+
+class QdrantClient:
+    """Sends requests to one collection; the connection opens with the first request.
+
+    Redirects are not followed, so that the key reaches the configured server only. All methods raise NotReachable, and
+    Refused with Qdrant's reason.
+    """
+
+    def __init__(self, address: CollectionAddress, api_key: str = "", *, seconds: float = TOTAL_SECONDS) -> None:
+        self.address = address
+        self._key = api_key
+        self._seconds = seconds
+        self._http: httpx.AsyncClient | None = None
+        self._has_answered = False
+
+    async def describe(self) -> dict[str, Any]:
+        """Qdrant's description of the collection. Raises NothingYet if there is no such collection."""
+        response = await self._send("GET", "")
+        if response.status_code == _NOT_FOUND and _reason(_decode(response)):
+            raise NothingYet(
+                f"Qdrant at {self.address.server} has no collection {self.address.collection} yet.",
+                hint="ZeroClaw makes it at its first start with an embedding provider.",
+            )
+        return self._object(self._result(response))
+
+    async def count_points(self, filter: Filter | None = None) -> int:
+        """The exact number of points, or of those that a filter selects."""
+        body = {"exact": True} | ({"filter": filter} if filter else {})
+        number = self._object(await self.request("POST", "/points/count", body)).get("count")
+        return number if isinstance(number, int) else 0
+
+    async def request(self, method: str, path: str, body: Mapping[str, Any]) -> Any:
+        """The result of a request to a path below the collection's."""
+        return await self._request(method, path, json.dumps(body))
+
+    async def search(self, body: Mapping[str, Any]) -> list[Point]:
+        """The nearest points, each with its `score`."""
+        return self._points(await self.request("POST", "/points/search", body))
+
+    async def scroll_page(
+        self, filter: Filter | None, limit: int, offset: Any = None, *, vectors: bool = False
+    ) -> tuple[list[Point], Any]:
+        """One page of points in the order of their ids, with payloads; and the offset of the next page, or None."""
+        body: dict[str, Any] = {"limit": limit, "with_payload": True, "with_vector": vectors}
+        body |= {"filter": filter} if filter else {}
+        body |= {} if offset is None else {"offset": offset}
+        page = self._object(await self.request("POST", "/points/scroll", body))
+        return self._points(page.get("points")), page.get("next_page_offset")
+
+    async def scroll(self, filter: Filter | None = None, *, vectors: bool = False) -> AsyncIterator[list[Point]]:
+        """All points that a filter selects in the order of their ids, page by page, with payloads."""
+        limit, offset = _PAGE_SIZE_WITH_VECTORS if vectors else _PAGE_SIZE, None
+        while True:
+            points, offset = await self.scroll_page(filter, limit, offset, vectors=vectors)
+            yield points
+            if offset is None:
+                return
+
+    async def retrieve(self, ids: Sequence[int | str]) -> list[Point]:
+        """The points of these ids with payloads and vectors, in any order; ids without a point are left out."""
+        found: list[Point] = []
+        for start in range(0, len(ids), _PAGE_SIZE_WITH_VECTORS):
+            part = list(ids[start : start + _PAGE_SIZE_WITH_VECTORS])
+            body = {"ids": part, "with_payload": True, "with_vector": True}
+            found += self._points(await self.request("POST", "/points", body))
+        return found
+
+    async def write(self, path: str, points: Sequence[Point]) -> None:
+        """Write points, and wait until Qdrant has applied that."""
+        if points:
+            body = await asyncio.to_thread(json.dumps, {"points": points})
+            await self._request("PUT", f"{path}?wait=true", body)
+
+    async def delete(self, selection: Mapping[str, Any]) -> None:
+        """Delete `points` by id, or all that a `filter` selects."""
+        await self.request("POST", "/points/delete?wait=true", selection)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        http, self._http = self._http, None
+        if http is not None:
+            await http.aclose()
+
+    async def _request(self, method: str, path: str, body: str) -> Any:
+        response = await self._send(method, path, body)
+        if response.status_code == _NOT_FOUND and _reason(_decode(response)):
+            raise NotReachable(
+                f"The collection {self.address.collection} is no longer there.", hint="Another program deleted it."
+            )
+        return self._result(response)
+
+    async def _send(self, method: str, path: str, body: str | None = None) -> httpx.Response:
+        import httpx
+
+        if self._http is None:
+            headers = {"content-type": "application/json"} | ({"api-key": self._key} if self._key else {})
+            timeout = httpx.Timeout(self._seconds, connect=min(_CONNECT_SECONDS, self._seconds))
+            self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
+        address = self.address
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._http.request(method, f"{address.base}{address.path}{path}", content=body)
+        except (TimeoutError, httpx.TimeoutException):
+            raise no_answer(address.server, self._seconds) from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
+            raise _connection_error(error, address, has_answered=self._has_answered) from None
+
+    def _result(self, response: httpx.Response) -> Any:
+        server, status = self.address.server, response.status_code
+        if status == _FORBIDDEN and response.request.method != "GET" and self._key:
+            raise KeyRefused(
+                f"Qdrant at {server} does not let this API key do that (HTTP {status}).", hint="It may only read."
+            )
+        if status in (401, _FORBIDDEN):
+            problem = "refuses the API key" if self._key else "wants an API key"
+            raise KeyRefused(f"Qdrant at {server} {problem} (HTTP {status}).", hint="Set storage.qdrant.api_key.")
+        if status >= 500:
+            raise NotReachable(f"Qdrant at {server} has an internal error (HTTP {status}).", hint="Try again later.")
+        document = _decode(response)
+        if status != 200 and (reason := _reason(document)):
+            text = cut(one_line(mask_secrets(reason)), _MAX_REASON_LENGTH)
+            raise Refused(f"Qdrant at {server} refuses that: {text}", hint=f"HTTP {status}.")
+        if status == _TOO_LARGE:
+            raise Refused(f"That is more than Qdrant at {server} takes at once (HTTP 413).", hint="Its limit is 32 MB.")
+        if status != 200 or not isinstance(document, dict) or "result" not in document:
+            raise not_qdrant(server)
+        self._has_answered = True
+        return document["result"]
+
+    def _object(self, result: Any) -> dict[str, Any]:
+        if not isinstance(result, dict):
+            raise not_qdrant(self.address.server)
+        return result
+
+    def _points(self, result: Any) -> list[Point]:
+        if not isinstance(result, list) or not all(isinstance(point, dict) and "id" in point for point in result):
+            raise not_qdrant(self.address.server)
+        return result
+
+
+class KeyRefused(NotReachable):
+    """The server requires an API key, or a different one."""
+
+
+def no_answer(server: str, seconds: float) -> NotReachable:
+    """The error for a server that accepts a request and does not answer."""
+    return NotReachable(
+        f"Qdrant at {server} did not answer within {seconds:g} s.",
+        hint="Check that it is running and that no firewall blocks the connection.",
+    )
+
+
+def not_qdrant(server: str) -> NotReachable:
+    """The error for a server that does not answer as Qdrant does."""
+    return NotReachable(
+        f"What answers at {server} is not Qdrant.", hint="Its HTTP port is 6333 by default; 6334 is for gRPC."
+    )
+
+
+def _connection_error(error: Exception, address: CollectionAddress, *, has_answered: bool) -> NotReachable:
+    import httpx
+
+    server = address.server
+    trouble = tls_trouble(error)
+    if trouble is not None:
+        return NotReachable(f"Qdrant at {server} {trouble[0]}.", hint=trouble[1])
+    if _is_unknown_host(error):
+        host = shown(urlsplit(address.base).hostname or "")
+        return NotReachable(f"There is no host named {host}.", hint="Check the spelling, and that DNS works here.")
+    if isinstance(error, httpx.ConnectError):
+        return NotReachable(f"Nothing answers at {server}.", hint="Is Qdrant running, and are host and port right?")
+    is_cut_off = has_answered or any(part in str(error) for part in _CUT_OFF)
+    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError) and not is_cut_off:
+        return not_qdrant(server)
+    return NotReachable(f"The connection to {server} broke off.", hint="Check the address and any proxy; try again.")
+
+
+def _is_unknown_host(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _decode(response: httpx.Response) -> Any:
+    """The JSON of a response, or None."""
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _reason(document: Any) -> str:
+    """The reason in Qdrant's error response, or ""."""
+    status = document.get("status") if isinstance(document, dict) else None
+    reason = status.get("error") if isinstance(status, dict) else None
+    return reason if isinstance(reason, str) else ""

@@ -1,0 +1,481 @@
+"""Points of a collection as rows, and the writing of rows.
+
+A point is an id, a payload and one vector. Payload fields that ZeroClaw does not write are preserved. Qdrant has no
+transactions: another program can write between the comparison and the write. The rows that are read afterwards show it.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from zeroclaw_tui.backends.qdrant.client import Filter, Point, QdrantClient
+from zeroclaw_tui.backends.revert import Operation, Rows
+from zeroclaw_tui.backends.tables import sanitised, utc_now
+from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, StoredRow, Value, Vector
+from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
+from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
+from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import cut, is_unicode, one_line
+
+DEFAULT_AGENT = "default"
+"""The agent of points that name none (ZeroClaw >= 0.8.0)."""
+OTHER_FIELDS = "payload"
+"""The column of a row that has all other payload fields, as a JSON object."""
+_FIELDS = {
+    "key": "key",
+    "content": "content",
+    "category": "category",
+    "created_at": "timestamp",
+    "session_id": "session_id",
+    "agent_id": "agent_id",
+}
+"""The columns of a row, and the payload fields that ZeroClaw writes for them."""
+_ALWAYS_TEXT = ("key", "content", "category", "created_at")
+_NOTHING: Filter = {"has_id": []}
+_MAX_ID = 2**64
+_OTHER_NAME = "Name another collection in config.toml, or with --location URL/collections/NAME."
+NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
+NO_AGENTS = "No point here names an agent: agents came with ZeroClaw 0.8.0."
+EDITABLE = ("content", "key", "category", "session_id")
+_NONE = "ZeroClaw stores no {} in Qdrant."
+WHY_NOT = {
+    "keyword": "ZeroClaw searches Qdrant by vectors only; it has no keyword index there.",
+    "namespaces": _NONE.format("namespace"),
+    "namespace": _NONE.format("namespace"),
+    "superseded": _NONE.format("information about replaced memories"),
+    "superseded_by": _NONE.format("information about replaced memories"),
+    "pinned": _NONE.format("pin"),
+    "importance": _NONE.format("importance"),
+    "kind": _NONE.format("kind"),
+    "watch": "Qdrant does not report changes. Press r to reload.",
+}
+_DEFAULTS: Mapping[str, tuple[Value, ...]] = {"namespace": ("default",), "importance": (0.5,), "pinned": (0, False)}
+"""Values of columns that a point cannot have, whose loss nobody notices."""
+_OVERWRITTEN = (
+    "Another program wrote {!r} at the same moment: Qdrant has no transactions. The other program's version stays."
+)
+_MAX_SHOWN_KEY = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """What every row of a collection depends on."""
+
+    dimensions: int
+    """The length of its vectors."""
+    distance: str
+    has_agents: bool
+    """Whether points name their agent, as ZeroClaw >= 0.8.0 writes them."""
+
+    def row(self, point: Point) -> StoredRow:
+        """The row of a point; it has an `embedding` if the point has its vector."""
+        payload = point.get("payload") or {}
+        others = dict(payload)
+        values: dict[str, Value] = {"id": str(point["id"])}
+        for column, name in _FIELDS.items():
+            if isinstance(payload.get(name), str):
+                values[column] = others.pop(name)
+            else:
+                values[column] = "" if column in _ALWAYS_TEXT else None
+        values[OTHER_FIELDS] = json.dumps(others, sort_keys=True)
+        vector = point.get("vector")
+        if isinstance(vector, list):
+            try:
+                values["embedding"] = pack_vector(vector)
+            except (struct.error, OverflowError) as error:
+                raise Unreadable("A point of this collection has a vector that is not a list of numbers.") from error
+        agent = str(values["agent_id"] or DEFAULT_AGENT) if self.has_agents else None
+        return StoredRow(str(values["id"]), values, str(values["id"]), agent)
+
+    def entry(self, row: StoredRow) -> MemoryEntry:
+        """The memory of a row."""
+        return replace(row.entry(), embedding_dimensions=self.dimensions)
+
+    def converted(self, row: StoredRow) -> StoredRow:
+        """A row of any store as a row of this collection; a row of a Qdrant collection is unchanged."""
+        if OTHER_FIELDS in row.values:
+            return row
+        texts = {name: column_text(row.values.get(name)) for name in (*_ALWAYS_TEXT, "session_id")}
+        new_id = row.id if parse_id(row.id) is not None else uuid_for(row.id)
+        vector = row.values.get("embedding")
+        fits = isinstance(vector, bytes) and len(vector) == 4 * self.dimensions
+        return self._row(new_id, texts, row.agent, vector if fits else None)
+
+    def drafted(self, draft: Draft, id: str | None) -> StoredRow:
+        """The row of a new memory, stored now, without a vector."""
+        texts = {"key": draft.key, "content": draft.content, "category": draft.category}
+        return self._row(id or str(uuid.uuid4()), texts | {"session_id": draft.session_id or ""}, draft.agent, None)
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        """The row with other values, and without a vector if key or content changes."""
+        changed = {**row.values, **values}
+        changed["session_id"] = self.session(column_text(changed.get("session_id")))
+        if any(changed[name] != row.values[name] for name in ("key", "content")):
+            changed.pop("embedding", None)
+        return replace(row, values=changed)
+
+    def session(self, session: str) -> str | None:
+        """A session id as ZeroClaw writes it; from 0.8.0 on only with letters, digits, _ and -."""
+        return (sanitised(session) if self.has_agents else session) or None
+
+    def of_keys(self, keys: Iterable[str], agent: str | None = None) -> dict[str, Any]:
+        """The filter for points of these keys, of one agent or of all."""
+        conditions = [any_of("key", keys)]
+        if agent is not None and self.has_agents:
+            conditions.append(of_agents([agent]))
+        return {"must": conditions}
+
+    def conditions(self, filter: MemoryFilter) -> dict[str, Any] | None:
+        """The filter in Qdrant's JSON; None if it has parts that Qdrant cannot answer."""
+        here = MemoryFilter(category=filter.category, session=filter.session, agent=filter.agent)
+        if filter.but(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
+            return None
+        must: list[Filter] = []
+        if filter.category is not None:
+            must.append(any_of("category", filter.category, or_missing="" in filter.category))
+        if filter.session is not None:
+            must.append(any_of("session_id", filter.session, or_missing=NO_SESSION in filter.session))
+        if filter.agent is not None:
+            must.append(of_agents(filter.agent) if self.has_agents else _NOTHING)
+        return {"must": must}
+
+    def _row(self, id: str, texts: Mapping[str, str], agent: str | None, vector: Value) -> StoredRow:
+        owner = (agent or DEFAULT_AGENT) if self.has_agents else None
+        values: dict[str, Value] = {
+            "id": id,
+            "key": texts["key"],
+            "content": texts["content"],
+            "category": texts["category"],
+            "created_at": texts.get("created_at") or utc_now(),
+            "session_id": self.session(texts["session_id"]),
+            "agent_id": owner,
+            OTHER_FIELDS: "{}",
+        }
+        if vector is not None:
+            values["embedding"] = vector
+        return StoredRow(id, values, id, owner)
+
+
+class QdrantRows(Rows):
+    """The points of a collection; the owner of a row is its agent, if points name agents."""
+
+    keys_are_unique = False
+
+    def __init__(
+        self,
+        client: QdrantClient,
+        info: CollectionInfo,
+        embed: Callable[[Sequence[str]], Awaitable[Sequence[bytes]]],
+        vector: Vector | None = None,
+    ) -> None:
+        super().__init__()
+        self._client = client
+        self._info = info
+        self._embed = embed
+        self._vector = None if vector is None else vector_data(vector, info)
+        self._restored_ids: set[str] = set()
+        self._by_id: dict[str, StoredRow | None] = {}
+        self._by_key: dict[tuple[str | None, str], list[StoredRow]] = {}
+
+    def check_draft(self, draft: Draft) -> None:
+        require_unicode(draft.key, (draft.key, draft.content, draft.category, draft.session_id, draft.agent))
+
+    def check_edit(self, values: Mapping[str, Value]) -> None:
+        for name in values:
+            if name not in EDITABLE:
+                raise Refused(WHY_NOT[name])
+        require_unicode(str(values.get("key", "")), values.values())
+
+    def check_vectors(self, vectors: Sequence[NewVector]) -> None:
+        for new in vectors:
+            vector_data(new.vector, self._info)
+
+    async def expect(self, changes: Sequence[RowChange]) -> None:
+        self._restored_ids |= {self.identity(change.before) for change in changes if change.before}
+        rows = [self._info.converted(row) for change in changes for row in (change.before, change.after) if row]
+        ids = {row.id for row in rows}
+        self._by_id = dict.fromkeys(ids) | await self.of_ids(ids)
+        self._by_key = {(row.agent, row.key): [] for row in rows}
+        for row in await self._rows_of_keys(sorted({row.key for row in rows}), None):
+            self._by_key.setdefault((row.agent, row.key), []).append(row)
+
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        valid = [parsed for name in ids if (parsed := parse_id(name)) is not None]
+        points = await self._client.retrieve(valid)
+        return {row.id: row for row in map(self._info.row, points)}
+
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
+        """The oldest point of that key; points that are being restored do not count."""
+        return next((row for row in await self._of_key(key, owner) if row.id not in self._restored_ids), None)
+
+    async def others_of_key(self, key: str, owner: str | None) -> Sequence[StoredRow]:
+        return (await self._of_key(key, owner))[1:]
+
+    def identity(self, row: StoredRow) -> str:
+        return self._info.converted(row).id
+
+    def owner(self, row: StoredRow) -> str | None:
+        return self._info.converted(row).agent
+
+    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
+        return (alias or DEFAULT_AGENT) if self._info.has_agents else None, None
+
+    async def present(self, row: StoredRow) -> StoredRow | None:
+        name = self.identity(row)
+        if name not in self._by_id:
+            self._by_id[name] = (await self.of_ids([name])).get(name)
+        return self._by_id[name]
+
+    def same(self, one: StoredRow, other: StoredRow) -> bool:
+        return same_payload(self._info.converted(one), self._info.converted(other))
+
+    def state_of(self, row: StoredRow) -> str:
+        return StoredRow.of(self._info.entry(row)).fingerprint
+
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        self.remarks |= {WHY_NOT[name]: None for name in draft.named}
+        if draft.agent is not None and not self._info.has_agents:
+            self.remarks[NO_AGENTS] = None
+        row = self._info.drafted(draft, existing.id if existing else None)
+        self._note_session(draft.session_id, row)
+        return self._with_given_vector(row)
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        wanted = self._info.edited(row, values)
+        self._note_session(values.get("session_id"), wanted)
+        return wanted if "embedding" in wanted.values else self._with_given_vector(wanted)
+
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+        if OTHER_FIELDS not in row.values:
+            lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_DEFAULTS.get(name, ()))]
+            self.remarks |= {WHY_NOT[name]: None for name in lost}
+        row = self._info.converted(row)
+        require_unicode(row.key, row.values.values())
+        if not apart:
+            return row
+        new_id = str(uuid.uuid4())
+        return StoredRow(new_id, {**row.values, "id": new_id}, new_id, row.agent)
+
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Embed rows without a vector before anything is journaled. Raises Refused, EmbeddingFailed."""
+        rows = [operation.wanted for operation in operations if operation.wanted is not None and not operation.is_done]
+        embedded = iter(await self._embedded(rows))
+        return await super().write(
+            [one if one.wanted is None or one.is_done else replace(one, wanted=next(embedded)) for one in operations]
+        )
+
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Write all new points, then delete the others, then read what Qdrant has."""
+        final: dict[str, StoredRow | None] = {}
+        for operation in operations:
+            if operation.over is not None:
+                final[operation.over.id] = None
+            if operation.wanted is not None:
+                final[operation.wanted.id] = operation.wanted
+        rows = [row for row in final.values() if row is not None]
+        await self._client.write("/points", [point_of(row) for row in rows])
+        deleted = [parse_id(name) for name, row in final.items() if row is None]
+        if deleted:
+            await self._client.delete({"points": deleted})
+        self._by_id, self._by_key = {}, {}
+        written = await self._read_back(rows)
+        changes: list[RowChange] = []
+        for operation in operations:
+            wanted = operation.wanted
+            if wanted is not None and final[wanted.id] is wanted:
+                wanted = written[wanted.id]
+            changes.append(RowChange(operation.over, wanted, reverses=operation.reverses))
+        return changes
+
+    async def upsert(self, drafts: Sequence[Draft]) -> bool:
+        """Write new points, then delete the earlier ones of their keys, so that an interruption loses nothing."""
+        latest = {(draft.key, draft.agent): draft for draft in drafts}
+        rows = await self._embedded([self._info.drafted(draft, None) for draft in latest.values()])
+        await self._client.write("/points", [point_of(row) for row in rows])
+        for agent in {row.agent for row in rows}:
+            written = [row for row in rows if row.agent == agent]
+            earlier = self._info.of_keys([row.key for row in written], agent)
+            earlier["must_not"] = [{"has_id": [parse_id(row.id) for row in written]}]
+            await self._client.delete({"filter": earlier})
+        return True
+
+    async def forget(self, key: str) -> bool:
+        """Delete the points of a key of every agent; True if there was one."""
+        points = self._info.of_keys([key])
+        exists = await self._client.count_points(points) > 0
+        if exists:
+            await self._client.delete({"filter": points})
+        return exists
+
+    async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
+        vectors = [(row.id, vector_data(new.vector, self._info)) for row, new in filled]
+        points = [{"id": parse_id(name), "vector": unpack_vector(data)} for name, data in vectors]
+        await self._client.write("/points/vectors", points)
+
+    async def _of_key(self, key: str, owner: str | None) -> list[StoredRow]:
+        if (owner, key) not in self._by_key:
+            self._by_key[owner, key] = await self._rows_of_keys([key], owner)
+        return self._by_key[owner, key]
+
+    async def _rows_of_keys(self, keys: Sequence[str], owner: str | None) -> list[StoredRow]:
+        """The rows of these keys, the oldest first."""
+        points = [
+            point async for page in self._client.scroll(self._info.of_keys(keys, owner), vectors=True) for point in page
+        ]
+        return sorted(map(self._info.row, points), key=lambda row: (str(row.values["created_at"]), row.id))
+
+    async def _embedded(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
+        missing = [row for row in rows if "embedding" not in row.values]
+        for row in missing:
+            if not row.key.strip() and not str(row.values["content"]).strip():
+                raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
+        texts = [text_to_embed(row.key, str(row.values["content"])) for row in missing]
+        vectors = iter(await self._embed(texts) if texts else ())
+        return [row if "embedding" in row.values else _with_vector(row, next(vectors)) for row in rows]
+
+    async def _read_back(self, rows: Sequence[StoredRow]) -> dict[str, StoredRow]:
+        """The rows as Qdrant has them, with a remark for each that another program has changed already."""
+        found = await self.of_ids([row.id for row in rows])
+        for row in rows:
+            key = cut(one_line(row.key), _MAX_SHOWN_KEY)
+            if row.id not in found:
+                raise NotReachable(
+                    f"Qdrant accepted the memory {key!r}, but does not have it.",
+                    hint="Another program may have deleted it at the same moment. Check again.",
+                )
+            if not same_payload(found[row.id], row):
+                self.remarks[_OVERWRITTEN.format(key)] = None
+        return found
+
+    def _with_given_vector(self, row: StoredRow) -> StoredRow:
+        return row if self._vector is None else _with_vector(row, self._vector)
+
+    def _note_session(self, session: Value, row: StoredRow) -> None:
+        stored = row.values["session_id"]
+        if isinstance(session, str) and session and stored not in (session, None):
+            sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
+            self.remarks[sentence] = None
+
+
+def _with_vector(row: StoredRow, vector: bytes) -> StoredRow:
+    return replace(row, values={**row.values, "embedding": vector})
+
+
+async def inspect_collection(
+    client: QdrantClient, description: Mapping[str, Any], *, has_agents: bool
+) -> CollectionInfo:
+    """Look at the vectors of a collection and at one point.
+
+    Raises NotReachable, and Unreadable for another program's collection.
+    """
+    name, size = shown(client.address.collection), vector_size(description)
+    if size is None:
+        raise Unreadable(f"The collection {name} is not ZeroClaw's: it has no single unnamed vector.", hint=_OTHER_NAME)
+    memories = {"must_not": [{"is_empty": {"key": field}} for field in ("key", "content")]}
+    if not (await client.scroll_page(memories, 1))[0] and (await client.scroll_page(None, 1))[0]:
+        raise Unreadable(
+            f"The collection {name} is not ZeroClaw's: its points have no key and no content.", hint=_OTHER_NAME
+        )
+    if not has_agents:
+        has_agents = bool((await client.scroll_page({"must_not": [{"is_empty": {"key": "agent_id"}}]}, 1))[0])
+    distance = description["config"]["params"]["vectors"].get("distance")
+    return CollectionInfo(size, str(distance), has_agents)
+
+
+def vector_size(description: Any) -> int | None:
+    """The length of the one unnamed vector of a described collection; None if it has others."""
+    try:
+        params = description["config"]["params"]
+        size, several = params["vectors"]["size"], params["vectors"].get("multivector_config")
+        sparse = params.get("sparse_vectors")
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return size if type(size) is int and not several and not sparse else None
+
+
+def any_of(field: str, values: Iterable[str], *, or_missing: bool = False) -> Filter:
+    """The condition that a payload field is one of these texts, or missing."""
+    # No payload has text that is not valid Unicode, and Qdrant refuses it as JSON.
+    texts = [value for value in values if is_unicode(value)]
+    condition: Filter = {"key": field, "match": {"any": texts}} if texts else _NOTHING
+    return {"should": [condition, {"is_empty": {"key": field}}]} if or_missing else condition
+
+
+def of_agents(agents: Sequence[str]) -> Filter:
+    """The condition that a point belongs to one of these agents."""
+    return any_of("agent_id", agents, or_missing=DEFAULT_AGENT in agents)
+
+
+def parse_id(id: str) -> int | str | None:
+    """An id as Qdrant accepts it, a number or a UUID; None for all others."""
+    try:
+        if id.isascii() and id.isdecimal():
+            return int(id) if str(int(id)) == id and int(id) < _MAX_ID else None
+        return id if str(uuid.UUID(id)) == id else None
+    except ValueError:
+        return None
+
+
+def point_of(row: StoredRow) -> Point:
+    """The point of a row of this collection."""
+    payload: dict[str, Any] = json.loads(str(row.values[OTHER_FIELDS]))
+    for column, name in _FIELDS.items():
+        # An empty text is that of a field which is missing, or has another value.
+        if text := row.values.get(column):
+            payload[name] = text
+    payload.setdefault("content", "")
+    point: Point = {"id": parse_id(row.id), "payload": payload}
+    vector = row.values.get("embedding")
+    return point | ({"vector": unpack_vector(vector)} if isinstance(vector, bytes) else {})
+
+
+def same_payload(one: StoredRow, other: StoredRow) -> bool:
+    """Whether two rows are equal except for their vectors."""
+    return all(one.values.get(name) == other.values.get(name) for name in ("id", *_FIELDS, OTHER_FIELDS))
+
+
+def require_unicode(key: str, texts: Iterable[Value]) -> None:
+    """Raises Refused for text that JSON cannot carry."""
+    if not all(is_unicode(text) for text in texts if isinstance(text, str)):
+        raise Refused(
+            f"The memory {one_line(key)!r} has text that is not valid Unicode, and Qdrant accepts nothing else.",
+            hint="Nothing was stored.",
+        )
+
+
+def pack_vector(vector: Iterable[float]) -> bytes:
+    """The numbers as little-endian float32."""
+    numbers = list(vector)
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def unpack_vector(data: bytes) -> list[float]:
+    """The numbers of `pack_vector`."""
+    return list(struct.unpack(f"<{len(data) // 4}f", data))
+
+
+def vector_data(vector: Vector, info: CollectionInfo) -> bytes:
+    """The bytes of a vector. Raises Refused if its length does not fit the collection."""
+    if vector.dimensions != info.dimensions:
+        raise wrong_length(info.dimensions, vector.dimensions)
+    return vector.data
+
+
+def wrong_length(expected: int, dimensions: int) -> Refused:
+    """The error for vectors of another length than those of the collection."""
+    return Refused(
+        f"The collection has vectors of {expected} numbers, not of {dimensions}.",
+        hint=f"Set memory.embedding_dimensions to {expected} if the model makes such vectors, or choose another "
+        "collection.",
+    )
+
+
+def text_to_embed(key: str, content: str) -> str:
+    """The text that ZeroClaw embeds for a memory in Qdrant."""
+    return f"{key}\n{content}"
