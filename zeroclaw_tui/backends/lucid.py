@@ -59,10 +59,10 @@ _NAMESPACE = "default"
 NO_DELETE = "Lucid keeps its own copy: its program has no command to delete."
 NOT_CHANGEABLE = "This memory is lucid's own and cannot be changed or deleted here."
 NOT_FOR_AGENTS = (
-    "ZeroClaw >= 0.8.0 asks lucid only where no agent is named; its agents recall from the local database alone."
+    "ZeroClaw >= 0.8.0 asks lucid only if no agent is named; its agents recall from the local database alone."
 )
-_RUNS = "Recall runs the program lucid where too few local memories match"
-_STORES = "and a new memory is handed to it; it never hears of deletions, edits, undo, imports and copies"
+_RUNS = "Recall runs the program lucid if too few local memories match."
+_STORES = "New memories are also stored in lucid; deletions, edits, undo, imports and copies are not passed on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +243,8 @@ class LucidMemory(SqliteMemory):
 
     name = "lucid"
     keeps_deleted = (
-        "ZeroClaw also gave these memories to the lucid program, which keeps them in its own ~/.lucid/memory.db and "
-        "has no delete; where it keeps them elsewhere, that is not ours to look into."
+        "ZeroClaw also stored these memories in lucid, which has no delete command. Lucid keeps them in "
+        "~/.lucid/memory.db; other places of lucid are not searched."
     )
     has_quotas = False
     # Lucid's results follow those that the database decided, so only the answer of `search` can be judged.
@@ -289,7 +289,7 @@ class LucidMemory(SqliteMemory):
 
     async def open(self) -> None:
         await super().open()
-        sentence = f"{_RUNS}, {_STORES}." if self.read_only_because is None else f"{_RUNS}."
+        sentence = f"{_RUNS} {_STORES}" if self.read_only_because is None else _RUNS
         self.notices, self.facts = (*self.notices, sentence), (*self.facts, sentence)
         why_not = {**self.capabilities.why_not, "zeroclaw_forget": NO_DELETE}
         self.capabilities = self.capabilities._replace(why_not=why_not)

@@ -168,7 +168,7 @@ def test_an_import_stays_local(tmp_path: Path, program: LucidProgram, run: Comma
     assert done.returncode == 0, done.stderr
     assert json.loads(run("list", "--json").stdout)["total"] == 2
     assert program.calls == []
-    assert "it never hears of deletions, edits, undo, imports and copies" in done.stderr
+    assert "deletions, edits, undo, imports and copies are not passed on" in done.stderr
 
 
 def test_what_was_deleted_under_sqlite_comes_back_under_lucid(

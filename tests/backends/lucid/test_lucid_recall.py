@@ -198,7 +198,7 @@ async def test_agents_of_0_8_recall_without_lucid(bridge: OpenBridge, tmp_path: 
     scoped = await search(memory, version="0.8.4", agents=("default",))
     assert len(scoped.entries) == 1
     assert program.calls == []
-    assert any("asks lucid only where no agent is named" in note for note in scoped.notes)
+    assert any("asks lucid only if no agent is named" in note for note in scoped.notes)
     unscoped = await search(memory, version="0.8.4")
     assert len(unscoped.entries) == 4
     assert any("its agents recall from the local database alone" in note for note in unscoped.notes)

@@ -92,7 +92,7 @@ async def test_a_store_opened_read_only_hands_nothing_over(bridge: OpenBridge, t
     await memory.open()
     with pytest.raises(Refused, match="read-only"):
         await memory.store("tea", "green", "core")
-    assert memory.notices == ("Recall runs the program lucid where too few local memories match.",)
+    assert memory.notices == ("Recall runs the program lucid if too few local memories match.",)
     await memory.close()
     assert program.calls == []
 
@@ -104,7 +104,7 @@ async def test_a_batch_stays_local(bridge: OpenBridge, tmp_path: Any) -> None:
     await memory.store_batch([Draft(f"tea{number}", "green") for number in range(5)])
     assert await memory.count() == 5
     assert program.calls == []
-    assert any("never hears of" in notice for notice in memory.notices)
+    assert any("imports and copies are not passed on" in notice for notice in memory.notices)
 
 
 async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: Any) -> None:
@@ -122,7 +122,7 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
     assert (await memory.remove([stamp], Kept())).notes == ()
     reversal = await memory.revert(lambda: iter([kept.changes]), Kept())
     assert reversal.reverted == 1
-    assert any("never hears of deletions, edits, undo, imports and copies" in notice for notice in memory.notices)
+    assert any("deletions, edits, undo, imports and copies are not passed on" in notice for notice in memory.notices)
     assert memory.capabilities.why_not["zeroclaw_forget"] == KEEPS
     assert program.calls == []
 

@@ -197,10 +197,11 @@ def _pick_by_keywords(connection: sqlite3.Connection, found: UserRecall, memorie
 def _rank(found: UserRecall, rows: Sequence[Row], vector: np.ndarray, source: str) -> list[ScoredEntry]:
     """The best rows by cosine; a vector of another length scores 0, and a row without one is left out."""
     scores = cosines(rows, vector)
-    with_vector = [row.entry for row in rows if row.vector is not None]
-    ranked = best_first([_result(entry, scores.get(entry.handle, 0.0), source) for entry in with_vector])
-    found.ranked.update((result.entry.handle, (result.rank, result.score or 0.0)) for result in ranked)
-    return ranked[: found.limit]
+    entries = [row.entry for row in rows if row.vector is not None]
+    ordered = sorted(entries, key=lambda entry: -scores.get(entry.handle, 0.0))
+    for position, entry in enumerate(ordered, 1):
+        found.ranked[entry.handle] = position, scores.get(entry.handle, 0.0)
+    return [_result(entry, scores.get(entry.handle, 0.0), source) for entry in ordered[: found.limit]]
 
 
 def _find_relations(connection: sqlite3.Connection, rows: Sequence[Row], query: str) -> list[ScoredEntry]:
