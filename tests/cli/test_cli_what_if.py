@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.small_store import make
 
-from zeroclaw_tui.embeddings.base import local_vector
+from zeroclaw_tui.embeddings.local import local_vector
 
 Run = Callable[..., Any]
 MakeInstall = Callable[..., Path]

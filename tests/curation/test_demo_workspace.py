@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.turns.prediction import compare
 from zeroclaw_tui.curation.turns.recording import recorded
-from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.scoring.injection import scan

@@ -1,94 +1,86 @@
-"""What a person is told before a text leaves this machine."""
+"""What is announced before a text leaves this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
-import numpy as np
 import pytest
 from support.http_endpoints import embeddings, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.base import RemoteCall
-from zeroclaw_tui.embeddings.endpoint import RetryingEmbedder
+from zeroclaw_tui.embeddings.base import EmbeddingRequest
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 
 DIMENSIONS = 3
+NO_MACHINE = EmbeddingConfig("custom:http://embeddings.invalid", "small", DIMENSIONS)
 
 
-class Elsewhere:
-    """An embedder on another machine that is not there."""
-
-    name = "openai"
-    dimensions = DIMENSIONS
-    is_remote = True
-
-    async def embed(self, text: str) -> np.ndarray:
-        return np.ones(DIMENSIONS, np.float32)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Answers for a machine that does not exist."""
+    with serving(lambda path, headers, asked: embeddings(DIMENSIONS)("/v1/embeddings", headers, asked)) as endpoint:
+        monkeypatch.setenv("HTTP_PROXY", endpoint.base)
+        yield
 
 
-@contextmanager
-def told_of(embedder: RetryingEmbedder) -> Iterator[list[RemoteCall]]:
-    calls: list[RemoteCall] = []
-    embedder.tell_before_first_call(calls.append)
-    yield calls
+@asynccontextmanager
+async def announced(embedder: OpenAIEmbedder) -> AsyncIterator[list[EmbeddingRequest]]:
+    requests: list[EmbeddingRequest] = []
+    embedder.on_first_request(requests.append)
+    yield requests
+    await embedder.close()
 
 
-async def test_the_first_call_to_another_machine_is_told_before_it_once() -> None:
-    embedder = RetryingEmbedder(EmbeddingConfig("openai", "text-embedding-3-small", DIMENSIONS), plain=Elsewhere())
-    with told_of(embedder) as calls:
+@pytest.mark.usefixtures("proxy")
+async def test_the_first_request_to_another_machine_is_announced_once() -> None:
+    async with announced(embedder := OpenAIEmbedder(NO_MACHINE)) as requests:
         await embedder.query("Which editor does she like now?")
         await embedder.query("another")
         await embedder.embed("and another")
-    assert [call.words for call in calls] == [
-        "Asking api.openai.com (text-embedding-3-small) for the query's vector: about 8 tokens; "
-        "the text leaves this machine."
+    assert [request.description for request in requests] == [
+        "Asking embeddings.invalid (small) for the query's vector: about 8 tokens; the text leaves this machine."
     ]
 
 
-async def test_a_vector_that_is_kept_is_no_call() -> None:
-    embedder = RetryingEmbedder(EmbeddingConfig("openai", dimensions=DIMENSIONS), plain=Elsewhere())
+@pytest.mark.usefixtures("proxy")
+async def test_a_cached_query_is_not_announced() -> None:
+    embedder = OpenAIEmbedder(NO_MACHINE)
     await embedder.query("x")
-    with told_of(embedder) as calls:
+    async with announced(embedder) as requests:
         await embedder.query("x")
-        await embedder.queries(["x"])
-        assert calls == []
-        await embedder.queries(["x", "y", "z"])
-    assert [(call.texts, call.characters) for call in calls] == [(2, 2)]
+        await embedder.prefetch(["x"])
+        assert requests == []
+        await embedder.prefetch(["x", "y", "z"])
+    assert [(request.texts, request.characters) for request in requests] == [(2, 2)]
 
 
-async def test_nobody_is_told_of_an_endpoint_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+async def test_an_endpoint_on_this_machine_is_not_announced() -> None:
     with serving(embeddings(DIMENSIONS)) as endpoint:
-        embedder = RetryingEmbedder(EmbeddingConfig(f"custom:{endpoint.base}", "small", DIMENSIONS))
-        with told_of(embedder) as calls:
+        embedder = OpenAIEmbedder(EmbeddingConfig(f"custom:{endpoint.base}", "small", DIMENSIONS))
+        async with announced(embedder) as requests:
             await embedder.query("x")
-        await embedder.close()
-    assert calls == []
+    assert requests == []
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("sent", "words"),
     [
         (
-            RemoteCall("openrouter.ai", "openai/text-embedding-3-large", 3, 4_000_000),
+            EmbeddingRequest("openrouter.ai", "openai/text-embedding-3-large", 3, 4_000_000),
             "Asking openrouter.ai (openai/text-embedding-3-large) for the vectors of 3 queries: "
             "about 1,000,000 tokens; the texts leave this machine.",
         ),
         (
-            RemoteCall("h.example", "nomic", 1, 3, is_query=False),
+            EmbeddingRequest("h.example", "nomic", 1, 3, is_query=False),
             "Asking h.example (nomic) for the vector of a text: about 1 token; the text leaves this machine.",
         ),
         (
-            RemoteCall("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80, is_query=False),
+            EmbeddingRequest("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80, is_query=False),
             f"Asking h␛[31m.example (m ␇{'x' * 77}) for the vectors of 2 texts: about 20 tokens; "
             "the texts leave this machine.",
         ),
     ],
 )
-def test_what_a_call_comes_to_in_words(call: RemoteCall, words: str) -> None:
-    assert call.words == words
+def test_a_request_is_described_in_one_sentence(sent: EmbeddingRequest, words: str) -> None:
+    assert sent.description == words

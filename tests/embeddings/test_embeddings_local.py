@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 
 
 def cosine(one: str, other: str, dimensions: int = 256) -> float:

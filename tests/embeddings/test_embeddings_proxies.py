@@ -10,17 +10,10 @@ import pytest
 from support.http_endpoints import HttpEndpoint, embeddings, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, leaves_this_machine
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, is_remote_url
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture
@@ -81,6 +74,12 @@ async def test_no_proxy_names_what_is_asked_past_it(
     assert proxy.requests == []
 
 
+async def test_a_proxy_that_cannot_be_used_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://h:1")
+    with pytest.raises(EmbeddingFailed, match="cannot be asked through the proxy"):
+        await asked("http://embeddings.invalid")
+
+
 async def test_a_proxy_that_is_down_is_a_sentence_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
@@ -103,9 +102,9 @@ async def test_a_proxy_that_is_down_is_a_sentence_without_its_password(monkeypat
         ("http://h.example/v1", {"HTTP_PROXY": "http://127.0.0.1:3128"}, True),
     ],
 )
-def test_a_text_leaves_this_machine_where_endpoint_or_proxy_is_another(
+def test_a_text_is_remote_url_where_endpoint_or_proxy_is_another(
     url: str, variables: dict[str, str], leaves: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert leaves_this_machine(url) is leaves
+    assert is_remote_url(url) is leaves

@@ -91,17 +91,6 @@ async def test_an_endpoint_that_fails_leaves_the_keyword_hits_with_a_note(librar
     assert "refuses the API key (HTTP 401). Keyword hits only." in answer.notes[0]
 
 
-async def test_one_that_has_just_failed_is_not_asked_at_every_key(library: Library, service: Service) -> None:
-    service.troubles = [(404, b"{}")]
-    await steps(library, RecallRequest("te"))
-    (answer,) = await steps(library, TEA)
-    assert "(HTTP 404). Keyword hits only." in answer.notes[0]
-    assert 0 < library.resting <= 10
-    assert service.asked == [["te"]]
-    library.ask_again_at_once()
-    assert "row3" in keys((await steps(library))[-1])
-
-
 async def test_the_local_embedder_needs_one_step(folder: Path, endpoint: HttpEndpoint) -> None:
     configured(folder, endpoint.base)
     text = (folder / "config.toml").read_text().replace(f"custom:{endpoint.base}", "local")

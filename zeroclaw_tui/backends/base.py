@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         StoreRecall,
     )
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.embeddings.base import AsksEndpoint
+    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
     from zeroclaw_tui.memory.change import (
         Advance,
         Batches,
@@ -237,7 +237,7 @@ class Memory(ABC):
         """Raise UsageError where ZeroClaw itself could not use what the config names, as far as that shows."""
 
     @property
-    def asks(self) -> AsksEndpoint | None:
+    def asks(self) -> OpenAIEmbedder | None:
         """The embedder of a store that embeds itself, where that asks an endpoint."""
         return None
 

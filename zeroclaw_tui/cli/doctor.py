@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import add_dry_run, positive
+from zeroclaw_tui.cli.options import add_dry_run
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -654,7 +654,6 @@ def _compaction_document(config: MemoryConfig, plan: CompactPlan, done: Repaired
 
 
 def _reindex_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--per-minute", type=positive, metavar="N", help="Maximum number of requests per minute")
     parser.add_argument("--id", action="append", metavar="ID", help="Only the memory with this id (repeatable)")
     add_dry_run(parser)
 
@@ -689,7 +688,7 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     elif not confirm("Create them?", _vector_lines(library, plan)):
         return REFUSED
     with Progress("Creating embeddings", plan.count) as progress:
-        done = await make_vectors(library, plan, per_minute=given.per_minute, advance=progress.advance)
+        done = await make_vectors(library, plan, advance=progress.advance)
     return _tell_vectors(library, given, plan, done)
 
 

@@ -301,7 +301,7 @@ async def _answer(given: argparse.Namespace) -> int:
         library = target.library
     else:
         library = await open_library(configs[0], given.profile, may_be_missing=True, asks_binary=called.heeds_version)
-    library.tell_before_first_call(lambda call: note(f"zeroclaw: {call.words}"))
+    library.on_first_request(lambda request: note(f"zeroclaw: {request.description}"))
     # A change that is refused for what makes the store read-only says it itself.
     changes = called.changes and not getattr(given, "dry_run", False)
     silent = library.read_only_because if changes else None

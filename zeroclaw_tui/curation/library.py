@@ -18,7 +18,8 @@ from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
-from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, create_embedder
+from zeroclaw_tui.embeddings.base import Embedder, create_embedder, endpoint_host
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import (
     MAKES_STORE,
     BeforeFirstStart,
@@ -46,7 +47,7 @@ from zeroclaw_tui.scoring.profiles import (
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.trash.trash import Trash
-    from zeroclaw_tui.embeddings.base import Tell
+    from zeroclaw_tui.embeddings.base import Announce
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
     from zeroclaw_tui.scoring.injection import ScanMode
@@ -242,9 +243,7 @@ class Library:
     @property
     def embedding_host(self) -> str:
         """The host that texts are sent to for their vectors."""
-        from zeroclaw_tui.embeddings.base import host_of
-
-        return one_line(host_of(self.config.embedding.provider) or self.config.embedding.provider)
+        return one_line(endpoint_host(self.config.embedding.provider) or self.config.embedding.provider)
 
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         """The same rows, each with what ZeroClaw of this profile withholds it from the agent for, by its full content.
@@ -326,29 +325,15 @@ class Library:
 
         return recall_steps(self, Trial(request, self.profile.profile, self.settings))
 
-    def tell_before_first_call(self, tell: Tell) -> None:
-        """Tell once, before the first text leaves this machine for its vector."""
-        for asks in self._asking:
-            asks.tell_before_first_call(tell)
-
-    def ask_again_at_once(self) -> None:
-        """Ask an embedding endpoint that has just failed again, at the next query."""
-        for asks in self._asking:
-            asks.ask_again_at_once()
+    def on_first_request(self, announce: Announce) -> None:
+        """Call `announce` once, before the first text leaves this machine for its vector."""
+        for embedder in (self.embedder, self.memory.asks):
+            if isinstance(embedder, OpenAIEmbedder):
+                embedder.on_first_request(announce)
 
     def waits_for(self, query: str) -> bool:
         """Whether an embedding endpoint has to be asked for the vector of a query the store has none of."""
-        return isinstance(self.embedder, KeepsQueries) and self.embedder.waits_for(query)
-
-    @property
-    def resting(self) -> float:
-        """For how many seconds the embedding endpoint, which failed, is not asked for queries; 0.0 when it is."""
-        return self.embedder.resting if isinstance(self.embedder, KeepsQueries) else 0.0
-
-    @property
-    def _asking(self) -> list[AsksEndpoint]:
-        parts: tuple[object, ...] = (self.embedder, self.memory.asks)
-        return [part for part in parts if isinstance(part, AsksEndpoint)]
+        return isinstance(self.embedder, OpenAIEmbedder) and not self.embedder.is_cached(query)
 
     def with_profile(self, version: str) -> None:
         """Score by the rules of another version from now on."""

@@ -17,7 +17,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.embeddings.base import query_with, tokens_of
+from zeroclaw_tui.embeddings.base import estimate_tokens
+from zeroclaw_tui.embeddings.endpoint import embed_query
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
@@ -135,7 +136,7 @@ async def query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | Non
     if cached is not None:
         return cached, ()
     try:
-        return await query_with(embedder, query), ()
+        return await embed_query(embedder, query), ()
     except EmbeddingFailed as failure:
         return None, (f"{failure.message} {_KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
 
@@ -657,7 +658,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
         rule=request.rule,
         result=result,
         characters=len(text),
-        tokens=tokens_of(len(text)),
+        tokens=estimate_tokens(len(text)),
         entries=result.injected,
         differs_by_rule=not trial.profile.one_injection_rule,
         why_empty=None if text else _why_empty(result),

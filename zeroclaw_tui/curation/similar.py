@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.embeddings.base import KeepsQueries, query_with
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_query
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.scoring.neighbours import Neighbour, compared_text_of, shared_words, words_of
@@ -143,7 +143,7 @@ async def similar_steps(library: Library, text: str, limit: int) -> AsyncGenerat
 async def _waits(library: Library, text: str) -> bool:
     """Whether the vector of a text has to be fetched from an endpoint."""
     embedder, memory = library.embedder, library.memory
-    if not isinstance(embedder, KeepsQueries) or not embedder.waits_for(text) or not words_of(text):
+    if not isinstance(embedder, OpenAIEmbedder) or embedder.is_cached(text) or not words_of(text):
         return False
     if memory.capabilities.why_not.get("vectors") or library.why_no_vectors:
         return False
@@ -160,7 +160,7 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
     if cached is not None and len(cached) == embedder.dimensions:
         return cached, None
     try:
-        return await query_with(embedder, text), None
+        return await embed_query(embedder, text), None
     except EmbeddingFailed as failure:
         return None, f"{failure.message} {failure.hint}".strip()
 

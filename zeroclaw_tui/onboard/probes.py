@@ -26,10 +26,9 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfi
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
 from zeroclaw_tui.embeddings.base import (
-    ZEROCLAW_NAMES,
-    KeyRefused,
-    TextRefused,
-    WrongDimension,
+    ApiKeyError,
+    InputRejectedError,
+    WrongDimensionError,
     create_embedder,
     why_no_embedder,
 )
@@ -489,12 +488,12 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
             "not tested",
             "The embedding provider local exists only in this program; ZeroClaw treats it as none.",
         )
-    because = why_no_embedder(config, ZEROCLAW_NAMES)
+    because = why_no_embedder(config)
     if because is not None:
         return Finding("embedding", "bad", because, exit_code=WRONG_USE, wrong=(_PROVIDER,))
-    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
+    from zeroclaw_tui.embeddings.endpoint import PROBE, OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(config, connect_seconds=seconds, total_seconds=seconds)
+    embedder = OpenAIEmbedder(config, PROBE, connect_seconds=seconds, total_seconds=seconds)
     facts = open_key_facts(embedder.url, config.api_key)
     # The address of a hosted provider is not the person's answer, so no other answer can repair it.
     wrong = (_PROVIDER,) if config.provider.startswith("custom:") and not is_routed else ()
@@ -502,13 +501,13 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
         async with asyncio.timeout(seconds):
             await check_host(embedder.url)
             vector = await embedder.embed(_SENT_TEXT)
-    except WrongDimension as error:
+    except WrongDimensionError as error:
         return _wrong_dimension(error, facts, is_routed=is_routed)
     except HostUnknown as error:
         hint = error.hint if wrong else "Check your network connection, and that DNS works here."
         return Finding("embedding", "bad", error.message, facts, hint, NOT_REACHABLE, wrong=wrong)
     except EmbeddingFailed as error:
-        is_key, is_model = isinstance(error, KeyRefused), isinstance(error, TextRefused)
+        is_key, is_model = isinstance(error, ApiKeyError), isinstance(error, InputRejectedError)
         wrong = ("memory.embedding_api_key",) if is_key else ("memory.embedding_model",) if is_model else wrong
         exit_code = REFUSED if is_key else NOT_REACHABLE
         return Finding("embedding", "bad", error.message, facts, error.hint, exit_code, wrong=wrong)
@@ -571,7 +570,7 @@ async def check_host(url: str) -> None:
         raise HostUnknown(f"Host not found: {shown(host)}.", hint="Check the spelling, and that DNS works here.")
 
 
-def _wrong_dimension(error: WrongDimension, facts: tuple[str, ...], *, is_routed: bool) -> Finding:
+def _wrong_dimension(error: WrongDimensionError, facts: tuple[str, ...], *, is_routed: bool) -> Finding:
     if is_routed:
         hint = f"Set dimensions of the embedding route to {error.found}, or choose another model."
         return Finding("embedding", "bad", error.message, facts, hint, WRONG_USE)

@@ -344,14 +344,14 @@ async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
     Raises InspectorError kinds.
     """
     from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex, reindex
-    from zeroclaw_tui.embeddings.endpoint import FOR_ONE
+    from zeroclaw_tui.embeddings.endpoint import INTERACTIVE
 
     plan = await plan_reindex(library, ids=(entry.id,))
     if not plan.count:
         return False, "This memory has no text to embed."
-    call = announce(library, plan)
-    sent = f" Sent to {one_line(call.place)}: {call.size_words}." if call is not None else ""
-    done = await reindex(library, plan, patience=FOR_ONE)
+    request = announce(library, plan)
+    sent = f" Sent to {one_line(request.host)}: {request.size}." if request is not None else ""
+    done = await reindex(library, plan, retries=INTERACTIVE)
     if done.filled:
         return True, f"Its embedding now matches its content.{sent}"
     return False, " ".join(done.failed) or "Nothing was updated, because the memory has changed. Press r to reload."

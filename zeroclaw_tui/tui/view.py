@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +27,7 @@ from zeroclaw_tui.tui.format import score_text
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities, Memory
-    from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded", "recalled"]
 VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
@@ -382,18 +381,11 @@ def mode_facts(
     return (*limits, *took, *_scope(view))
 
 
-def vector_words(recalled: RecallResult | None, place: str, resting: float) -> str:
-    """What is to be known of the query's vector: that the host `place` is asked for it, or for how many seconds it is
-    not asked again after a failure."""
-    if recalled is not None and recalled.awaits_vector:
-        return f"getting the query vector from {one_line(place)} …"
-    if recalled is None or not resting:
+def vector_words(recalled: RecallResult | None, host: str) -> str:
+    """Say that an endpoint is being asked for the query's vector."""
+    if recalled is None or not recalled.awaits_vector:
         return ""
-    from zeroclaw_tui.curation.recall import why_by_words
-
-    if why_by_words(recalled.notes):
-        return f"no request to {one_line(place)} for {math.ceil(resting)} s, press r to retry now"
-    return ""
+    return f"getting the query vector from {one_line(host)} …"
 
 
 def search_summary(
@@ -547,10 +539,3 @@ def _scope(view: View) -> tuple[str, ...]:
         return tuple(chip.words for chip in view.chips)
     ignored = view.chips if view.mode is Mode.SIMILAR else view.unused_by_recall()
     return tuple(f"{chip.words} (ignored by {view.mode})" if chip in ignored else chip.words for chip in view.chips)
-
-
-def endpoint_host(embedding: EmbeddingConfig) -> str:
-    """The host that texts are sent to which get a vector."""
-    from zeroclaw_tui.embeddings.base import host_of
-
-    return one_line(host_of(embedding.provider) or embedding.provider)

@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.qdrant.client import parse_address
 from zeroclaw_tui.backends.qdrant.rows import text_to_embed, unpack_vector
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 NAME = "zeroclaw_memories"

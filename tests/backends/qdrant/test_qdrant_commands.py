@@ -16,7 +16,7 @@ from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 from support.warm_start import run_memory
 
-from zeroclaw_tui.embeddings.base import local_vector
+from zeroclaw_tui.embeddings.local import local_vector
 from zeroclaw_tui.testing.samples import sample_entries
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,7 +14,7 @@ import pytest
 from support.rmem_file import BEES, BEES_KEY, BREAD, BREAD_KEY, WHITE_KEY, RMemFile, mila
 from support.warm_start import run_memory
 
-from zeroclaw_tui.embeddings.base import local_vector
+from zeroclaw_tui.embeddings.local import local_vector
 
 Ask = Callable[..., Any]
 DATA = Path(__file__).resolve().parents[2] / "data" / "rmem"

@@ -1,4 +1,4 @@
-"""Vectors that are missing or fit no query are made, at a pace, stopped and gone on with."""
+"""Vectors that are missing or fit no query are made; a run can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import small_store
+from support.slept_clock import Clock
 from support.test_embedder import embed
 
 from zeroclaw_tui.curation.doctor.repairs import AT_ONCE, plan_reindex, reindex
+from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
 from zeroclaw_tui.memory.errors import Refused
 
 TO_MAKE = 38
+
+
+def clock_retries(clock: Clock) -> RetryPolicy:
+    return BACKGROUND._replace(sleep=clock.sleep)
 
 
 def rows_of(database: Path) -> dict[str, tuple[object, ...]]:
@@ -46,7 +52,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     before = rows_of(database)
     told: list[int] = []
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, advance=lambda count: told.append(count) or True, pace=clock.pace)
+    done = await reindex(library, plan, advance=lambda count: told.append(count) or True, retries=clock_retries(clock))
     assert (await plan_reindex(library)).count == 0
     assert (done.filled, done.left, done.failed, done.stopped) == (TO_MAKE, 0, (), False)
     after = rows_of(database)
@@ -69,7 +75,7 @@ async def test_a_vector_that_no_query_is_like_is_made_anew(library, service, clo
         )
     plan = await plan_reindex(library)
     assert [stamp.id for stamp in plan.wrong] == ["id-000", "id-001", "id-003", "id-004"]
-    await reindex(library, plan, pace=clock.pace)
+    await reindex(library, plan, retries=clock_retries(clock))
     assert (await plan_reindex(library)).count == 0
     assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
 
@@ -79,29 +85,22 @@ async def test_zeros_of_a_model_are_stored_as_zeroclaw_does(library, service, cl
     service.trouble = lambda texts: (
         (200, json.dumps({"data": zeros[: len(texts)]}).encode()) if "text number 1" in texts else None
     )
-    done = await reindex(library, await plan_reindex(library, ids=("id-001",)), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library, ids=("id-001",)), retries=clock_retries(clock))
     assert (done.filled, done.left, done.failed, done.zeros) == (1, 0, (), 1)
     assert rows_of(database)["id-001"][3] == small_store.blob(*[0] * 8)
-
-
-async def test_requests_keep_the_pace(library, service, clock) -> None:
-    plan = await plan_reindex(library)
-    await reindex(library, plan, per_minute=2, pace=clock.pace)
-    assert len(service.asked) == 3
-    assert clock.time == pytest.approx(60), "the first goes at once, then one every half minute"
 
 
 async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(library, service, clock) -> None:
     answers = iter([(429, b"{}", {"Retry-After": "7"}), (503, b"{}"), (500, b"{}")])
     service.trouble = lambda texts: next(answers, None)
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == TO_MAKE
     assert clock.time == pytest.approx(7 + 2 + 4)
 
 
 async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(library, service, clock, database) -> None:
     service.trouble = lambda texts: (429, b"{}") if "text number 20" in texts else None
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == AT_ONCE
     assert "is rate limited (HTTP 429)" in done.failed[0]
     assert not done.stopped
@@ -110,7 +109,7 @@ async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(library, se
 
 async def test_a_refused_key_ends_it_at_once(library, service, clock) -> None:
     service.trouble = lambda texts: (401, b"{}")
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == 0
     assert "wants an API key" in done.failed[0]
     assert len(service.asked) == 1
@@ -119,7 +118,7 @@ async def test_a_refused_key_ends_it_at_once(library, service, clock) -> None:
 async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database: Path) -> None:
     """Refused together, the texts go one by one."""
     service.trouble = lambda texts: (400, b"{}") if "text number 5" in texts else None
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == TO_MAKE - 1
     assert len(done.failed) == 1
     assert done.failed[0].startswith("key5: ")
@@ -128,7 +127,7 @@ async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service
 
 async def test_an_endpoint_that_refuses_every_text_is_not_asked_for_ever(library, service, clock) -> None:
     service.trouble = lambda texts: (400, b"{}")
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == 0
     assert done.failed
     assert len(service.asked) == 4
@@ -138,19 +137,19 @@ async def test_a_service_that_takes_one_text_at_a_time(library, service, clock) 
     """It answers several with the vector of the first."""
     one = b'{"data": [{"embedding": [1, 0, 0, 0, 0, 0, 0, 0]}]}'
     service.trouble = lambda texts: (200, one)
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == TO_MAKE
     assert done.failed == ()
 
 
 async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database) -> None:
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, advance=lambda count: count < AT_ONCE, pace=clock.pace)
+    done = await reindex(library, plan, advance=lambda count: count < AT_ONCE, retries=clock_retries(clock))
     assert (done.filled, done.stopped) == (AT_ONCE, True)
     assert lacking(database) == 38 - AT_ONCE
     again = await plan_reindex(library)
     assert again.count == TO_MAKE - AT_ONCE
-    assert (await reindex(library, again, pace=clock.pace)).filled == again.count
+    assert (await reindex(library, again, retries=clock_retries(clock))).filled == again.count
     sent = [text for texts in service.asked for text in texts]
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
 
@@ -158,7 +157,7 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
 async def test_stopping_while_a_busy_endpoint_is_waited_for(library, service, clock) -> None:
     service.trouble = lambda texts: (429, b"{}", {"Retry-After": "100"})
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, advance=lambda count: clock.time < 3, pace=clock.pace)
+    done = await reindex(library, plan, advance=lambda count: clock.time < 3, retries=clock_retries(clock))
     assert done.stopped
     assert clock.time < 4
 
@@ -169,7 +168,7 @@ async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service,
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")
 
     service.trouble = meanwhile
-    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert (done.filled, done.left) == (TO_MAKE - 2, 2)
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
 
@@ -177,7 +176,7 @@ async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service,
 async def test_named_memories_are_made_anew_though_they_have_one(library, service, clock) -> None:
     plan = await plan_reindex(library, ids=("id-000", "id-007", "nobody"))
     assert plan.count == 2
-    assert (await reindex(library, plan, pace=clock.pace)).filled == 2
+    assert (await reindex(library, plan, retries=clock_retries(clock))).filled == 2
     assert sorted(service.asked[0]) == ["text number 0", "text number 7"]
 
 
@@ -187,7 +186,7 @@ async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(
     small_store.change(database, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
     plan = await plan_reindex(library)
     with pytest.raises(Refused, match=r"another model \(another\)"):
-        await reindex(library, plan, pace=clock.pace)
+        await reindex(library, plan, retries=clock_retries(clock))
     assert service.asked == []
 
 

@@ -10,7 +10,7 @@ from support.small_store import blob
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
-from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 

@@ -14,7 +14,7 @@ from support.small_store import blob
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.embeddings.base import local_vector
+from zeroclaw_tui.embeddings.local import local_vector
 
 ROWS = [
     {

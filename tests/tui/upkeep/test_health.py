@@ -155,27 +155,25 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
 
 
 @pytest.fixture
-def vectors(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """Making vectors asks no server; gives the limits it was asked to keep."""
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[ReindexPlan]:
+    """Making vectors asks no server; gives the plans that were carried out."""
     stamps = [Stamp(f"id-{number}", "") for number in range(1204)]
     plan = ReindexPlan(tuple(stamps[:1180]), tuple(stamps[1180:]), 482_000, 120_500, "text-embedding-3-small", True)
-    asked: list[int | None] = []
+    runs: list[ReindexPlan] = []
 
     async def planned(library: Library, **_: Any) -> ReindexPlan:
         return plan
 
-    async def filled(library: Library, plan: ReindexPlan, *, per_minute: int | None, advance: Any) -> Reindexed:
-        asked.append(per_minute)
+    async def filled(library: Library, plan: ReindexPlan, *, advance: Any) -> Reindexed:
+        runs.append(plan)
         return Reindexed(600, 4, stopped=True)
 
     monkeypatch.setattr(reindex, "plan_reindex", planned)
     monkeypatch.setattr(reindex, "reindex", filled)
-    return asked
+    return runs
 
 
-async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
-    tmp_path: Path, vectors: list[int | None]
-) -> None:
+async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(tmp_path: Path, runs: list[ReindexPlan]) -> None:
     """Leaving the question makes none."""
     async with running(app_of(made(tmp_path)), WIDE) as (app, pilot):
         app.library.config = app.library.config._replace(embedding=EmbeddingConfig("openai"))
@@ -183,16 +181,14 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
         await press(pilot, "r")
         await go_to(pilot, app, "without a vector")
         await press(pilot, "enter", "escape")
-        assert vectors == []
+        assert runs == []
         await press(pilot, "enter")
         assert "Create 1,204 embeddings with text-embedding-3-small?" in app.words
         assert "1,180 have no embedding, 24 have an embedding of the wrong size" in app.words
         assert "482,000 characters, about 120,500 tokens" in app.words
         assert "sent to api.openai.com." in app.words
-        await press(pilot, "x", "enter")
-        assert "That is not a number." in app.words
-        await press(pilot, "backspace", "=60", "enter")
-        assert vectors == [60]
+        await press(pilot, "y")
+        assert [plan.count for plan in runs] == [1204]
         assert "600 memories of 1,204 got a vector. 4 memories skipped because of a newer change." in app.told
         assert "to create the other 600" in app.told
 

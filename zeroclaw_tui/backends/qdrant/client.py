@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.embeddings.base import is_web_address
-from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
+from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_error_message
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 
@@ -279,7 +279,7 @@ def _connection_error(error: Exception, address: CollectionAddress, *, has_answe
     import httpx
 
     server = address.server
-    trouble = tls_trouble(error)
+    trouble = tls_error_message(error)
     if trouble is not None:
         return NotReachable(f"Qdrant at {server} {trouble[0]}.", hint=trouble[1])
     if _is_unknown_host(error):

@@ -46,14 +46,8 @@ from zeroclaw_tui.backends.qdrant.rows import (
 )
 from zeroclaw_tui.backends.revert import StoreJob
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
-from zeroclaw_tui.embeddings.base import (
-    AsksEndpoint,
-    Embedder,
-    EmbedsMany,
-    create_embedder,
-    query_with,
-    why_no_embedder,
-)
+from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_each, embed_query
 from zeroclaw_tui.memory.change import Draft, See, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, UsageError
@@ -172,8 +166,8 @@ class QdrantMemory(HeldMemory):
             await self._embedder.close()
 
     @property
-    def asks(self) -> AsksEndpoint | None:
-        return self._embedder if isinstance(self._embedder, AsksEndpoint) else None
+    def asks(self) -> OpenAIEmbedder | None:
+        return self._embedder if isinstance(self._embedder, OpenAIEmbedder) else None
 
     async def make(self, profile: ScoringProfile) -> None:
         """Create the collection with the length of the embedder's vectors, cosine distance and no payload index.
@@ -343,7 +337,7 @@ class QdrantMemory(HeldMemory):
             notes = ["ZeroClaw cannot search here.", self._no_embedder, *notes]
         else:
             if query_vector is None:
-                query_vector = await query_with(self._require_fitting_embedder(), request.query)
+                query_vector = await embed_query(self._require_fitting_embedder(), request.query)
             points = await self._nearest(query_vector, limit, conditions) if limit > 0 else []
         found: list[ScoredEntry] = []
         for point in points:
@@ -481,11 +475,12 @@ class QdrantMemory(HeldMemory):
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
         """The vectors of texts. Raises Refused, EmbeddingFailed."""
         embedder = self._require_fitting_embedder()
-        if isinstance(embedder, EmbedsMany):
-            vectors = await embedder.embed_many(texts)
-        else:
-            vectors = [await embedder.embed(text) for text in texts]
-        return [vector.astype("<f4").tobytes() for vector in vectors]
+        vectors: list[bytes] = []
+        for result in await embed_each(embedder, texts):
+            if isinstance(result, InputRejectedError):
+                raise result
+            vectors.append(result.astype("<f4").tobytes())
+        return vectors
 
     @property
     def _scale(self) -> str:

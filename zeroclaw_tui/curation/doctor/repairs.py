@@ -22,15 +22,8 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.curation.words import vector_words
-from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, tokens_of
-from zeroclaw_tui.embeddings.endpoint import (
-    FOR_MANY,
-    Pace,
-    PacedRequests,
-    RetryingEmbedder,
-    RetryPolicy,
-    StoppedWaiting,
-)
+from zeroclaw_tui.embeddings.base import Embedder, EmbeddingRequest, InputRejectedError, estimate_tokens
+from zeroclaw_tui.embeddings.endpoint import BACKGROUND, OpenAIEmbedder, RetryPolicy, Sleep, embed_each
 from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -62,6 +55,8 @@ if TYPE_CHECKING:
 AT_ONCE = 16
 """How many texts go into one request, and at most how many vectors a kill loses."""
 _MOST_CHARACTERS = 100_000
+_SLICE = 0.25
+"""Seconds of a wait after which a stop is noticed."""
 _LONGEST_KEY_SHOWN = 60
 
 
@@ -125,64 +120,75 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
         for row in [await library.memory.stored(named) for named in dict.fromkeys(ids)]:
             if row is not None:
                 look(row)
-    model, tokens = library.config.embedding.model, tokens_of(characters)
+    model, tokens = library.config.embedding.model, estimate_tokens(characters)
     return ReindexPlan(tuple(missing), tuple(wrong), characters, tokens, model, is_remote=embedder.is_remote)
 
 
-def announce(library: Library, plan: ReindexPlan) -> RemoteCall | None:
-    """What the plan sends to another machine, None where it sends nothing; told if it is the first of this process."""
-    embedder, embedding = library.embedder, library.config.embedding
-    if not plan.is_remote or not plan.count or not isinstance(embedder, RetryingEmbedder):
+def announce(library: Library, plan: ReindexPlan) -> EmbeddingRequest | None:
+    """Announce what the plan sends to another machine, if nothing was sent there yet; None if it sends nothing."""
+    embedder = library.embedder
+    if not plan.is_remote or not plan.count or not isinstance(embedder, OpenAIEmbedder):
         return None
-    call = RemoteCall(embedder.place, embedding.model, plan.count, plan.characters, is_query=False)
-    embedder.announce(call)
-    return call
+    request = EmbeddingRequest(embedder.host, plan.model, plan.count, plan.characters, is_query=False)
+    embedder.announce(request)
+    return request
 
 
 async def reindex(
     library: Library,
     plan: ReindexPlan,
     *,
-    per_minute: int | None = None,
     advance: Callable[[int], bool] | None = None,
-    pace: Pace | None = None,
-    patience: RetryPolicy = FOR_MANY,
+    retries: RetryPolicy = BACKGROUND,
 ) -> Reindexed:
-    """Make the vectors, at most `per_minute` requests; what is made is written every few rows, so that stopping or a
-    kill loses at most those, and doing it again goes on. An endpoint that says no ends it with what it said; a busy one
-    (429) is waited for with `patience`. `advance` is told how many are done; False stops. `pace` brings its own clock.
+    """Create the vectors of the plan and write them in batches, so that a stopped or killed run loses one batch.
 
-    Raises Refused, before anything is sent, where the store names another model, and what every write raises.
+    `advance` gets the number of finished memories and stops the run with False. A busy endpoint is asked again; any
+    other failure ends the run. Raises Refused before anything is sent if the store names another model, and the errors
+    of every write.
     """
     refuse_read_only(library)
     embedder = _embedder(library)
     embedding = library.config.embedding
     await library.memory.check_model(embedding.provider, embedding.model, embedder.dimensions)
-    pace = pace or Pace()
-    pace.per_minute = per_minute
-    return await _Reindexing(
-        library, plan, PacedRequests(embedder, pace, patience), embedder.dimensions, advance, pace
-    ).run()
+    run = _Reindexing(library, plan, embedder, advance)
+    if not isinstance(embedder, OpenAIEmbedder):
+        return await run.run()
+    patient = OpenAIEmbedder(embedding, retries._replace(sleep=run.stoppable(retries.sleep)))
+    run.embedder = patient
+    try:
+        return await run.run()
+    finally:
+        await patient.close()
+
+
+class _Stopped(Exception):
+    """A person stops the run while a busy endpoint is waited for."""
 
 
 class _Reindexing:
     """One run; `filled`, `left`, `zeros` and `failed` are so far."""
 
     def __init__(
-        self,
-        library: Library,
-        plan: ReindexPlan,
-        requests: PacedRequests,
-        dimensions: int,
-        advance: Callable[[int], bool] | None,
-        pace: Pace,
+        self, library: Library, plan: ReindexPlan, embedder: Embedder, advance: Callable[[int], bool] | None
     ) -> None:
-        self._library, self._requests, self._dimensions, self._advance = library, requests, dimensions, advance
+        self.embedder = embedder
+        self._library, self._advance = library, advance
         self._wanted = (*plan.missing, *plan.wrong)
         self._missing = frozenset(stamp.id for stamp in plan.missing)
-        pace.goes_on = self._goes_on
         self.filled = self.left = self.zeros = 0
         self.failed: list[str] = []
+
+    def stoppable(self, sleep: Sleep) -> Sleep:
+        """Split a wait into slices, between which a person can stop the run."""
+
+        async def wait(seconds: float) -> None:
+            for _ in range(math.ceil(seconds / _SLICE)):
+                if not self._goes_on():
+                    raise _Stopped
+                await sleep(_SLICE)
+
+        return wait
 
     async def run(self) -> Reindexed:
         """Batch by batch until all are done, someone stops, or the endpoint says no."""
@@ -202,19 +208,19 @@ class _Reindexing:
             if batch:
                 await self._do(batch)
                 self._goes_on()
-        except StoppedWaiting:
+        except _Stopped:
             return self._ended(stopped=True)
         except EmbeddingFailed as failure:
             self.failed.append(failure.message)
         return self._ended(stopped=False)
 
     async def _do(self, rows: Sequence[StoredRow]) -> None:
-        made = await self._requests.vectors([self._library.memory.text_to_embed(row) for row in rows])
+        made = await embed_each(self.embedder, [self._library.memory.text_to_embed(row) for row in rows])
         embedding = self._library.config.embedding
         vectors: list[NewVector] = []
         for row, found in zip(rows, made, strict=True):
             name = one_line(row.key)[:_LONGEST_KEY_SHOWN]
-            if isinstance(found, TextRefused):
+            if isinstance(found, InputRejectedError):
                 self.failed.append(f"{name}: {found.message}")
                 continue
             self.zeros += not found.any()
@@ -230,7 +236,7 @@ class _Reindexing:
         if row is None or not isinstance(row.values.get("content"), str):
             return None
         vector = row.values.get("embedding")
-        has_one = bool(vector) and _is_good(vector, self._dimensions)
+        has_one = bool(vector) and _is_good(vector, self.embedder.dimensions)
         return None if has_one and stamp.id in self._missing else row
 
     def _goes_on(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_each, turn_limit
-from zeroclaw_tui.embeddings.endpoint import RetryingEmbedder
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
@@ -33,27 +33,24 @@ class BatchedQueries:
     have a vector in one and none in the other because the endpoint came back between them.
     """
 
-    def __init__(self, embedder: RetryingEmbedder, memory: Memory, texts: Iterable[str]) -> None:
+    def __init__(self, embedder: OpenAIEmbedder, memory: Memory, texts: Iterable[str]) -> None:
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self.is_remote = embedder.is_remote
         self._embedder = embedder
         self._memory = memory
         self._texts = dict.fromkeys(text for text in texts if words(text))
-        self._known: dict[str, np.ndarray | EmbeddingFailed] | None = None
+        self._errors: dict[str, EmbeddingFailed] | None = None
 
     async def embed(self, text: str) -> np.ndarray:
         """The vector of a query, shape (dimensions,), float32. Raises EmbeddingFailed."""
-        if self._known is None:
+        if self._errors is None:
             missing = [each for each in self._texts if not await self._is_cached(each)]
-            self._known = await self._embedder.queries(missing)
-        found = self._known.get(text)
-        if found is None:
-            found = self._known[text] = await self._embedder.query(text)
-        if isinstance(found, EmbeddingFailed):
+            self._errors = await self._embedder.prefetch(missing)
+        if text in self._errors:
             # Raised again and again, the same exception would collect every place it was raised at.
-            raise found.with_traceback(None)
-        return found
+            raise self._errors[text].with_traceback(None)
+        return await self._embedder.query(text)
 
     async def close(self) -> None:
         """Nothing to let go of: the embedder belongs to whoever made it."""
@@ -65,7 +62,7 @@ class BatchedQueries:
 
 def with_batched_queries(library: Library, texts: Iterable[str]) -> Library:
     """The same open library, whose recalls of these texts ask an embedding endpoint for all of them at once."""
-    if not isinstance(library.embedder, RetryingEmbedder):
+    if not isinstance(library.embedder, OpenAIEmbedder):
         return library
     return replace(library, embedder=BatchedQueries(library.embedder, library.memory, texts))
 

@@ -42,7 +42,7 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.embeddings.base import RemoteCall
+    from zeroclaw_tui.embeddings.base import EmbeddingRequest
 
 _MAX_EXCERPT = 200
 _NO_TEXT = "(no text)"
@@ -130,7 +130,7 @@ class BrowserPanes(Vertical):
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self._pace)
         self._recalled_keys = None
-        library.tell_before_first_call(self._tell_remote_call)
+        library.on_first_request(self._tell_remote_call)
         self.facets, self.other_facets = None, {}
         self._has_answered = False
         self.show_header()
@@ -293,9 +293,7 @@ class BrowserPanes(Vertical):
             self.rows.focus()
 
     def reload(self) -> None:
-        """Read the store again, and ask an embedding endpoint that failed again."""
-        if self.library is not None:
-            self.library.ask_again_at_once()
+        """Read the store again."""
         self.look(self.view, keep_place=self.rows.row_count > 0)
 
     def asked(self) -> RecallRequest:
@@ -555,13 +553,13 @@ class BrowserPanes(Vertical):
     def _vector_words(self) -> str:
         if self.library is None or self.recalled is None or self.library.embedder is None:
             return ""
-        return vector_words(self.recalled, self.library.embedding_host, self.library.resting)
+        return vector_words(self.recalled, self.library.embedding_host)
 
-    def _tell_remote_call(self, call: RemoteCall) -> None:
+    def _tell_remote_call(self, request: EmbeddingRequest) -> None:
         """Say once of each host that texts go there."""
-        if call.place not in self._told_places:
-            self._told_places.add(call.place)
-            self.notify(call.words, markup=False)
+        if request.host not in self._told_places:
+            self._told_places.add(request.host)
+            self.notify(request.description, markup=False)
 
     def show_selected(self) -> None:
         """Show what is under the cursor once more, for who has just begun to read it elsewhere."""

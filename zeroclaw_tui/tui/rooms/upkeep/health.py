@@ -20,7 +20,6 @@ from textual.widgets import Sparkline
 from textual.worker import Worker
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.doctor import examination, repairs
 from zeroclaw_tui.curation.doctor import repairs as reindexing
 from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
@@ -28,13 +27,12 @@ from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan, Repaire
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of, full_stats, store_stats
 from zeroclaw_tui.curation.words import among_fact, backup_words, repaired_words, vector_words
-from zeroclaw_tui.embeddings.base import host_of
 from zeroclaw_tui.files.database import why_not_writable
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, warn
-from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
+from zeroclaw_tui.tui.dialogs import Question, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, fit, percent_text, shown_line, shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
@@ -118,7 +116,6 @@ _NOT_DEEP = DoctorFinding(
 _LOOKING = "Checking the store and its files …"
 _DEEP = "Checking every page and the keyword index on a copy …"
 _FOLLOWED_SECONDS = 0.2
-_MOST_PER_MINUTE = 100_000
 _LONGEST_NAME = 28
 _LONGEST_STEP = 180
 _MOST_STEPS = 5
@@ -397,12 +394,11 @@ class Health(UpkeepPane):
         if not plan.count:
             tell(self, "No embedding is missing.")
             return
-        wish = await self.app.push_screen_wait(_vectors_form(plan, library.config.embedding))
-        if wish is None:
+        if not await self.app.push_screen_wait(_vectors_question(plan, library.embedding_host)):
             return
         if library.memory.file is not None:
             await repairs.back_up(library.config, self.room.clock())
-        fill = partial(reindexing.reindex, library, plan, per_minute=_per_minute(wish))
+        fill = partial(reindexing.reindex, library, plan)
         try:
             done = await with_progress(self.app, "Making vectors", plan.count, self.room.pace.patience, fill)
         finally:
@@ -499,36 +495,22 @@ def _repair_body(finding: DoctorFinding) -> Content:
     return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", steps)
 
 
-def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
-    """What making vectors would send, where, and for how much; asks for the most requests a minute."""
+def _vectors_question(plan: ReindexPlan, host: str) -> Question[bool]:
+    """Ask whether to create the missing vectors, with how much text is sent and where."""
     facts = [
         f"{_have(len(plan.missing))} no embedding" if plan.missing else "",
         f"{_have(len(plan.wrong))} an embedding of the wrong size" if plan.wrong else "",
     ]
     texts = f"{plan.characters:,} characters, about {plan.tokens:,} tokens"
-    host = one_line(host_of(embedding.provider) or embedding.provider)
     where = f"The texts of these memories are sent to {host}." if plan.is_remote else "The texts stay on this machine."
     body = Content.assemble(
         ", ".join(fact for fact in facts if fact) + "\n",
         (f"{texts}\n\n", MUTED),
         f"{where}\n\n",
-        ("Maximum requests per minute:", MUTED),
+        ("You can stop and continue at any time. Finished embeddings are saved.", MUTED),
     )
-
-    def below(values: Mapping[str, str]) -> Content:
-        _per_minute(values)
-        return Content("You can stop and continue at any time. Finished embeddings are saved.")
-
     title = f"Create {counted(plan.count, 'embedding')} with {one_line(shown_words(plan.model[:200]))}?"
-    return Form(title, body, [Field("limit", "at most", placeholder="no limit")], below, does="create")
-
-
-def _per_minute(values: Mapping[str, str]) -> int | None:
-    """The limit that was typed, None for none. Raises UsageError for what is no number."""
-    typed = values["limit"].strip().replace(",", "")
-    if typed and not (typed.isascii() and typed.isdecimal()):
-        raise UsageError("That is not a number.", hint="Leave it empty for no limit.")
-    return min(int(typed), _MOST_PER_MINUTE) or None if typed else None
+    return yes_or_no(title, body, "Cancel", "Create")
 
 
 def _filled_words(done: Reindexed, planned: int) -> str:

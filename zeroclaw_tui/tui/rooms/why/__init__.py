@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, TrialComparison
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
-from zeroclaw_tui.tui.view import Pace, View, endpoint_host
+from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
@@ -343,7 +343,6 @@ class WhyRoom(StoreRoom):
             self.look()
 
     def action_reload(self) -> None:
-        self.library.ask_again_at_once()
         self.reload()
 
     async def action_copy(self) -> None:
@@ -473,8 +472,7 @@ class WhyRoom(StoreRoom):
             asks_endpoint = embedder.is_remote or library.waits_for(self.inquiry.request.query)
         if asks_endpoint:
             # If the vector is not cached, the message names the host that is asked.
-            place = endpoint_host(library.config.embedding)
-            self.say(f"Reading the store and getting the query vector from {place} …")
+            self.say(f"Reading the store and getting the query vector from {library.embedding_host} …")
         elif self.tab == "what_if" and memories is not None and memories >= MANY:
             self.say(f"Reading {memories:,} memories …")
         else:
@@ -514,7 +512,7 @@ class WhyRoom(StoreRoom):
 
         entry, embedder = self._entry_here(), library.embedder
         if embedder is not None and embedder.is_remote:
-            self.say(f"Sending the text of this memory to {endpoint_host(library.config.embedding)} …")
+            self.say(f"Sending the text of this memory to {library.embedding_host} …")
         try:
             is_done, told = await re_embed(library, entry)
         finally:

@@ -1,0 +1,94 @@
+"""The embedder `local`, which works without a network: signed feature hashing of words with SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import struct
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zeroclaw_tui.config.memory_config import EmbeddingConfig
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
+_ENGLISH = (
+    "a am an and are as at be but by can did do does for from had has have he her his how i if in is it its me my no "
+    "not of on or our she so that the their them then there they this to was we were what when where which who why "
+    "will with would you your"
+)
+_FUNCTION_WORDS = frozenset(_ENGLISH.split())
+# Integer weights have the same sum in any order, so features that cancel out leave exactly zero.
+_FUNCTION_WORD_WEIGHT = 200
+_WORD_WEIGHT = 1000
+_TRIGRAM_WEIGHT = 350
+_SHORTEST_WITH_TRIGRAMS = 4
+
+
+class LocalEmbedder:
+    """Texts that share words, or words of one stem, get similar vectors; synonyms do not.
+
+    ZeroClaw does not know the provider "local" and treats it as none, so these vectors never reach an agent.
+    """
+
+    name = "local"
+    is_remote = False
+
+    def __init__(self, config: EmbeddingConfig) -> None:
+        self.dimensions = config.dimensions
+
+    async def embed(self, text: str) -> np.ndarray:
+        """Give the vector of a text, shape (dimensions,), float32, of length 1; all zeros for a text without words."""
+        import numpy as np
+
+        return np.frombuffer(local_vector(text, self.dimensions), dtype="<f4").astype(np.float32)
+
+    async def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+
+def local_vector(text: str, dimensions: int) -> bytes:
+    """Give the vector of a text as ZeroClaw stores one: `dimensions` little-endian float32 of Euclidean length 1.
+
+    Features are lower-case words, each CJK character by itself, and the character trigrams of words of four letters
+    and more, which bring words of one stem together. English function words count little, and repetition counts by
+    its square root. Each feature's SHA-256 selects one component and a sign.
+    """
+    components = [0] * dimensions
+    for feature, weight in _weighted_features(text).items():
+        digest = hashlib.sha256(feature.encode("utf-8", "surrogatepass")).digest()
+        sign = 1 if digest[8] % 2 == 0 else -1
+        components[int.from_bytes(digest[:8], "big") % dimensions] += sign * weight
+    length = math.sqrt(sum(value * value for value in components)) or 1.0
+    return struct.pack(f"<{dimensions}f", *(value / length for value in components))
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    # Compiled on first use: most commands embed nothing.
+    return re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
+
+
+def _weighted_features(text: str) -> Counter[str]:
+    weights: Counter[str] = Counter()
+    for word, count in Counter(_word_pattern().findall(text.lower())).items():
+        repetition = math.sqrt(count)
+        if word in _FUNCTION_WORDS:
+            weights[word] += round(_FUNCTION_WORD_WEIGHT * repetition)
+            continue
+        weights[word] += round(_WORD_WEIGHT * repetition)
+        for trigram in _trigrams(word):
+            weights[trigram] += round(_TRIGRAM_WEIGHT * repetition)
+    return weights
+
+
+def _trigrams(word: str) -> list[str]:
+    """List the trigrams of a word with its ends marked; "#" distinguishes them from whole words."""
+    if len(word) < _SHORTEST_WITH_TRIGRAMS:
+        return []
+    padded = f" {word} "
+    return [f"#{padded[start : start + 3]}" for start in range(len(word))]
