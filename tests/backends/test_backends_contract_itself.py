@@ -66,11 +66,11 @@ class RemovingFirst(InMemory):
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
-        held = list(self._by_key.values())
-        for entry in held:
-            self._let_go(entry)
+        entries = await self.list()
+        for entry in entries:
+            await self.forget(entry.key)
         await asyncio.to_thread(keep, [])
-        return Removal(len(held))
+        return Removal(len(entries))
 
 
 class Silent(InMemory):
