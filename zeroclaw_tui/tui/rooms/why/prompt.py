@@ -38,6 +38,8 @@ _GETS: dict[Rule, str] = {
     "library": "the embedded agent gets",
 }
 _LONGEST = 400
+_BOTH_FROM = 120
+"""The width from which both texts fit: that of the screen's class -wide, which the screen may not have yet."""
 
 
 def other_rule(rule: Rule) -> Rule:
@@ -129,7 +131,7 @@ class PromptPane(Pane):
         chosen, profile = self._rule, self.inquiry.trial.profile
         title = _title_words(self.prompts.get(chosen), self.inquiry.request.query, self.app.size.width - 2)
         self.query_one("#before", TitleLine).update(Content.styled(title, STRONG))
-        has_both = len({shown.text for shown in self.prompts.values()}) > 1 and not self.screen.has_class("-narrow")
+        has_both = len({shown.text for shown in self.prompts.values()}) > 1 and self.app.size.width >= _BOTH_FROM
         for rule, other in ((chosen, other_rule(chosen)), (other_rule(chosen), chosen)):
             text, shown = self._text(rule), self.prompts.get(rule)
             text.display = rule == chosen or has_both
