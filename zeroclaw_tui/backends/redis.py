@@ -182,7 +182,7 @@ def _now() -> int:
 
 def _not_a_memory(key: str) -> Refused:
     return Refused(
-        f"The value under memory:{key[:60]} is not a memory, and it stays as it is.", hint="Choose another key."
+        f"The value under {'memory:' + key[:60]!r} is not a memory, and it stays as it is.", hint="Choose another key."
     )
 
 
