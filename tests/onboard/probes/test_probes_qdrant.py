@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from probing import KEY, PASSWORD, WRONG_KEY, make_answers, probed
+from probing import KEY, WRONG_KEY, make_answers, probed
 from support.http_endpoints import after, always, qdrant, serving
 
 from zeroclaw_tui.onboard.probes import Finding
@@ -97,21 +96,10 @@ def test_a_port_that_speaks_no_http(tmp_path: Path, talking_port: Any) -> None:
     )
 
 
-def test_an_error_of_the_server(tmp_path: Path) -> None:
-    with serving(always(503, KEY.encode())) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert found.sentence.endswith("has an internal error (HTTP 503).")
-
-
 def test_a_server_that_never_answers(tmp_path: Path) -> None:
     with serving(after(60, qdrant({}))) as endpoint:
         found = look(tmp_path, endpoint.base, seconds=0.4)
     assert (found.sentence, found.exit_code) == (f"Qdrant at {endpoint.base} did not answer within 0.4 s.", 3)
-
-
-def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
-    found = look(tmp_path, f"http://127.0.0.1:{closed_port}")
-    assert (found.sentence, found.exit_code) == (f"Nothing answers at http://127.0.0.1:{closed_port}.", 3)
 
 
 def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
@@ -119,13 +107,6 @@ def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
     assert found.sentence == "Host not found: nobody.invalid."
     assert found.wrong == ("storage.qdrant.url",)
     assert found.facts == ("the API key is sent to nobody.invalid over plain HTTP, without encryption",)
-
-
-def test_a_certificate_nobody_vouches_for(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    with serving(qdrant({}), certificate) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert found.exit_code == 3
-    assert "has a certificate that is not trusted here" in found.sentence
 
 
 @pytest.mark.parametrize("url", ["localhost:6333", "ftp://h", "http://", "http://h:port"])
@@ -139,25 +120,9 @@ def test_no_url_at_all(tmp_path: Path) -> None:
     assert (found.sentence, found.exit_code) == ("There is no Qdrant URL.", 2)
 
 
-def test_a_password_in_the_address_is_not_shown(tmp_path: Path, closed_port: int) -> None:
+def test_a_closed_port_and_a_password_that_is_not_shown(tmp_path: Path, closed_port: int) -> None:
     found = look(tmp_path, f"http://user:{WRONG_KEY}@127.0.0.1:{closed_port}")
-    assert found.sentence == f"Nothing answers at http://127.0.0.1:{closed_port}."
-
-
-def test_a_query_behind_the_address_is_refused_and_not_shown(tmp_path: Path) -> None:
-    found = look(tmp_path, f"http://127.0.0.1:1/{PASSWORD[:2]}?key={KEY}")
-    assert (found.sentence, found.exit_code) == (
-        "The Qdrant URL must not contain ? or #, because ZeroClaw appends a path.",
-        2,
-    )
-
-
-@pytest.mark.parametrize("key", ["schlüssel", "a\nb"])
-def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
-    config = f'[memory]\nbackend = "qdrant"\n[memory.qdrant]\nurl = "http://127.0.0.1:1"\napi_key = {json.dumps(key)}\n'
-    found = probed("qdrant", make_answers(tmp_path / "config", config))
-    assert found.exit_code == 2
-    assert "an HTTP header cannot carry" in found.sentence
+    assert (found.sentence, found.exit_code) == (f"Nothing answers at http://127.0.0.1:{closed_port}.", 3)
 
 
 def test_an_old_zeroclaw_sends_its_key_as_it_stands(tmp_path: Path) -> None:
