@@ -681,7 +681,7 @@ def _is_report(path: Path) -> bool:
 def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> None:
     import json
 
-    from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
+    from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 
     if path is None:
         return
@@ -690,7 +690,7 @@ def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> N
     else:
         text = "\n".join(report.sentences())
     data = f"{text}\n".encode("utf-8", "backslashreplace")
-    until_it_holds(lambda: replace_bytes(path, read_bytes(path), data), path)
+    retry_if_changed(lambda: replace_bytes(path, read_bytes(path), data), path)
 
 
 def report_as_json(report: EraseReport) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from zeroclaw_tui.config.toml import TooLargeError, parse_toml, problem_of
-from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
+from zeroclaw_tui.files.disk import NotARegularFileError, exists, is_folder, names_in, read_regular, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, UsageError
 from zeroclaw_tui.memory.text import shell_word
 
@@ -633,7 +633,7 @@ def read_toml(path: Path) -> dict[str, Any] | None:
         raise BrokenConfig(
             f"{path} is a directory, not a file.", hint="Move it away; ZeroClaw expects its config there."
         ) from error
-    except NotRegular as error:
+    except NotARegularFileError as error:
         raise BrokenConfig(
             f"{path} is not a regular file.", hint="Move it away and put a file with the settings there."
         ) from error

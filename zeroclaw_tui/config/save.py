@@ -19,16 +19,17 @@ from typing import Literal
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.secrets import masked, masked_line
 from zeroclaw_tui.files.disk import (
+    PRIVATE_FILE,
     PRIVATE_FOLDER,
-    NotRegular,
+    NotARegularFileError,
     cannot_write,
-    failures_told,
     make_folder,
-    put_new,
     read_regular,
-    remove_left_over,
+    remove_stale_temp_files,
+    rename_exclusive,
     sync_folder,
-    written_beside,
+    translate_os_errors,
+    write_temp_file,
 )
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 from zeroclaw_tui.memory.text import shell_word
@@ -58,7 +59,7 @@ def read_config(config_file: Path) -> bytes | None:
                 hint="Fix the link, or remove it to start with a new file.",
             ) from error
         return None
-    except (IsADirectoryError, NotRegular) as error:
+    except (IsADirectoryError, NotARegularFileError) as error:
         what = "is a directory, not a file" if isinstance(error, IsADirectoryError) else "is not a regular file"
         raise BrokenConfig(f"{config_file} {what}.", hint="Move it away; ZeroClaw expects its config there.") from error
     except OSError as error:
@@ -76,22 +77,20 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
     """
     target = config_file if before is None else Path(os.path.realpath(config_file))
     _still(config_file, target, before)
-    owner = None
-    with failures_told(config_file):
+    with translate_os_errors(config_file):
         if before is None:
             make_folder(config_file.parent)
         else:
             _may_write(target)
-            owner = target.stat()
-    with failures_told(own_dir):
+    with translate_os_errors(own_dir):
         folder = make_backups_folder(own_dir)
     with _alone(folder, config_file):
-        with failures_told(config_file):
+        with translate_os_errors(config_file):
             for place in {target.parent, config_file.parent, own_dir, folder}:
-                remove_left_over(place)
-        with failures_told(own_dir):
+                remove_stale_temp_files(place)
+        with translate_os_errors(own_dir):
             backup = None if before is None else make_backup(own_dir, before, now)
-        _replace(config_file, target, before, after, owner, backup)
+        _replace(config_file, target, before, after, backup)
         _made_durable(config_file, target)
         prune_backups(own_dir)
     return backup
@@ -150,7 +149,7 @@ def _may_write(target: Path) -> None:
 @contextmanager
 def _alone(folder: Path, config_file: Path) -> Iterator[None]:
     """Keep other runs of this program out, whose temporary files would look like those of a killed run."""
-    with failures_told(folder):
+    with translate_os_errors(folder):
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
@@ -173,11 +172,10 @@ def _replace(
     target: Path,
     before: bytes | None,
     after: bytes,
-    owner: os.stat_result | None,
     backup: Backup | None,
 ) -> None:
     try:
-        with failures_told(config_file), written_beside(target, after, owner) as beside:
+        with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as beside:
             _still(config_file, target, before)
             if before is None:
                 _put_first(beside, target)
@@ -192,7 +190,7 @@ def _replace(
 
 def _put_first(beside: Path, target: Path) -> None:
     try:
-        put_new(beside, target)
+        rename_exclusive(beside, target)
     except FileExistsError as error:
         raise _made_meanwhile(target) from error
 
@@ -272,7 +270,7 @@ def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:
     """Keep `data`, durable, under a time later than that of every other backup. Raises OSError, Unreadable."""
     folder = make_backups_folder(own_dir)
     backup = _backup(folder, _moment(now, list_backups(own_dir)))
-    with written_beside(backup.path, data) as beside:
+    with write_temp_file(backup.path, data) as beside:
         beside.replace(backup.path)
     try:
         sync_folder(folder)

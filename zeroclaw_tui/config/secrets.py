@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.files.disk import (
-    failures_told,
     make_folder,
-    put_new,
     read_regular,
-    remove_left_over,
+    remove_stale_temp_files,
+    rename_exclusive,
     sync_folder,
-    written_beside,
+    translate_os_errors,
+    write_temp_file,
 )
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
@@ -164,12 +164,12 @@ def make_key_file(config_dir: Path, text: str) -> None:
     Unreadable when it cannot be written.
     """
     path = config_dir / KEY_FILE
-    with failures_told(path):
+    with translate_os_errors(path):
         make_folder(config_dir)
-        remove_left_over(config_dir)
+        remove_stale_temp_files(config_dir)
         try:
-            with written_beside(path, text.encode("ascii")) as beside:
-                put_new(beside, path)
+            with write_temp_file(path, text.encode("ascii")) as beside:
+                rename_exclusive(beside, path)
         except FileExistsError as error:
             raise Refused(
                 f"There is a key file {path} already, and it stays.", hint="Run it again to encrypt with that key."

@@ -12,7 +12,7 @@ from typing import Literal
 
 from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
+from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_stale_temp_files
 from zeroclaw_tui.memory.errors import InspectorError
 
 Writer = Literal["ours", "zeroclaw", "unknown"]
@@ -61,7 +61,7 @@ def remove_leftovers(config: MemoryConfig) -> None:
     with suppress(InspectorError):
         for folder in _folders(config):
             with suppress(OSError):
-                remove_left_over(folder)
+                remove_stale_temp_files(folder)
 
 
 def _folders(config: MemoryConfig) -> list[Path]:

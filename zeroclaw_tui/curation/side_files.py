@@ -19,12 +19,12 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.files.disk import (
     FULL,
     MAKE_ROOM,
-    Rewritten,
+    FileChangedError,
     make_folder,
     read_bytes,
     replace_bytes,
+    retry_if_changed,
     sync_folder,
-    until_it_holds,
 )
 from zeroclaw_tui.memory.change import (
     FILE,
@@ -175,7 +175,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     )
     _check_same(source, looks)
     try:
-        make_folder(target.parent, synced=False)
+        make_folder(target.parent)
     except OSError as error:
         raise _refused(source, f"cannot be moved because there is no directory {target.parent}", error) from error
     try:
@@ -225,7 +225,7 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
     keep([RowChange(before, named_row(path, _digest(data), **facts))])
     try:
         replace_bytes(path, expected, data)
-    except Rewritten as error:
+    except FileChangedError as error:
         raise FileVanished from error
 
 
@@ -418,7 +418,7 @@ def _move_back(
     try:
         if now == file.after:
             _give_back_looks(file.path, change.after)
-        make_folder(place.parent, synced=False)
+        make_folder(place.parent)
         file.path.replace(place)
     except OSError as error:
         raise Refused(
@@ -446,7 +446,7 @@ def _put_back(file: _FileChange, change: RowChange, keep: Keep, clash: Clash) ->
     if file.clashes and clash == "rename" and wanted is not None:
         return [_put_beside(file, change, wanted, keep)]
     if clash == "overwrite":
-        until_it_holds(lambda: _replace(change, path, present_row(path), wanted, keep), path)
+        retry_if_changed(lambda: _replace(change, path, present_row(path), wanted, keep), path)
         return []
     present = present_row(path)
     if _state(present) != file.now:
@@ -455,7 +455,7 @@ def _put_back(file: _FileChange, change: RowChange, keep: Keep, clash: Clash) ->
         return [_left(file, change, wanted, keep)]
     try:
         _replace(change, path, present, wanted, keep)
-    except Rewritten:
+    except FileChangedError:
         # It is kept as taken back already, so the old bytes have to be somewhere.
         return [_left(file, change, wanted, keep)]
     return []
@@ -489,7 +489,7 @@ def _put_beside(file: _FileChange, change: RowChange, data: bytes, keep: Keep) -
         replace_bytes(path, None, data, mode=_mode(file.path))
         return f"{file.path} changed in the meantime. Its old content is in {path.name} next to it."
 
-    return until_it_holds(attempt, file.path)
+    return retry_if_changed(attempt, file.path)
 
 
 def _give_back_looks(path: Path, kept: StoredRow | None) -> None:

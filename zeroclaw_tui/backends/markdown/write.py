@@ -33,7 +33,7 @@ from zeroclaw_tui.backends.markdown.lines import (
     with_content,
 )
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
-from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
     CLASHES_TOLD,
     Advance,
@@ -144,7 +144,7 @@ class NoteWriter:
             replace_bytes(source.note.path, data, change.data)
             return change
 
-        change = until_it_holds(attempt, source.note.path)
+        change = retry_if_changed(attempt, source.note.path)
         return Written(change.changes[0], self._notes(draft, source.note))
 
     def update(self, id: str, edit: RowEdit, expected: str, keep: Keep) -> Written:
@@ -171,7 +171,7 @@ class NoteWriter:
             replace_bytes(source.note.path, data, change.data)
             return change.changes[0]
 
-        return Written(until_it_holds(attempt, source.note.path))
+        return Written(retry_if_changed(attempt, source.note.path))
 
     def remove(self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> Removal:
         """Take lines out of their files, those that still are what was shown."""
@@ -219,7 +219,7 @@ class NoteWriter:
                 replace_bytes(source.note.path, read, change.data)
             return count
 
-        count = until_it_holds(attempt, source.note.path)
+        count = retry_if_changed(attempt, source.note.path)
         search.note_removed(source.label, stamps)
         return count
 
@@ -473,7 +473,7 @@ def _take_back(step: Step, keep: Keep, clash: Clash) -> RevertedFile:
             replace_bytes(path, data, back.data)
         return back
 
-    return until_it_holds(attempt, path)
+    return retry_if_changed(attempt, path)
 
 
 def _taken_back(step: Step, data: bytes | None, clash: Clash) -> RevertedFile:
@@ -639,7 +639,7 @@ def _append_to(source: Source, heading: str, lines: Sequence[bytes], keep: Keep)
             kept = True
         replace_bytes(source.note.path, data, change.data)
 
-    until_it_holds(attempt, source.note.path)
+    retry_if_changed(attempt, source.note.path)
 
 
 def _edits(data: bytes | None, heading: str, lines: Sequence[bytes]) -> Iterator[Edit]:
@@ -676,4 +676,4 @@ def _append_bytes(source: Source, heading: bytes, lines: bytes) -> None:
         data = read_bytes(path)
         replace_bytes(path, data, (data + b"\n" if data else heading) + lines)
 
-    until_it_holds(attempt, path)
+    retry_if_changed(attempt, path)

@@ -41,11 +41,11 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import (
     FULL,
+    copy_owner_and_mode,
     file_size,
-    keep_looks,
     make_folder,
-    put_new,
-    remove_left_over,
+    remove_stale_temp_files,
+    rename_exclusive,
     sync_folder,
     temporary_folder,
     work_folder,
@@ -572,7 +572,7 @@ def replace_index(path: Path, stoppable: Stoppable) -> None:
 def _room_beside(path: Path) -> Iterator[sqlite3.Connection]:
     """An empty database in a folder beside `path` that only this user may enter; both are gone at the end."""
     try:
-        remove_left_over(path.parent)
+        remove_stale_temp_files(path.parent)
         with (
             work_folder(path) as folder,
             closing(sqlite3.connect(folder / path.name, isolation_level=None, check_same_thread=False)) as made,
@@ -627,12 +627,12 @@ def make_database(path: Path, generation: str) -> None:
         with _beside(target) as made:
             create_database(made, generation, now=utc_now())
             with made.open("rb") as file:
-                keep_looks(file.fileno(), target)
+                copy_owner_and_mode(file.fileno(), target)
                 os.fsync(file.fileno())
             if target.exists():
                 made.replace(target)
             else:
-                put_new(made, target)
+                rename_exclusive(made, target)
             sync_folder(target.parent)
     except FileExistsError as error:
         raise _there_already(target) from error
@@ -652,7 +652,7 @@ def fill_database(path: Path, generation: str, rows: Sequence[StoredRow], now: s
             _check_empty(target)
             if target.exists():
                 target.rename(_free_name(target))
-            put_new(made, target)
+            rename_exclusive(made, target)
             made.unlink(missing_ok=True)
             sync_folder(target.parent)
     except FileExistsError as error:
@@ -664,7 +664,7 @@ def _beside(target: Path) -> Iterator[Path]:
     """Where a database is made before it is put in its place."""
     try:
         make_folder(target.parent)
-        remove_left_over(target.parent)
+        remove_stale_temp_files(target.parent)
         with work_folder(target) as room:
             yield room / target.name
     except FileExistsError:

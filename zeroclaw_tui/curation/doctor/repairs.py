@@ -32,7 +32,7 @@ from zeroclaw_tui.files.disk import (
     make_folder,
     names_in,
     remove_abandoned,
-    remove_left_over,
+    remove_stale_temp_files,
     sync_folder,
     work_folder,
 )
@@ -454,7 +454,7 @@ def _made(config: MemoryConfig, database: Path, now: datetime, stoppable: Stoppa
     folder = _folder(config)
     try:
         make_folder(folder)
-        remove_left_over(folder)
+        remove_stale_temp_files(folder)
         target = _free_name(folder, database.name, now)
         with work_folder(target) as room:
             made = room / target.name

@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
-from zeroclaw_tui.files.disk import Rewritten, file_size, read_bytes, replace_bytes, until_it_holds
+from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import holders, named
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
@@ -225,7 +225,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     data = b"".join([header_line(header), *lines])
     try:
         await asyncio.to_thread(replace_bytes, target, None, data)
-    except Rewritten as error:
+    except FileChangedError as error:
         raise Refused(f"{path} already exists.", hint="Name a new file.") from error
     return len(lines)
 
@@ -518,7 +518,7 @@ class _Run:
 
     def _note_down(self, name: str) -> None:
         names = sorted(_noted(self._note) | {name})
-        until_it_holds(
+        retry_if_changed(
             lambda: replace_bytes(self._note, read_bytes(self._note), json.dumps(names).encode()), self._note
         )
 
@@ -545,7 +545,7 @@ class _Run:
             return
         if _has_other_names(file.path, self._names):
             self._left[name] = _LINKED
-        cut = until_it_holds(partial(take_out, file, self.chosen.matcher), file.path)
+        cut = retry_if_changed(partial(take_out, file, self.chosen.matcher), file.path)
         if cut == "text":
             self._erased.add(name)
         else:

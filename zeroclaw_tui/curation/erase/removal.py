@@ -352,8 +352,8 @@ def hits(file: InstallFile, matcher: TextMatcher) -> int:
 def take_out(file: InstallFile, matcher: TextMatcher, *, dry_run: bool = False) -> Cut:
     """Put in place of a file what stays of it without the texts; tells what of it could be cut. Blocks.
 
-    A snapshot and our copy of it lose whole memories, notes whole lines, all else the text alone. Raises Rewritten
-    where another program wrote it meanwhile, Unreadable, Refused.
+    A snapshot and our copy of it lose whole memories, notes whole lines, all else the text alone. Raises
+    FileChangedError where another program wrote it meanwhile, Unreadable, Refused.
     """
     data = read_bytes(file.path)
     if data is None:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.files.disk import failures_told, make_folder, write_whole
+from zeroclaw_tui.files.disk import replace_file, translate_os_errors
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import cut, is_unicode, one_line
@@ -85,7 +85,7 @@ def append_queries(file: Path, *queries: TestQuery) -> None:
     Raises UsageError where the file is not one of tests, Unreadable where it cannot be written. Blocks.
     """
     target = Path(os.path.realpath(file.expanduser()))
-    with failures_told(target):
+    with translate_os_errors(target):
         present = target.read_bytes() if target.exists() else b""
     line_end = b"\r\n" if b"\r\n" in present else b"\n"
     ended = present if not present or present.endswith(b"\n") else present + line_end
@@ -98,9 +98,8 @@ def append_queries(file: Path, *queries: TestQuery) -> None:
         )
     # The file may be something else, and a list of inline tables takes no [[query]] after it.
     _queries_of(whole, target, one_line(str(target)))
-    with failures_told(target):
-        make_folder(target.parent)
-    write_whole(target, whole)
+    with translate_os_errors(target):
+        replace_file(target, whole)
 
 
 def _checked_fields(query: TestQuery) -> dict[str, str | list[str]]:

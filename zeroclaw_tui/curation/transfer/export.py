@@ -22,7 +22,13 @@ from zeroclaw_tui.curation.formats.own import (
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.transfer.reconcile import Stopped, asking
-from zeroclaw_tui.files.disk import keep_looks, put_new, remove_left_over, sync_folder, unfinished_file
+from zeroclaw_tui.files.disk import (
+    copy_owner_and_mode,
+    remove_stale_temp_files,
+    rename_exclusive,
+    sync_folder,
+    temp_file,
+)
 from zeroclaw_tui.memory.change import Advance, See, StoredRow
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -149,11 +155,11 @@ async def export_file(
     name = one_line(str(path))
     target = _target(library, path, name, overwrite=overwrite)
     try:
-        remove_left_over(target.parent)
-        with unfinished_file(target) as (beside, handle):
+        remove_stale_temp_files(target.parent)
+        with temp_file(target) as (beside, handle):
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as file:
                 exported = await export_memories(library, filter, file, format, vectors=vectors, advance=advance)
-            keep_looks(handle, target)
+            copy_owner_and_mode(handle, target)
             os.fsync(handle)
             if not exported.cancelled:
                 _put_in_place(beside, target, name, overwrite=overwrite)
@@ -180,7 +186,7 @@ def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> 
         beside.replace(target)
     else:
         try:
-            put_new(beside, target)
+            rename_exclusive(beside, target)
         except FileExistsError as error:
             raise Refused(f"{name} already exists.", hint="Pass --overwrite to replace it.") from error
     sync_folder(target.parent)
