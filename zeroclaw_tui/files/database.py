@@ -1,4 +1,4 @@
-"""SQLite databases of any program: opened to be read or written, and what SQLite's errors mean to a person."""
+"""Open SQLite databases of any program for reading or writing, and explain SQLite's errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,35 +29,30 @@ from zeroclaw_tui.memory.text import is_unicode
 
 Answer = TypeVar("Answer")
 FileIdentity = tuple[int, int]
-"""Device and inode: two files that follow one another under one name differ in it."""
+"""Device and inode: a file that replaces another under the same name has another identity."""
 
 BUSY_SECONDS = 5.0
 """How long a read or a write waits for another program's lock."""
 
 DATABASE_HEADER = b"SQLite format 3\0"
-"""How every database begins that is not empty (SQLite's file format, section 1.3)."""
+"""The start of every database that is not empty (SQLite's file format, section 1.3)."""
 
 READ_AT_ONCE = 16_000_000
 _WAL_FORMAT = 2
-_NO_SHARED_MEMORY = (
-    "SQLITE_READONLY_DIRECTORY",
-    "SQLITE_READONLY_CANTINIT",
-    "SQLITE_READONLY_RECOVERY",
-    "SQLITE_CANTOPEN",
-)
-_NO_ROOM = "The disk is full. You see the database as it was when it was opened; later writes do not appear."
-_FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
-"""What SQLite answers, among other causes, when a file it needs cannot be made or grow (unixOpenSharedMemory)."""
+_FULL_DISK_ERRORS = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
+"""SQLite's errors, among other causes, for a file that cannot be created or cannot grow (unixOpenSharedMemory)."""
+_NO_SHARED_MEMORY = ("SQLITE_READONLY_DIRECTORY", "SQLITE_READONLY_RECOVERY", *_FULL_DISK_ERRORS)
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
+_OTHER_USER = "Run this as the user that runs ZeroClaw."
 
 
-@dataclass(slots=True)
 class _RawDescriptor:
-    """A file that is read beside SQLite. Without this sentence a dataclass would import `inspect` for one."""
+    """An open descriptor of a file, and how many readers use it."""
 
-    descriptor: int
-    is_database: bool = False
-    users: int = 0
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.is_database = False
+        self.users = 0
 
 
 _raw_descriptors: dict[FileIdentity, _RawDescriptor] = {}
@@ -69,13 +63,13 @@ class ReadOnlyConnection(aiosqlite.Connection):
     """An aiosqlite connection that says how it was opened."""
 
     notice: str | None = None
-    """A sentence for the person when SQLite could not make its -shm file, and the file is read as it lies there."""
+    """Why the database is read as it was when it was opened; None if it is read as usual."""
     is_full: bool = False
-    """Whether that was for want of room on the disk."""
+    """Whether the reason is a full disk."""
 
 
 class UnfinishedWrite(Unreadable):
-    """A program died in the middle of a write, and its rollback journal lies beside the database."""
+    """A program ended in the middle of a write and left its rollback journal."""
 
 
 class _Connection(sqlite3.Connection):
@@ -84,12 +78,11 @@ class _Connection(sqlite3.Connection):
 
 
 async def connect_read_only(path: Path) -> ReadOnlyConnection:
-    """Open a database for reading only, on a thread of its own. Raises InspectorError kinds.
+    """Open a database read-only, on a thread of its own. Raises InspectorError kinds.
 
-    The URI says mode=ro, PRAGMA query_only is on, and a lock is waited for as long as BUSY_SECONDS. Text that is no
-    UTF-8 comes back with surrogate escapes, so that no text ever raises.
+    Text that is not valid UTF-8 comes back with surrogate escapes, so reading text never fails.
     """
-    # A connector that fails would leave aiosqlite's thread answering a loop that may be closed by then.
+    # If aiosqlite's own connector fails, its thread may answer an event loop that is closed by then.
     opened = await asyncio.to_thread(connect_read_only_blocking, path)
     connection = ReadOnlyConnection(lambda: opened, iter_chunk_size=500)
     await connection
@@ -99,26 +92,40 @@ async def connect_read_only(path: Path) -> ReadOnlyConnection:
 
 
 def connect_read_only_blocking(path: Path) -> sqlite3.Connection:
-    """The same for use in threads: any thread may use it, one at a time. Raises InspectorError kinds."""
+    """Open a database read-only, for use by one thread at a time. Raises InspectorError kinds.
+
+    If SQLite cannot create its -shm file, because the directory is read-only or the disk is full, the file is read as
+    it is now, and the connection's `notice` says so.
+    """
     check_file(path)
     with translated(path):
         try:
             return _opened(path, "mode=ro")
         except sqlite3.OperationalError as error:
-            wants_room = _wants_room(path, error)
-            if not wants_room and not _needs_fall_back(path, error):
+            name = getattr(error, "sqlite_errorname", "")
+            if not name.startswith(_NO_SHARED_MEMORY) or not is_wal(path):
+                raise
+            wal, folder = wal_file(path), path.absolute().parent
+            is_read_only = not os.access(folder, os.W_OK)
+            # On a full disk, a log that holds writes cannot be left out: an agent is likely to be running.
+            if not is_read_only and (file_size(wal) or not is_full(folder)):
                 raise
         connection = _opened(path, "mode=ro&immutable=1")
-        connection.notice = _NO_ROOM if wants_room else _fall_back_notice(path)
-        connection.is_full = wants_room
+        connection.is_full = not is_read_only
+        if file_size(wal):
+            connection.notice = (
+                f"The directory is read-only, so {wal.name} cannot be read and the newest writes do not appear."
+            )
+        else:
+            reason = "The directory is read-only" if is_read_only else "The disk is full"
+            connection.notice = (
+                f"{reason}. You see the database as it was when it was opened; later writes do not appear."
+            )
         return connection
 
 
 class Reading:
-    """Work on a connection and a thread of its own, which can be stopped.
-
-    `run` raises InspectorError kinds, and SearchInterrupted after `stop`. Cancelling the await stops the work too.
-    """
+    """Work that reads a database on a connection and a thread of its own, and can be stopped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -127,7 +134,7 @@ class Reading:
         self._stopped = False
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """What `work` answers."""
+        """Give the result of `work`. Raises InspectorError kinds; SearchInterrupted after `stop` or cancelling."""
         try:
             return await asyncio.to_thread(self._run, work)
         except asyncio.CancelledError:
@@ -135,7 +142,7 @@ class Reading:
             raise
 
     def stop(self) -> None:
-        """End the statement that runs now; from any thread."""
+        """Interrupt the running statement; from any thread."""
         with self._lock:
             self._stopped = True
             if self._connection is not None:
@@ -155,7 +162,7 @@ class Reading:
 
 
 class Readings:
-    """What is read of one database file now, each on a connection and a thread of its own."""
+    """The `Reading`s of one database that run now."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -165,7 +172,7 @@ class Readings:
         return bool(self._are_searches)
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer], *, is_search: bool = False) -> Answer:
-        """What `work` answers; raises as `Reading` does."""
+        """Give the result of `work`; raises as `Reading` does."""
         reading = Reading(self._path)
         self._are_searches[reading] = is_search
         try:
@@ -174,7 +181,7 @@ class Readings:
             del self._are_searches[reading]
 
     def stop(self, *, only_searches: bool = False) -> None:
-        """End what runs."""
+        """Interrupt the running ones."""
         for reading, is_search in self._are_searches.items():
             if is_search or not only_searches:
                 reading.stop()
@@ -182,9 +189,9 @@ class Readings:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn sqlite3's errors into InspectorError kinds, each one sentence and what to do next.
+    """Turn sqlite3's errors into InspectorError kinds, with what to do next.
 
-    An interrupted statement becomes SearchInterrupted. Mistakes of the program itself stay what they are.
+    An interrupted statement becomes SearchInterrupted. Mistakes of this program stay sqlite3 errors.
     """
     try:
         yield
@@ -192,32 +199,29 @@ def translated(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", None)
         if name is None:
             raise
-        # Where it was compiling or reading the schema, the name is another one.
+        # An interrupt while SQLite compiles or reads the schema has another name.
         if name == "SQLITE_INTERRUPT" or str(error) == "interrupted":
             raise SearchInterrupted from error
         raise explained(path, name, error) from error
     except UnicodeDecodeError as error:
-        # Texts in rows may be any bytes; the names of tables and columns, and what SQLite says of them, may not.
+        # Only names of tables and columns, and SQLite's messages about them, have to be UTF-8.
         raise explained(path, "SQLITE_CORRUPT", sqlite3.DatabaseError(str(error))) from error
 
 
 def check_file(path: Path) -> None:
-    """Tell apart what SQLite reports in the same words. Raises Unreadable, NothingYet where ZeroClaw would make the
-    file; opens nothing.
+    """Raise Unreadable for a file that is no database, NothingYet for one that ZeroClaw would create; open nothing.
 
-    A file of 0 bytes is refused here because SQLite deletes the -wal file beside an empty database when it opens it.
+    An empty file is refused because SQLite deletes its -wal file when it opens it.
     """
     try:
         found = path.stat()
-    except FileNotFoundError:
-        kind = Unreadable if file_size(wal_file(path)) else NothingYet
+    except (FileNotFoundError, NotADirectoryError) as error:
+        would_be_created = isinstance(error, FileNotFoundError) and not file_size(wal_file(path))
+        kind = NothingYet if would_be_created else Unreadable
         raise kind(f"There is no file {path}.", hint=_ANOTHER_FILE, title=Unreadable.title) from None
-    except NotADirectoryError:
-        raise Unreadable(f"There is no file {path}.", hint=_ANOTHER_FILE) from None
     except PermissionError:
-        raise Unreadable(
-            f"You have no permission to open the directory of {path}.", hint="Run this as the user that runs ZeroClaw."
-        ) from None
+        message = f"You have no permission to open the directory of {path}."
+        raise Unreadable(message, hint=_OTHER_USER) from None
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_ANOTHER_FILE) from error
     if stat.S_ISDIR(found.st_mode):
@@ -225,13 +229,19 @@ def check_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise Unreadable(f"{path} is not a regular file.", hint=_ANOTHER_FILE)
     if not os.access(path, os.R_OK):
-        raise Unreadable(f"You have no permission to read {path}.", hint="Run this as the user that runs ZeroClaw.")
+        raise Unreadable(f"You have no permission to read {path}.", hint=_OTHER_USER)
+    if found.st_size == 0 and file_size(wal_file(path)):
+        raise Unreadable(
+            f"{path} is empty, but {wal_file(path).name} next to it holds writes.",
+            hint="Keep both files. Restore the database from a backup before any program opens it.",
+        )
     if found.st_size == 0:
-        raise _empty(path)
+        hint = "Run `zeroclaw memory store KEY TEXT` to create the tables, or start ZeroClaw."
+        raise NothingYet(f"{path} is empty (0 bytes).", hint=hint, title=Unreadable.title)
 
 
 def file_identity(path: Path) -> FileIdentity | None:
-    """Which file lies at a path now; None where none can be seen."""
+    """Identify the file at a path; None if none can be seen."""
     try:
         found = path.stat()
     except OSError:
@@ -240,12 +250,12 @@ def file_identity(path: Path) -> FileIdentity | None:
 
 
 def wal_file(path: Path) -> Path:
-    """The write-ahead log of a database, whether or not it exists."""
+    """Give the path of a database's write-ahead log."""
     return path.with_name(path.name + "-wal")
 
 
 def is_wal(path: Path) -> bool:
-    """Whether the file's header says write-ahead log (SQLite's file format, byte 18)."""
+    """Whether a database uses a write-ahead log (SQLite's file format, byte 18)."""
     header = raw_bytes(path, 20)
     return len(header) == 20 and header[18] == _WAL_FORMAT
 
@@ -254,12 +264,12 @@ def is_wal(path: Path) -> bool:
 def raw_descriptor(
     name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC, folder: int | None = None
 ) -> Iterator[int]:
-    """A descriptor of a file for reading its bytes as they lie there, at offset 0. Raises OSError.
+    """Open a file to read its bytes, at offset 0, and give the descriptor. Raises OSError.
 
-    That of a database stays open until the database is deleted: when a process closes any descriptor of a file, POSIX
-    drops all its locks on that file, those of SQLite's connections included, and another program may then take away
-    the write-ahead log under them (https://sqlite.org/howtocorrupt.html, section 2.2). Users of one database take
-    turns with the offset; `os.pread` needs none.
+    The descriptor of a database stays open until the database is deleted: when a process closes any descriptor of a
+    file, POSIX drops all its locks on that file, also those of SQLite's connections, and another program may then
+    remove the write-ahead log under them (https://sqlite.org/howtocorrupt.html, section 2.2). Users of one database
+    share the offset; `os.pread` needs none.
     """
     with _raw_guard:
         found = os.stat(name, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW)
@@ -277,18 +287,18 @@ def raw_descriptor(
 
 
 def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
-    """Bytes of a file as they lie there. Raises OSError."""
+    """Read bytes of a file. Raises OSError."""
     with raw_descriptor(path) as descriptor:
         return os.pread(descriptor, size, offset)
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file begins as a SQLite database does. Raises OSError."""
+    """Whether a file starts like a SQLite database. Raises OSError."""
     return raw_bytes(path, len(DATABASE_HEADER)) == DATABASE_HEADER
 
 
 def raw_pieces(path: Path) -> Iterator[bytes]:
-    """All bytes of a file as they lie there, some megabytes at a time. Raises OSError."""
+    """Read a file in pieces of some megabytes. Raises OSError."""
     with raw_descriptor(path) as descriptor:
         offset = 0
         while piece := os.pread(descriptor, READ_AT_ONCE, offset):
@@ -298,10 +308,9 @@ def raw_pieces(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def opened_as_it_lies(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
-    """A database that is not the store, opened so that no file appears beside it; with a sentence on what is not read.
+    """Open a database without creating files next to it; give a sentence on what was not read as well.
 
-    Only where its log and the index of it both lie there can the log be read without making one of them. Raises
-    InspectorError kinds.
+    A log can only be read without creating files if its -shm file exists. Raises InspectorError kinds.
     """
     check_file(path)
     has_log = file_size(wal_file(path)) > 0
@@ -316,7 +325,7 @@ def opened_as_it_lies(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold the write lock; all of it is done when the block ends, or nothing."""
+    """Commit everything in the block, or nothing."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -328,28 +337,28 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> tuple[str, ...]:
-    """The columns of a table, none where there is no such table."""
+    """List the columns of a table; none for a missing table."""
     described = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
     return tuple(as_text(name) for (name,) in described)
 
 
 def tables_of_rows(connection: sqlite3.Connection) -> list[str]:
-    """The tables that hold rows of their own: no views, no keyword indexes and none of SQLite's."""
+    """List the tables with rows of their own: no views, no keyword indexes, no tables of SQLite."""
     found = [
         (as_text(name), as_text(sql).upper().startswith("CREATE VIRTUAL"))
         for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     ]
-    of_others = ("sqlite_", *(f"{name}_" for name, is_index in found if is_index))
-    return [name for name, is_index in found if not is_index and not name.startswith(of_others)]
+    not_own = ("sqlite_", *(f"{name}_" for name, is_index in found if is_index))
+    return [name for name, is_index in found if not is_index and not name.startswith(not_own)]
 
 
 def any_text(value: bytes) -> str:
-    """Text of a database as str; bytes that are no UTF-8 become lone surrogates and encode back unchanged."""
+    """Decode text of a database; invalid UTF-8 becomes lone surrogates, which encode back unchanged."""
     return value.decode("utf-8", "surrogateescape")
 
 
 def as_text(value: Any) -> str:
-    """Any value of a column that should hold text, as text; NULL is empty."""
+    """Turn any value of a text column into text; NULL becomes empty."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -371,6 +380,20 @@ def _newly_opened(name: str | Path, flags: int, folder: int | None) -> _RawDescr
 
 
 def _opened(path: Path, mode: str) -> _Connection:
+    connection = _connect(path, mode)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        # Views and triggers of a database from elsewhere must not call functions with side effects.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        # SQLite opens lazily: only the first read finds what is wrong with the file.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, mode: str) -> _Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
@@ -379,59 +402,14 @@ def _opened(path: Path, mode: str) -> _Connection:
         check_same_thread=False,
         factory=_Connection,
     )
-    try:
-        connection.text_factory = any_text
-        connection.execute("PRAGMA query_only = ON")
-        # Some systems' SQLite maps files into memory; when another program cuts a mapped file short, the system ends
-        # this process without a word. Reading the vectors of 100,000 rows takes a fifth longer without.
-        connection.execute("PRAGMA mmap_size = 0")
-        # A foreign file's views and triggers must not reach functions with side effects.
-        connection.execute("PRAGMA trusted_schema = OFF")
-        # Opening is lazy: only the first read tells what is wrong with the file.
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except BaseException:
-        connection.close()
-        raise
+    connection.text_factory = any_text
+    # If another program truncates a file that SQLite has mapped into memory, the system kills this process.
+    connection.execute("PRAGMA mmap_size = 0")
     return connection
 
 
-def _needs_fall_back(path: Path, error: sqlite3.OperationalError) -> bool:
-    """A WAL database in a folder where its -shm file is missing and cannot be made."""
-    named = getattr(error, "sqlite_errorname", "") in _NO_SHARED_MEMORY
-    return named and not os.access(path.absolute().parent, os.W_OK) and is_wal(path)
-
-
-def _wants_room(path: Path, error: sqlite3.OperationalError) -> bool:
-    """A WAL database whose -shm file finds no room on the disk, and whose log holds nothing that would not be seen."""
-    name = getattr(error, "sqlite_errorname", "")
-    if not name.startswith(_FOR_WANT_OF_ROOM) or file_size(wal_file(path)) or not is_wal(path):
-        return False
-    return is_full(path.absolute().parent)
-
-
-def _fall_back_notice(path: Path) -> str:
-    wal = wal_file(path)
-    if file_size(wal):
-        return f"The directory is read-only, so {wal.name} cannot be read and the newest writes do not appear."
-    return "The directory is read-only. You see the database as it was when it was opened; later writes do not appear."
-
-
-def _empty(path: Path) -> Unreadable:
-    wal = wal_file(path)
-    if file_size(wal):
-        return Unreadable(
-            f"{path} is empty, but {wal.name} next to it holds writes.",
-            hint="Keep both files. Restore the database from a backup before any program opens it.",
-        )
-    return NothingYet(
-        f"{path} is empty (0 bytes).",
-        hint="Run `zeroclaw memory store KEY TEXT` to create the tables, or start ZeroClaw.",
-        title=Unreadable.title,
-    )
-
-
 def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
-    """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
+    """Explain one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(f"Database is locked: {path}.", hint="Stop ZeroClaw or try again later.")
     if name == "SQLITE_NOTADB":
@@ -462,27 +440,18 @@ def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
 
 
 def is_for_want_of_room(path: Path, name: str) -> bool:
-    """Whether a result code means that the disk of a database is full. Blocks."""
-    return name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(path.absolute().parent))
+    """Whether a result code of SQLite means that the disk is full. Blocks."""
+    return name == "SQLITE_FULL" or (name.startswith(_FULL_DISK_ERRORS) and is_full(path.absolute().parent))
 
 
 def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
-    """Open a database to write it, for any thread, one at a time. Raises Unreadable, and what sqlite3 raises.
+    """Open a database to write it, for use by one thread at a time. Raises Unreadable, sqlite3.Error.
 
-    What is written is on the disk when it is committed. With `zero` what is freed is overwritten.
+    A commit is durable. With `zero` freed space is overwritten with zeros.
     """
     check_file(path)
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    connection = _connect(path, "mode=rw")
     try:
-        connection.text_factory = any_text
-        # See the connections that read: a mapped file that is cut short ends the process.
-        connection.execute("PRAGMA mmap_size = 0")
         connection.execute("PRAGMA synchronous = FULL")
         if zero:
             connection.execute("PRAGMA secure_delete = ON").fetchall()
@@ -493,25 +462,25 @@ def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
 
 
 def take_back_unfinished_write(path: Path) -> None:
-    """Let SQLite take back what a program that died left in its rollback journal. Raises InspectorError kinds."""
+    """Let SQLite roll back a write that a killed program left in its journal. Raises InspectorError kinds."""
     with translated(path), closing(connect_to_write(path)) as connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def why_not_writable(path: Path) -> str | None:
-    """A sentence when this user may not write the database, its folder or the files SQLite keeps beside it."""
+    """Say why this user may not write a database, its folder, or its -wal and -shm files; None if that is allowed."""
     file = path.resolve()
     if not os.access(file.parent, os.W_OK):
         return f"You have no permission to write to the directory {file.parent}."
-    beside = [wal_file(file), file.with_name(file.name + "-shm")]
-    for needed in (file, *(other for other in beside if other.exists())):
+    side_files = [wal_file(file), file.with_name(file.name + "-shm")]
+    for needed in (file, *(other for other in side_files if other.exists())):
         if not os.access(needed, os.W_OK):
             return f"You have no permission to write to {needed}."
     return None
 
 
 def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
-    """The sentence for what SQLite or the system answers to the making of a database. Blocks."""
+    """Explain why a database could not be created. Blocks."""
     name = getattr(error, "sqlite_errorname", None) or ""
     folder = next(folder for folder in path.parents if folder.is_dir())
     if isinstance(error, OSError) and error.errno not in FULL:
@@ -523,14 +492,14 @@ def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorEr
 
 
 def quoted(name: str) -> str:
-    """An identifier in SQL."""
+    """Quote an identifier for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
-    """Placeholders, comma-separated, and what to bind, for values read from the database earlier.
+    """Give comma-separated placeholders, and what to bind, for values that were read from a database.
 
-    The sqlite3 module refuses text with surrogate escapes; such text goes in as its bytes and is cast back.
+    The sqlite3 module refuses text with surrogate escapes; such text is bound as bytes and cast back.
     """
     marks: list[str] = []
     ready: list[Any] = []
@@ -545,7 +514,7 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
 
 
 def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """What stands behind SET in an UPDATE, and what to bind, for values as `bound` takes them."""
+    """Give the assignments of an UPDATE, and what to bind, for values as `bound` takes them."""
     marks, ready = zip(*(bound([value]) for value in values.values()), strict=True)
     settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(values, marks, strict=True))
     return settings, [one for some in ready for one in some]
