@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.files.whole_database import Holder
+    from zeroclaw_tui.files.whole_database import ProcessUsingFile
     from zeroclaw_tui.memory.change import Stamp
     from zeroclaw_tui.memory.errors import InspectorError
     from zeroclaw_tui.memory.recall import ScoredEntry
@@ -91,7 +91,7 @@ class StoreFacts:
     """The largest rowid, and where those begin that are close to the last one there can be."""
     free_bytes: int
     """Pages of the file that hold nothing."""
-    holders: tuple[Holder, ...] | None = None
+    holders: tuple[ProcessUsingFile, ...] | None = None
     """The other programs that have it open; None where the system does not tell."""
 
     @property

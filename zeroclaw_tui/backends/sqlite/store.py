@@ -422,11 +422,11 @@ class SqliteMemory(Memory):
     async def examine(self) -> StoreFacts:
         """The facts of `health` and of every row, and who else has the database open."""
         from zeroclaw_tui.backends.sqlite.upkeep import store_facts
-        from zeroclaw_tui.files.whole_database import holders
+        from zeroclaw_tui.files.whole_database import processes_using
 
         schema, health = self.schema, await self.health()
         facts = await self._readings.run(lambda connection: store_facts(connection, schema, health))
-        return replace(facts, holders=await asyncio.to_thread(holders, self.path))
+        return replace(facts, holders=await asyncio.to_thread(processes_using, self.path))
 
     async def check_pages(self) -> Pages:
         """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
@@ -839,9 +839,9 @@ class SqliteMemory(Memory):
 def _leave_whole(path: Path) -> None:
     """Where another program has it open, that one folds in the log when it ends."""
     from zeroclaw_tui.backends.sqlite.transaction import fold_in
-    from zeroclaw_tui.files.whole_database import holders
+    from zeroclaw_tui.files.whole_database import processes_using
 
-    if file_size(wal_file(path)) and not holders(path):
+    if file_size(wal_file(path)) and not processes_using(path):
         fold_in(path)
 
 

@@ -30,7 +30,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import MAKE_ROOM, file_size
-from zeroclaw_tui.files.whole_database import holders
+from zeroclaw_tui.files.whole_database import processes_using
 from zeroclaw_tui.memory.change import (
     AGENTS,
     EMBEDDING_CACHE,
@@ -360,7 +360,7 @@ class Writing:
         """
         if time.monotonic() >= self._look_again:
             self._look_again = time.monotonic() + _LOOK_SECONDS
-            self._alone = holders(self.path) == () and _is_own(self.path)
+            self._alone = processes_using(self.path) == () and _is_own(self.path)
         return self._alone
 
     @contextmanager

@@ -50,7 +50,13 @@ from zeroclaw_tui.files.disk import (
     temporary_folder,
     work_folder,
 )
-from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
+from zeroclaw_tui.files.whole_database import (
+    check_room,
+    copy_database,
+    exclusive_connection,
+    free_bytes,
+    require_unused,
+)
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused
 from zeroclaw_tui.memory.query import NO_DATE, Facets
@@ -401,7 +407,7 @@ def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
     Unreadable without room, Corrupt should the memories not be what they were.
     """
     check_room(path.parent, 3 * _size(path))
-    with translated(path), alone(path) as connection:
+    with translated(path), exclusive_connection(path) as connection:
         stoppable.using(connection)
         try:
             found, words_before = _contents(connection), _words(connection)
@@ -521,7 +527,7 @@ def fold_log(writing: Writing) -> int:
     Only where no other program is known to have the database open. Raises Locked, also when a reader is in the way.
     """
     path: Path = writing.path
-    refuse_holders(path, holders(path) or ())
+    require_unused(path)
     before = file_size(wal_file(path))
     is_busy = _checkpoint(writing.connection)
     if is_busy:
@@ -550,7 +556,7 @@ def replace_index(path: Path, stoppable: Stoppable) -> None:
     Corrupt where more than the index is damaged.
     """
     check_room(path.parent, 3 * _size(path))
-    with translated(path), alone(path) as connection, _room_beside(path) as copy:
+    with translated(path), exclusive_connection(path) as connection, _room_beside(path) as copy:
         connection.backup(copy)
         stoppable.using(copy)
         try:

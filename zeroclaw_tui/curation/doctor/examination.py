@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size, names_in
-from zeroclaw_tui.files.whole_database import named
+from zeroclaw_tui.files.whole_database import describe_processes
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import are, counted, one_line
@@ -333,7 +333,9 @@ def _file(config: MemoryConfig, found: StoreFacts, target: str) -> Iterator[Doct
         spare = f"{size(free)} of them" if free else "none of it"
         yield _fine("free-space", f"The database has {whole}, {spare} free.", target)
     if others:
-        yield _fine("open-elsewhere", f"The database is open in {named(others)}; repairs wait for their turn.")
+        yield _fine(
+            "open-elsewhere", f"The database is open in {describe_processes(others)}; repairs wait for their turn."
+        )
     elif others is not None:
         yield _fine("open-elsewhere", "No other program has the database open.")
 

@@ -37,12 +37,12 @@ from zeroclaw_tui.files.disk import (
     work_folder,
 )
 from zeroclaw_tui.files.whole_database import (
-    check_alone,
     copy_database,
+    describe_processes,
     free_bytes,
-    holders,
-    named,
+    processes_using,
     remove_database,
+    require_exclusive,
 )
 from zeroclaw_tui.memory.change import Advance, NewVector, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, EmbeddingFailed, Locked, NotFound, Refused, Unreadable
@@ -299,8 +299,8 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
     _refuse_other_backends(config)
     path = config.database
     free = await Reading(path).run(free_bytes)
-    found = await asyncio.to_thread(holders, path)
-    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, named(found or ()))
+    found = await asyncio.to_thread(processes_using, path)
+    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, describe_processes(found or ()))
 
 
 def _refuse_other_backends(config: MemoryConfig) -> None:
@@ -368,7 +368,7 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     await asyncio.to_thread(_refuse_unwritable, config)
     say = tell or (lambda sentence: None)
     before = (await plan_compact(config)).size
-    await asyncio.to_thread(check_alone, config.database)
+    await asyncio.to_thread(require_exclusive, config.database)
     say("Making a backup")
     backup = await back_up(config, now)
     say("Rewriting the database")

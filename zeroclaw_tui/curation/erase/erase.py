@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
-from zeroclaw_tui.files.whole_database import holders, named
+from zeroclaw_tui.files.whole_database import describe_processes, processes_using
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.text import counted, one_line
@@ -368,7 +368,7 @@ class _Look:
             why = f"{why} {_LINKED}".strip()
         if takes and matcher.found_in(file.name):
             why = f"{why} {_NAME}".strip()
-        open_in = named(holders(file.path) or ()) if rows is not None else ""
+        open_in = describe_processes(processes_using(file.path) or ()) if rows is not None else ""
         self.places.append(ErasePlace(file.kind, str(file.path), found or 1, takes, why, open_in))
 
 
@@ -524,14 +524,16 @@ class _Run:
 
     def _wipe(self, file: InstallFile) -> None:
         name = str(file.path)
-        open_in = holders(file.path) or ()
-        self._programs |= dict.fromkeys(named((holder,)) for holder in open_in)
+        open_in = processes_using(file.path) or ()
+        self._programs |= dict.fromkeys(describe_processes((holder,)) for holder in open_in)
         self._to_wipe[name] = file
         try:
             wipe(file.path)
         except Locked as error:
             # Where not even the rows could be looked at, why is told already.
-            self._left.setdefault(name, _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error))
+            self._left.setdefault(
+                name, _PAGES.format(describe_processes(open_in)) if open_in else _PAGES_ALONE.format(error)
+            )
         except InspectorError as error:
             self._left.setdefault(name, _PAGES_ALONE.format(error))
 

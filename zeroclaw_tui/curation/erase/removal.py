@@ -33,7 +33,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes, replace_bytes
-from zeroclaw_tui.files.whole_database import alone, check_room
+from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 
 AT_ONCE = 200
 """Rows of one write, so that a running ZeroClaw never waits long for its turn."""
@@ -201,7 +201,7 @@ def wipe(path: Path) -> None:
     Unreadable without room.
     """
     check_room(path.parent, 3 * (file_size(path) + file_size(wal_file(path))))
-    with translated(path), alone(path) as connection:
+    with translated(path), exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         _fill_indexes(connection)
         places = _places(connection)
