@@ -57,6 +57,12 @@ async def test_postgres_names_its_rank_and_its_scale(postgres: PostgresServer, t
             elsewhere.steps[-1].words
             == "postgres leaves it out: it belongs to session tg_1, and the message comes from tg_2"
         )
+        assert elsewhere.steps[-1].helps == "recall without the session"
+        of_none = await why(library, "tea", "tea", session_id="tg_1", until="2026-03-01T00:00:00+00:00")
+        assert of_none.steps[-1].words.startswith("postgres leaves it out: created 2026-03-19T10:00:00")
+        assert [step.words for step in of_none.later_stops] == [
+            "postgres leaves it out: it has no session, and the message comes from tg_1"
+        ]
         assert (await why(library, "cup", "tea", limit=1)).stopped_at == "limit"
         library.with_profile("0.5.6")
         bare = await why(library, "dog", "barks")

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 Contents = TypeVar("Contents", bound=Held)
-Explain = Callable[[MemoryEntry], str]
-"""Says in a clause why a memory is in the results of a recall, or why it is not."""
+Explain = Callable[[MemoryEntry], Sequence[str]]
+"""Says in clauses why a memory is in the results of a recall, or everything that leaves it out."""
 _KEY_DIGITS = 12
 
 
@@ -114,7 +114,7 @@ class ForeignFile(HeldMemory, Generic[Contents]):
     ) -> Evidence:
         """The results at this limit, and what the rule of the other program does with each memory."""
         found, explain = await self.answer(request, query_vector)
-        return replace(as_found(request, found, profile, settings, self.program), told=explain)
+        return replace(as_found(request, found, profile, settings, self.program), reasons=explain)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         raise self.refuse_to_write()

@@ -182,7 +182,7 @@ class MemoryRsExport(ForeignFile[Export]):
         """The whole ranking: a limit only cuts it."""
         whole, explain = await self.answer(replace(request, limit=await self.count()), None)
         return OwnEvidence(
-            request, whole.entries, whole.mode, whole.scale, True, whole.notes, program=self.program, told=explain
+            request, whole.entries, whole.mode, whole.scale, True, whole.notes, program=self.program, reasons=explain
         )
 
     async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
@@ -204,10 +204,13 @@ class MemoryRsExport(ForeignFile[Export]):
         if request.agents or request.session_id or request.since or request.until:
             notes.append("memory-rs filters nothing: agents, session and time bounds leave nothing out.")
 
-        def explain(entry: MemoryEntry) -> str:
-            if entry not in scores:
-                return "it is of another user than the one asked for"
-            return f"the cosine of the two hashes is {scores[entry]:.3f}, which says nothing of the texts"
+        def explain(entry: MemoryEntry) -> Sequence[str]:
+            is_asked_for = entry in scores
+            score = scores[entry] if is_asked_for else cosines([entry], request.query)[0]
+            cosine = f"the cosine of the two hashes is {score:.3f}, which says nothing of the texts"
+            if is_asked_for:
+                return [cosine]
+            return ["it is of another user than the one asked for", *([cosine] if score < 0.0 else [])]
 
         return StoreRecall(results, STAGE, "cosine of hashes", tuple(notes)), explain
 

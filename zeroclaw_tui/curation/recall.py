@@ -480,6 +480,12 @@ async def _advice(gathered: GatheredEvidence, way: Placement, trial: Trial) -> A
         for more, more_key, both in _others(way_then, tried):
             if more_key == "w" and await _is_in(gathered, way, both):
                 return Advice(f"{what} and {more}", key, both)
+        lower = _at_its_score(way_then, tried)
+        if lower is None:
+            continue
+        for more, _, all_three in _limits(lower[2]):
+            if await _is_in(gathered, way, all_three):
+                return Advice(f"{what}, {lower[0]} and {more}", key, all_three)
     return None
 
 
@@ -492,11 +498,10 @@ async def _is_in(gathered: GatheredEvidence, way: Placement, trial: Trial) -> bo
 
 
 def _first_changes(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
-    """What lets it pass one stage, where another stage may still stop it: its session, and no filter at all."""
+    """What lets it pass one stage, where another stage may still stop it: its session, its score as the threshold, and
+    no filter at all."""
     request = trial.request
-    within = _in_its_session(way, trial)
-    if within is not None:
-        yield within
+    yield from filter(None, (_in_its_session(way, trial), _at_its_score(way, trial)))
     fields: dict[str, Any] = {name: value for _, changes in _UNNARROWED for name, value in changes.items()}
     if any(getattr(request, name) for name in fields):
         yield "recall without any filter", "F", trial._replace(request=replace(request, **fields))
@@ -508,6 +513,14 @@ def _in_its_session(way: Placement, trial: Trial) -> tuple[str, str, Trial] | No
         return None
     within = replace(request, session_id=way.entry.session_id)
     return "a message of its session", "w", trial._replace(request=within)
+
+
+def _at_its_score(way: Placement, trial: Trial) -> tuple[str, str, Trial] | None:
+    held = None if way.candidate is None else way.candidate.held
+    low = math.floor(held * 100) / 100 if held is not None and math.isfinite(held) else 0.0
+    if not 0 < low < trial.settings.threshold:
+        return None
+    return f"a threshold of {low:.2f}", "w", trial._replace(settings=trial.settings._replace(threshold=low))
 
 
 async def _is_in_as_core(gathered: GatheredEvidence, way: Placement, trial: Trial) -> bool:
@@ -523,13 +536,7 @@ async def _is_in_as_core(gathered: GatheredEvidence, way: Placement, trial: Tria
 def _others(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
     """What a person could try, the smallest change first: in words, with its key, and as a trial."""
     request, settings = trial.request, trial.settings
-    held = None if way.judged is None else way.judged.held
-    within = _in_its_session(way, trial)
-    if within is not None:
-        yield within
-    low = math.floor(held * 100) / 100 if held is not None and math.isfinite(held) else 0.0
-    if 0 < low < settings.threshold:
-        yield f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low))
+    yield from filter(None, (_in_its_session(way, trial), _at_its_score(way, trial)))
     if way.merged:
         for vector, keyword in _WEIGHTS:
             if (vector, keyword) != (settings.vector_weight, settings.keyword_weight):
@@ -542,17 +549,21 @@ def _others(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
     if trial.profile.reranks:
         for told, rerank in _reranks(settings.rerank):
             yield told, "w", trial._replace(settings=settings._replace(rerank=rerank))
-    for limit in _LIMITS:
-        if limit > request.limit:
-            own = request.limits_shown[1]
-            has = f" (the turn has {own:,})" if own else ""
-            yield f"a limit of {limit:,}{has}", "w", trial._replace(request=replace(request, limit=limit))
+    yield from _limits(trial)
     for told, fields in _UNNARROWED:
         if any(getattr(request, name) for name in fields):
             yield told, "F", trial._replace(request=replace(request, **fields))
     for version in LANDMARKS:
         if parse_version(version) > parse_version(trial.profile.version):
             yield f"the scoring of ZeroClaw {version}", "p", trial._replace(profile=profile_for(version))
+
+
+def _limits(trial: Trial) -> Iterator[tuple[str, str, Trial]]:
+    own = trial.request.limits_shown[1]
+    has = f" (the turn has {own:,})" if own else ""
+    for limit in _LIMITS:
+        if limit > trial.request.limit:
+            yield f"a limit of {limit:,}{has}", "w", trial._replace(request=replace(trial.request, limit=limit))
 
 
 def _reranks(present: RerankSettings) -> Iterator[tuple[str, RerankSettings]]:
@@ -573,10 +584,9 @@ def _whole_recall(gathered: GatheredEvidence, trial: Trial, result: RecallResult
     why = _why_no_vector(gathered.library)
     if not isinstance(evidence, StageEvidence):
         own_rule = gathered.library.memory.name
-        told = evidence.told(entry) if evidence.told is not None else ""
-        return WholeRecall(
-            result.results, result.scale, own_rule, why_no_vector=why, program=evidence.program, told=told
-        )
+        whole = WholeRecall(result.results, result.scale, own_rule, why_no_vector=why, program=evidence.program)
+        reasons = () if evidence.reasons is None else tuple(evidence.reasons(entry))
+        return replace(whole, reasons=reasons, has_sessions=gathered.library.memory.capabilities.sessions)
     return WholeRecall(
         result.results,
         result.scale,

@@ -41,7 +41,7 @@ SCANNER_WINDOW = 4
 SCANNED_IN_A_FRAME = 250_000
 """Contents of up to so many characters in all are scanned and judged within a frame."""
 
-_LIKE_SCORE = 1.0
+LIKE_SCORE = 1.0
 
 
 # What is asked of the store, and what its answer serves.
@@ -469,7 +469,7 @@ def _like(
     kept = np.flatnonzero(keeps[:list_limit])
     chosen, passing = _cut(scope, masks, listed, kept, scope.store_limit)
     handles = evidence.rows.handles[listed[chosen]].tolist()
-    candidates = tuple(Candidate(handle, _LIKE_SCORE) for handle in handles)
+    candidates = tuple(Candidate(handle, LIKE_SCORE) for handle in handles)
     return StoreRanking(scope, "like", "0..1", said, candidates, listed[passing], order, listed, list_limit)
 
 

@@ -159,8 +159,8 @@ class OwnEvidence:
     settings: ScoringSettings | None = None
     program: str | None = None
     """The other program whose rule it is, where no ZeroClaw reads the store: then nothing of ZeroClaw's judges it."""
-    told: Callable[[MemoryEntry], str] | None = None
-    """How the rule came to a memory of the store, or why it leaves it out, in a clause; where it tells."""
+    reasons: Callable[[MemoryEntry], Sequence[str]] | None = None
+    """How the rule comes to return a memory of the store, or everything that leaves it out, in clauses; where known."""
     is_of_limit: bool = False
     """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)

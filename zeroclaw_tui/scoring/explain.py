@@ -16,7 +16,8 @@ from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, ordinal
 from zeroclaw_tui.scoring.weights import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
 
-_ONLY_AN_EDIT: frozenset[StageName] = frozenset({"superseded", "skip", "scanner"})
+_NO_TRIAL_HELPS: frozenset[StageName] = frozenset({"superseded", "scanner"})
+"""Where what is tried for advice never helps, and something other than an edit may."""
 _NOTHING_HELPS = ("only editing the memory can fix this", "e")
 _WITH_OWN_MEANING = ("markdown", "postgres", "qdrant")
 _LOST_PLACES: frozenset[StageName] = frozenset({"candidates", "merge", "rank", "recent", "limit"})
@@ -72,11 +73,20 @@ class Explanation:
         words, key = last.helps, last.key
         if advice is not None:
             words, key = f"{advice.words} puts it in the prompt", advice.key
-        elif self.stopped_at not in _ONLY_AN_EDIT or key == "w":
+        elif self._only_an_edit_helps:
             words, key = _NOTHING_HELPS
             if any(step.key == "R" for step in self.steps):
                 words, key = "no other setting helps, but a re-embedding may", "R"
         return replace(self, steps=(*self.steps[:-1], replace(last, helps=words, key=key)), advice=advice)
+
+    @property
+    def _only_an_edit_helps(self) -> bool:
+        """Whether that is so with all that stops it, where no trial puts it in and it says not itself what to edit."""
+        stops = (self.steps[-1], *self.later_stops)
+        names_its_edit = self.stopped_at == "skip" and stops[0].key == "e"
+        # Without its filters a backend's own rule is another question to the store, which no trial asks.
+        is_untried = any(step.name in _NO_TRIAL_HELPS or (step.name, step.key) == ("rank", "F") for step in stops)
+        return not names_its_edit and not is_untried
 
     @property
     def is_injected(self) -> bool:
@@ -242,7 +252,7 @@ def _stop(facts: Facts, stage: StageName) -> Step:
         "merge": steps.merge_stop,
         "like": steps.like_stop,
         "recent": steps.recent_stop,
-        "rank": steps.own_stop,
+        "rank": lambda facts: steps.own_stops(facts)[0],
         "limit": steps.limit_stop,
         "scanner": steps.scanner_stop,
         "rerank": steps.rerank_stop,

@@ -485,6 +485,11 @@ def _told_apart(score: float, threshold: float) -> str:
 
 def skipped_because(entry: MemoryEntry, trial: Trial) -> str | None:
     """Why a memory is never injected in such a turn, whatever its score; None when it may be."""
+    return next(skip_rules(entry, trial), None)
+
+
+def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[str]:
+    """Every rule on keys and contents that leaves a memory out, in ZeroClaw's order."""
     profile, request = trial.profile, trial.request
     by_channel_rule = follows_channel_rule(profile, request.rule)
     key = entry.key.strip(WHITE_SPACE).translate(_ASCII_LOWER)
@@ -505,7 +510,7 @@ def skipped_because(entry: MemoryEntry, trial: Trial) -> str | None:
         (profile.skips_tool_results and "<tool_result" in content, "tool result"),
         (is_too_long, f"longer than {MOST_CHARACTERS:,} characters"),
     )
-    return next((f"skipped: {what}" for applies, what in skips if applies), None)
+    yield from (f"skipped: {what}" for applies, what in skips if applies)
 
 
 def _saved_as(key: str, name: str) -> bool:

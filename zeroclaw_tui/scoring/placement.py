@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.decide import (
+    LIKE_SCORE,
     Answer,
     Decision,
     Fused,
@@ -17,9 +18,10 @@ from zeroclaw_tui.scoring.decide import (
     asked_of_store,
     is_same,
     own_place,
+    passes_scanner,
 )
 from zeroclaw_tui.scoring.evidence import DURABLE, OwnEvidence, Scope, StageEvidence, StageHits, masks_of
-from zeroclaw_tui.scoring.injection import Blend, blend_of, pool_size
+from zeroclaw_tui.scoring.injection import Blend, blend_of, judge, pool_size, scan
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
 
 if TYPE_CHECKING:
@@ -93,6 +95,13 @@ class Placement:
     injected: int
     recalled: int = 0
     blend: Blend | None = None
+    unreached: ScoredEntry | None = None
+    """Where it does not come so far: what scanner and injection rules make of it alone, with its score if known."""
+
+    @property
+    def candidate(self) -> ScoredEntry | None:
+        """It as scanner and injection rules judge it, whether or not it comes so far."""
+        return self.judged or self.unreached
 
 
 _JUDGED: dict[str, StageName] = {
@@ -114,9 +123,22 @@ def placement_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: 
     evidence, ranking = decision.evidence[scope], decision.rankings[scope]
     if ranking is None:
         assert isinstance(evidence, OwnEvidence)
-        return _own_way(evidence, decision.trial, answered, judged, entry)
-    assert isinstance(evidence, StageEvidence)
-    return _stage_way(evidence, ranking, decision.trial, answered, judged, entry)
+        way = _own_way(evidence, decision.trial, answered, judged, entry)
+        if evidence.program is not None:
+            return way
+    else:
+        assert isinstance(evidence, StageEvidence)
+        way = _stage_way(evidence, ranking, decision.trial, answered, judged, entry)
+    return way if judged is not None else replace(way, unreached=_judged_alone(way, decision.trial))
+
+
+def _judged_alone(way: Placement, trial: Trial) -> ScoredEntry:
+    """What scanner and injection rules make of a memory that is stopped before them."""
+    score = way.fused_score
+    if way.path == "like":
+        score = None if way.like_rank is None else LIKE_SCORE
+    kind = scan(way.entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
+    return judge([ScoredEntry(way.entry, 1, score, withheld=kind)], trial)[0]
 
 
 def _stage_way(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry
 from zeroclaw_tui.memory.text import cut, one_line
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, DURABLE, WordShare
@@ -19,7 +20,7 @@ from zeroclaw_tui.scoring.injection import (
     THREATS,
     age_in_days,
     characters_used,
-    skipped_because,
+    skip_rules,
 )
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.keywords import words as message_words
@@ -83,6 +84,10 @@ _SKIPPED = {
     ),
 }
 _SHOWN_AS_0 = 0.005
+_EXACT_SESSIONS = ("postgres", "qdrant", "in-memory")
+"""The backends whose recall in a session leaves out what has none, whatever the version."""
+_ONE_NAMESPACE = ("markdown", "redis")
+"""The backends whose memories all count as of the default namespace."""
 FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
 _ROUNDING = 1e-9
 
@@ -121,8 +126,10 @@ class WholeRecall:
     notes: tuple[str, ...] = ()
     program: str | None = None
     """The other program whose store and rule it is; its answer is the end of the way then."""
-    told: str = ""
-    """What that rule tells of this memory, a clause."""
+    reasons: tuple[str, ...] = ()
+    """What that rule does with this memory, in clauses: how it comes to return it, or everything that leaves it out."""
+    has_sessions: bool = False
+    """Whether a store that ranks by a rule of its own has sessions."""
 
     @property
     def has_scale(self) -> bool:
@@ -511,7 +518,7 @@ def own_step(facts: Facts) -> Step:
     if facts.recall.program is not None:
         rule = f"the rule of {facts.recall.program}"
     place = f"rank {rank:,} by {rule}" if rank is not None else f"found by {rule}"
-    words = f"{place} · {_own_score(facts, score)}" + (f" · {facts.recall.told}" if facts.recall.told else "")
+    words = " · ".join((place, _own_score(facts, score), *facts.recall.reasons))
     return Step("rank", "passed", words, {"rank": rank, "score": score, "scale": facts.recall.scale})
 
 
@@ -545,9 +552,9 @@ def filter_step(facts: Facts, stage: StageName) -> Step | None:
     elif stage == "time" and (request.since or request.until):
         words = f"created {name(entry.timestamp)}, within the bounds" if facts.trial.profile.has_time_bounds else ""
     elif stage == "session" and request.session_id is not None:
-        of_it = f"in session {name(request.session_id)}, like the message"
+        of_it = f"in session {name(entry.session_id or '')}, like the message"
         durable = f"{name(entry.category)} memories without a session are visible in every session"
-        words = of_it if entry.session_id == request.session_id else durable
+        words = of_it if entry.session_id is not None else durable
     elif stage == "agent" and request.agents and _knows_agents(facts):
         words = f"of agent {name(entry.agent or '(none)')}, which is allowed"
     elif stage == "namespace" and request.namespace is not None:
@@ -561,14 +568,24 @@ def keeps_out(facts: Facts, stage: StageName) -> bool:
     if stage == "superseded":
         return profile.hides_superseded and entry.superseded_by is not None
     if stage == "time":
-        early = request.since is not None and entry.timestamp < request.since
-        return profile.has_time_bounds and (early or (request.until is not None and entry.timestamp > request.until))
+        return profile.has_time_bounds and _is_outside(facts)
     if stage == "session":
         is_durable = entry.session_id is None and entry.category in DURABLE and profile.durable_rows_cross_sessions
-        return request.session_id not in (None, entry.session_id) and not is_durable
+        is_of_another = None not in request.scopes and entry.session_id not in request.scopes
+        return is_of_another and not (is_durable and facts.recall.own_rule not in _EXACT_SESSIONS)
     if stage == "agent":
         return _knows_agents(facts) and bool(request.agents) and entry.agent not in (request.agents or ())
     return request.namespace not in (None, entry.namespace or DEFAULT_NAMESPACE)
+
+
+def _is_outside(facts: Facts) -> bool:
+    """Whether its time is outside the bounds: ZeroClaw's rule compares texts, other stores compare moments."""
+    request, created = facts.trial.request, facts.placement.entry.timestamp
+    if facts.is_staged:
+        early = request.since is not None and created < request.since
+        return early or (request.until is not None and created > request.until)
+    at, since, until = moment(created), moment(request.since), moment(request.until)
+    return at is not None and ((since is not None and at < since) or (until is not None and at > until))
 
 
 def filter_stop(facts: Facts, stage: StageName) -> Step:
@@ -593,29 +610,37 @@ def filter_stop(facts: Facts, stage: StageName) -> Step:
     return Step(stage, "stopped", words, {}, *_HELPS[stage])
 
 
-def own_stop(facts: Facts) -> Step:
-    """A backend's own rule does not find it, for its words or for what was asked besides."""
+def own_stops(facts: Facts) -> list[Step]:
+    """Everything that is known to leave it out of the answer of a backend's own rule, the first of it first."""
     rule = name(facts.recall.program or facts.recall.own_rule or facts.placement.path)
-    if facts.recall.told:
-        return Step("rank", "stopped", f"{rule} leaves it out: {facts.recall.told}", {"scale": facts.recall.scale})
-    for stage in ("session", "agent", "namespace"):
-        held = {
-            "session": facts.placement.entry.session_id,
-            "agent": facts.placement.entry.agent,
-            "namespace": facts.placement.entry.namespace,
-        }
-        if held[stage] is not None and keeps_out(facts, stage):
-            stop = filter_stop(facts, stage)
-            return replace(stop, name="rank", words=f"{rule} leaves it out: {stop.words}")
+    numbers = {"scale": facts.recall.scale}
+    stops = [Step("rank", "stopped", reason, numbers) for reason in facts.recall.reasons]
+    if not stops:
+        stops = [filter_stop(facts, stage) for stage in FILTERS if _has_own(facts, stage) and keeps_out(facts, stage)]
+    if stops:
+        return [replace(stop, name="rank", words=f"{rule} leaves it out: {stop.words}") for stop in stops]
     scale = f" (it scores by {name(facts.recall.scale)})" if facts.recall.has_scale else ""
     since, *helps = _own_wants(facts)
-    words = f"{rule}'s own rule does not find it{scale}{since}"
-    return Step("rank", "stopped", words, {"scale": facts.recall.scale}, *helps)
+    return [Step("rank", "stopped", f"{rule}'s own rule does not find it{scale}{since}", numbers, *helps)]
+
+
+def _has_own(facts: Facts, stage: StageName) -> bool:
+    """Whether a backend's own rule has this filter: what it does not store leaves nothing out."""
+    entry, rule = facts.placement.entry, facts.recall.own_rule
+    if stage == "time":
+        return rule != "markdown"
+    if stage == "session":
+        return entry.session_id is not None or facts.recall.has_sessions
+    if stage == "agent":
+        return entry.agent is not None
+    return stage == "namespace" and (entry.namespace is not None or rule in _ONE_NAMESPACE)
 
 
 def _own_wants(facts: Facts) -> tuple[str, str, str]:
     """What a backend's own rule asks for, what would give it that, and the key for it."""
     rule = facts.recall.own_rule
+    if rule == "qdrant" or facts.placement.path == "vector":
+        return "", "", ""
     if rule == "postgres" and parse_version(facts.trial.profile.version) >= POSTGRES_RANKS_SINCE:
         return (
             ", because it must contain every word of the message",
@@ -624,7 +649,7 @@ def _own_wants(facts: Facts) -> tuple[str, str, str]:
         )
     if rule == "postgres":
         return ", because it must contain the exact message", "edit it to contain the exact message", "e"
-    return ("", "", "") if rule == "qdrant" else ("", "edit it to contain a word of the message", "e")
+    return "", "edit it to contain a word of the message", "e"
 
 
 def _knows_agents(facts: Facts) -> bool:
@@ -756,8 +781,8 @@ def scanner_step(facts: Facts) -> Step | None:
 
 def scanner_stop(facts: Facts) -> Step:
     """What withholds it from the agent."""
-    judged, entry = facts.placement.judged, facts.placement.entry
-    kind = (judged.withheld if judged is not None else None) or entry.withheld or ""
+    candidate, entry = facts.placement.candidate, facts.placement.entry
+    kind = (candidate.withheld if candidate is not None else None) or entry.withheld or ""
     if kind in THREATS:
         words = f"withheld from the agent as {kind}: it looks like {THREATS[kind]}"
         return Step("scanner", "stopped", words, {"kind": kind}, "edit it, or threat_scan in config.toml", "e")
@@ -799,7 +824,8 @@ def threshold_stop(facts: Facts) -> Step:
     words = f"{shown[0]} < {shown[1]}"
     if has_faded(facts):
         words = f"{faded(held)} < {number(threshold)}" if held < _SHOWN_AS_0 <= threshold else words
-        if facts.placement.judged is not None and (facts.placement.judged.score or 0.0) >= threshold:
+        candidate = facts.placement.candidate
+        if candidate is not None and (candidate.score or 0.0) >= threshold:
             return Step("threshold", "stopped", words, numbers, "the category core, which does not fade", "e")
     low = _just_under(held)
     ways = ([f"a threshold of {low}"] if low != "0.00" else []) + (["other weights"] if facts.is_weighed else [])
@@ -808,7 +834,7 @@ def threshold_stop(facts: Facts) -> Step:
 
 def has_faded(facts: Facts) -> bool:
     """Whether its age alone keeps it under the threshold, or under half of what it was."""
-    judged = facts.placement.judged
+    judged = facts.placement.candidate
     if judged is None or judged.score is None or judged.decayed is None:
         return False
     return judged.decayed < facts.trial.settings.threshold and judged.decayed < judged.score / 2
@@ -820,10 +846,8 @@ def faded(value: float) -> str:
 
 
 def _held(facts: Facts) -> float | None:
-    judged: ScoredEntry | None = facts.placement.judged
-    if judged is None:
-        return facts.placement.fused_score
-    return judged.held
+    candidate = facts.placement.candidate
+    return None if candidate is None else candidate.held
 
 
 def _just_under(score: float) -> str:
@@ -852,18 +876,21 @@ def _skip_stop(facts: Facts, because: str) -> Step:
 
 
 def later_stops(facts: Facts, stopped_at: StageName) -> Iterator[Step]:
-    """The stages after the one that stops it which would stop it as well, as far as that is known without it."""
-    if not facts.is_staged:
+    """Everything else that would stop it, as far as that is known without the stage that stops it."""
+    if stopped_at == "rank":
+        yield from own_stops(facts)[1:]
+    elif facts.is_staged:
+        yield from (filter_stop(facts, stage) for stage in FILTERS if stage != stopped_at and keeps_out(facts, stage))
+    candidate = facts.placement.candidate
+    if candidate is None or facts.recall.program is not None:
         return
-    for stage in FILTERS:
-        if stage != stopped_at and keeps_out(facts, stage):
-            yield filter_stop(facts, stage)
-    score, threshold = facts.placement.fused_score, facts.trial.settings.threshold
-    if stopped_at in (*FILTERS, "limit") and not facts.trial.reranks and score is not None and score < threshold:
+    if candidate.withheld is not None and stopped_at != "scanner":
+        yield scanner_stop(facts)
+    if candidate.held is not None and candidate.held < facts.trial.settings.threshold and stopped_at != "threshold":
         yield threshold_stop(facts)
-    because = skipped_because(facts.placement.entry, facts.trial)
-    if stopped_at != "skip" and because is not None:
-        yield _skip_stop(facts, because)
+    for because in skip_rules(candidate.entry, facts.trial):
+        if stopped_at != "skip" or because != candidate.not_injected_because:
+            yield _skip_stop(facts, because)
 
 
 def cap_step(facts: Facts) -> Step | None:

@@ -42,8 +42,9 @@ async def test_what_helps_stands_below_the_words_on_a_narrow_screen_and_a_click_
         await press(pilot, "y")
         title, *lines = app.clipboard.splitlines()
         assert title == "“cutlery” is not in the prompt for “what does she like to eat?”"
-        (stop,) = [line for line in lines if line.startswith("✗")]
+        stop, later = [line for line in lines if line.startswith("✗")]
         assert stop.startswith("✗ merge")
+        assert later.startswith("✗ threshold")
         assert stop.endswith("[a weighting of 0 / 1 puts it in the prompt]")
         await click_text(pilot, "a weighting of 0 / 1")
         assert "0.70 → 0.00" in line_with(app, "vector weight")

@@ -78,26 +78,27 @@ class UserRecall:
                 "archived texts."
             )
 
-    def explain(self, row: Row) -> str:
-        """Say in a clause why a row of this user is in the results, or why it is not."""
+    def explain(self, row: Row) -> Sequence[str]:
+        """Say in clauses why a row of this user is in the results, or everything that leaves it out."""
         handle = row.entry.handle
         for result in self.results:
             if result.entry.handle == handle:
-                return self._explain_result(result)
+                return [self._explain_result(result)]
         if handle in self.duplicates:
-            return "the row before it has the same text, so it is dropped"
+            return ["the row before it has the same text, so it is dropped"]
         if handle in self.ranked:
             position, cosine = self.ranked[handle]
-            return f"its cosine is {cosine:.3f}, place {position:,} among them, and {self.limit:,} are returned in all"
+            place = f"its cosine is {cosine:.3f}, place {position:,} among them"
+            return [f"{place}, and {self.limit:,} are returned in all"]
         match row.table:
             case "memories":
-                return self._explain_memory(row.rowid)
+                return list(self._explain_memory(row))
             case "archive":
-                return self._explain_archived()
+                return list(self._explain_archived(row))
             case _ if row.entry.superseded_by is not None:
-                return "a newer relation made it invalid"
+                return ["a newer relation made it invalid"]
             case _:
-                return "its source and its destination contain no word of the query, or too many relations do"
+                return ["its source and its destination contain no word of the query, or too many relations do"]
 
     def _explain_result(self, result: ScoredEntry) -> str:
         if result.source == "graph":
@@ -109,24 +110,30 @@ class UserRecall:
         unranked = "" if self.has_vector else ", and the query has no vector to rank it by"
         return f"active; the keyword stage ({self._words}) picks it{unranked}"
 
-    def _explain_memory(self, rowid: int) -> str:
+    def _explain_memory(self, row: Row) -> Iterator[str]:
         most, rest = self.limit * _PICKED_PER_RESULT, f"only what the keyword stage ({self._words}) picks is ranked"
-        if self.picked is not None and rowid not in self.picked:
+        is_picked = self.picked is not None and row.rowid in self.picked
+        if self.picked is not None and not is_picked:
             if len(self.picked) >= most:
-                return f"{rest}, and it stops after the oldest {most:,}"
-            return f"{rest}, and by the keyword index it has none of these words"
+                yield f"{rest}, and it stops after the oldest {most:,}"
+            else:
+                yield f"{rest}, and by the keyword index it has none of these words"
         if self.has_vector:
-            return "it has no vector or no date, so R-Mem never recalls it"
-        if self.picked is not None:
-            return f"the keyword stage picks it, and {self.limit:,} are returned in all"
-        return "the query has no vector, and the keyword stage picks nothing"
+            if row.vector is None or not row.entry.timestamp:
+                yield "it has no vector or no date, so R-Mem never recalls it"
+        elif is_picked:
+            yield f"the keyword stage picks it, and {self.limit:,} are returned in all"
+        elif self.picked is None:
+            yield "the query has no vector, and the keyword stage picks nothing"
 
-    def _explain_archived(self) -> str:
+    def _explain_archived(self, row: Row) -> Iterator[str]:
         if not self.has_vector:
-            return "the archive is ranked by vectors alone, and the query has none"
-        if self.searches_archive:
-            return "its archived copy has no vector"
-        return f"the archive is not searched: the best active score, {self.best:.3f}, is not below {_ARCHIVE_BELOW:g}"
+            yield "the archive is ranked by vectors alone, and the query has none"
+        elif self.best >= float32(_ARCHIVE_BELOW):
+            best = f"the best active score, {self.best:.3f}"
+            yield f"the archive is not searched: {best}, is not below {_ARCHIVE_BELOW:g}"
+        if row.vector is None:
+            yield "its archived copy has no vector"
 
     @property
     def _words(self) -> str:

@@ -170,11 +170,11 @@ class RMemMemory(ForeignFile[Contents]):
             notes.append(TWO_RULES)
         by_user = {recall.user: recall for recall in recalls}
 
-        def explain(entry: MemoryEntry) -> str:
+        def explain(entry: MemoryEntry) -> Sequence[str]:
             user = entry.namespace or ""
             if user not in by_user:
-                return f"it is of the user {quoted_user(user)}, and another one is asked for"
-            return by_user[user].explain(contents.row_by_handle[entry.handle])
+                return [f"it is of the user {quoted_user(user)}, and another one is asked for"]
+            return list(by_user[user].explain(contents.row_by_handle[entry.handle]))
 
         return StoreRecall(tuple(results), STAGE, "cosine; relations 0.9", tuple(notes)), explain
 
