@@ -9,10 +9,12 @@ import pytest
 from explain_world import library_of, why
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
+from support.redis_server import NO_SERVER, running_redis, server_program
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
@@ -68,6 +70,38 @@ async def test_postgres_names_its_rank_and_its_scale(postgres: PostgresServer, t
         bare = await why(library, "dog", "barks")
         assert bare.is_injected
         assert "no score (2 x key + content matches)" in words_of(bare)["rank"]
+
+
+async def test_the_tutorials_table_asks_for_no_words(postgres: PostgresServer, tmp_path: Path) -> None:
+    place = PostgresPlace(postgres, "tutorial")
+    place.make_table("uuid")
+    place.run(
+        "INSERT INTO memories (id, key, content, category, timestamp) VALUES "
+        f"('00000000-0000-4000-8000-00000000000a', 'tea', 'green tea <tool_result', '\"Core\"', '{AT}')"
+    )
+    async with library_of(PostgresMemory(read_url(place.url)), tmp_path, "0.8.4") as library:
+        missed = await why(library, "tea", "green tea")
+        late = await why(library, "tea", "green tea", until="2026-03-01T00:00:00+00:00")
+    assert missed.steps[-1].words.startswith("postgres's own rule does not find it")
+    assert "must contain" not in missed.steps[-1].words
+    assert [step.name for step in missed.later_stops] == ["skip"]
+    assert "recall is until 2026-03-01T00:00:00+00:00" in late.steps[-1].words
+
+
+async def test_redis_names_namespace_and_time_and_no_session(tmp_path: Path) -> None:
+    if server_program() is None:
+        pytest.skip(NO_SERVER)
+    with running_redis() as server:
+        memory = RedisMemory(server.url())
+        await memory.open()
+        await memory.store("user_msg_1", "green tea", "core")
+        await memory.close()
+        async with library_of(RedisMemory(server.url()), tmp_path, "0.8.4") as library:
+            bounds = {"until": "2020-01-01T00:00:00+00:00"}
+            missed = await why(library, "user_msg_1", "tea", session_id="tg_1", namespace="work", **bounds)
+    assert missed.steps[-1].words.startswith("redis leaves it out: created 2")
+    assert [step.name for step in missed.later_stops] == ["rank", "skip"]
+    assert missed.later_stops[0].words == "redis leaves it out: it is in namespace default, and recall is in work"
 
 
 async def test_a_store_of_the_traits_verbs_alone(tmp_path: Path) -> None:

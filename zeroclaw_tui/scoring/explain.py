@@ -63,7 +63,7 @@ class Explanation:
     advice: Advice | None = None
     """What would put it in; None where it is in, and where nothing that was tried does."""
     later_stops: tuple[Step, ...] = ()
-    """The stages after the one that stops it which would stop it as well."""
+    """Everything else that would stop it as well."""
 
     def advised(self, advice: Advice | None) -> Explanation:
         """The same with proven advice at the step that stops it, in place of what usually helps there."""

@@ -639,7 +639,7 @@ def _has_own(facts: Facts, stage: StageName) -> bool:
 def _own_wants(facts: Facts) -> tuple[str, str, str]:
     """What a backend's own rule asks for, what would give it that, and the key for it."""
     rule = facts.recall.own_rule
-    if rule == "qdrant" or facts.placement.path == "vector":
+    if rule == "qdrant" or facts.placement.path == "vector" or facts.recall.scale == "none":
         return "", "", ""
     if rule == "postgres" and parse_version(facts.trial.profile.version) >= POSTGRES_RANKS_SINCE:
         return (
