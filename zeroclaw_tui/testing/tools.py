@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import unittest
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Written
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
 
@@ -142,6 +143,17 @@ async def whole_rows(memory: Memory) -> list[MemoryEntry]:
     return list(await memory.whole_rows(list(await memory.order(EVERY, Sort()))))
 
 
+async def handles_by_page(memory: Memory, filter: MemoryFilter, sort: Sort, size: int) -> list[Handle]:
+    """The handles of a listing read page by page; every page but the last is full."""
+    page = await memory.page(filter, sort, None, size)
+    handles = [entry.handle for entry in page.entries]
+    while page.next is not None:
+        assert len(page.entries) == size
+        page = await memory.page(filter, sort, page.next, size)
+        handles += [entry.handle for entry in page.entries]
+    return handles
+
+
 async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
     """Every row; the first four fields are those that the trait stores."""
     rows = await whole_rows(memory)
@@ -165,6 +177,12 @@ def numbered(count: int, word: str = "bulk") -> list[Draft]:
     return [
         Draft(f"{word} {number:05}", f"{word} content {number:05}", categories[number % 3]) for number in range(count)
     ]
+
+
+def skip_unless(condition: bool, reason: str) -> None:
+    """Skip the test, with the reason, where the store lacks what it is about."""
+    if not condition:
+        raise unittest.SkipTest(reason)
 
 
 async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
