@@ -12,17 +12,18 @@ import pytest
 
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
-from zeroclaw_tui.testing.tools import Kept
+from zeroclaw_tui.testing.tools import Kept, entries_with_keys, statistics_of
 
 SAMPLES = sample_entries()[:6]
 
@@ -115,18 +116,18 @@ async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
         agent="ada", embedding_dimensions=3, tenant_id="t", handle=77,
     ).whole(SAMPLES[0].content)  # fmt: skip
     memory, kept = InMemory([full, replace(SAMPLES[1], kind="episodic")]), Kept()
-    before = [await memory.with_id(entry.id) for entry in SAMPLES[:2]]
-    stamps = await memory.stamps_of([77, (before[1] or full).handle])
+    before = [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]]
+    stamps = await versions_at(memory, [77, (before[1] or full).handle])
     assert (await memory.remove(stamps, kept)).removed == 2
     await memory.revert(kept.last_first, Kept())
-    assert [await memory.with_id(entry.id) for entry in SAMPLES[:2]] == before
+    assert [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]] == before
     assert before[0] == full
 
 
 async def test_the_time_of_an_edit_is_that_of_the_clock() -> None:
     now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
     memory = InMemory(SAMPLES, clock=lambda: now)
-    row = await memory.stored(SAMPLES[0].id)
+    row = await row_with_id(memory, SAMPLES[0].id)
     assert row is not None
     done = await memory.update(row.id, Edit({"content": "new"}), row.fingerprint, Kept())
     assert (done.change.row.entry().timestamp, done.change.row.entry().updated_at) == (
@@ -144,7 +145,7 @@ async def test_keeping_never_holds_up_the_event_loop() -> None:
 
     for memory in (InMemory(SAMPLES), Plain(SAMPLES)):
         await memory.create(Draft("key", "content"), keep)
-        await memory.remove(await memory.stamps(MemoryFilter()), keep)
+        await memory.remove(await versions(memory, MemoryFilter()), keep)
     assert seen
     assert loop_thread not in seen
 
@@ -152,7 +153,7 @@ async def test_keeping_never_holds_up_the_event_loop() -> None:
 async def test_what_the_trait_cannot_carry_is_told() -> None:
     entry = replace(SAMPLES[0], importance=0.9)
     memory, kept = Plain([entry]), Kept()
-    await memory.remove(await memory.stamps(MemoryFilter()), kept)
+    await memory.remove(await versions(memory, MemoryFilter()), kept)
     reversal = await memory.revert(kept.last_first, Kept())
     assert any("importance" in note for note in reversal.notes)
     assert any("stored anew" in note for note in reversal.notes)
@@ -161,10 +162,10 @@ async def test_what_the_trait_cannot_carry_is_told() -> None:
 async def test_a_key_of_several_agents_is_not_written_by_key_alone() -> None:
     memory = Plain(SAMPLES)
 
-    async def with_key(key: str, agent: str | None = None) -> Entries:
+    async def rows(query: Query[Any]) -> Sequence[Any]:
         return [SAMPLES[0], replace(SAMPLES[0], id="other")]
 
-    memory.with_key = with_key  # type: ignore[method-assign]
+    memory.rows = rows  # type: ignore[method-assign]
     with pytest.raises(Refused, match="Several agents"):
         await memory.create(Draft(SAMPLES[0].key, "x"), Kept(), replace=True)
 
@@ -174,15 +175,15 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     await memory.open()
     await memory.store("key", "content", "core")
     await memory.store_batch([Draft("key", "content")])
-    assert await memory.get_batch(["key"]) == []
+    assert await entries_with_keys(memory, ["key"]) == []
     assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
     assert await memory.recall("content", 5) == []
     found = await memory.search(RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
     assert found.entries == ()
     assert not await memory.forget("key")
-    assert (await memory.page(MemoryFilter(), Sort(), None, 5)).entries == ()
-    assert (await memory.facets(MemoryFilter(), NOW.isoformat())).total == 0
-    assert (await memory.statistics()).total == 0
+    assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
+    assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0
+    assert (await statistics_of(memory)).total == 0
     kept = Kept()
     for deed in (
         memory.create(Draft("key", "content"), kept),

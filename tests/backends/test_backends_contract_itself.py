@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.base import Entries
+from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import Advance, Conflict, Draft, Edit, Keep, Removal, Stamp, Vector, Written
-from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort
+from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
     CancelContract,
@@ -42,16 +42,8 @@ class LosingTheLast(InMemory):
 
 
 class Capped(InMemory):
-    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[int | str]:
-        return (await super().order(filter, sort))[:400]
-
-
-class ByOffset(InMemory):
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
-        start = 0 if cursor is None else int(cursor.value)
-        chosen = (await self._ordered(filter, sort))[start : start + limit + 1]
-        more = Cursor(start + limit, "") if len(chosen) > limit else None
-        return Page(tuple(chosen[:limit]), more)
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        return (await super().rows(query))[:400]
 
 
 class LastOneWins(InMemory):
@@ -78,8 +70,8 @@ class Silent(InMemory):
 
 
 class Everybodys(InMemory):
-    async def entries(self, filter: MemoryFilter) -> Entries:
-        return await super().entries(filter.but(agent=None))
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        return await super().rows(replace(query, filter=query.filter.but(agent=None)))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +81,6 @@ class Everybodys(InMemory):
         (Trimming, VerbsContract.test_awkward_text_comes_back_or_is_refused),
         (LosingTheLast, VerbsContract.test_batches_do_what_one_after_the_other_does),
         (Capped, ManyRowsContract.test_thousands_of_memories_are_counted_listed_paged_and_found),
-        (ByOffset, ManyRowsContract.test_pages_hold_each_untouched_row_once_while_others_come_and_go),
         (LastOneWins, TwoWritersContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
         (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_taken_back),
         (Silent, CapabilityContract.test_whatever_it_cannot_do_has_a_sentence),

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_profile, create_memory
+from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
 
 
 def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: object) -> MemoryConfig:
@@ -66,8 +67,8 @@ async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> N
     assert await memory.get("key") is None
     assert await memory.recall("content", 5) == []
     assert await memory.forget("key") is False
-    assert (await memory.page(MemoryFilter(), Sort(), None, 5)).entries == ()
-    assert (await memory.facets(MemoryFilter(), "2026-11-21T00:00:00Z")).total == 0
+    assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == ()
+    assert (await count_facets(memory, MemoryFilter(), "2026-11-21T00:00:00Z")).total == 0
     assert await memory.health_check()
     assert 'memory.backend is "none"' in memory.notices[0]
     assert "config.toml" in memory.notices[0]

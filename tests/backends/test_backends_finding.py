@@ -11,7 +11,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query, Sort
+from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 ENDLESS = "(a|aa)+$"
 TRAP = "a" * 60 + "b"
@@ -26,8 +27,8 @@ async def test_in_memory_stops_a_pattern_that_runs_for_ever() -> None:
     memory = held("fine b", TRAP)
     memory.find_seconds = 0.05
     with pytest.raises(UsageError, match=r"0\.05 s"):
-        await memory.order(MemoryFilter(regex=ENDLESS), Sort())
-    assert len(await memory.order(MemoryFilter(regex="B$"), Sort())) == 2
+        (await handles_of(memory, MemoryFilter(regex=ENDLESS), Sort()))
+    assert len(await handles_of(memory, MemoryFilter(regex="B$"), Sort())) == 2
 
 
 async def test_markdown_stops_it_too(tmp_path: Path) -> None:
@@ -36,15 +37,15 @@ async def test_markdown_stops_it_too(tmp_path: Path) -> None:
     await memory.open()
     memory.find_seconds = 0.05
     with pytest.raises(UsageError, match=r"0\.05 s"):
-        await memory.entries(MemoryFilter(regex=ENDLESS))
-    assert len(await memory.entries(MemoryFilter(contains="ck TEA"))) == 1
+        (await entries_of(memory, MemoryFilter(regex=ENDLESS)))
+    assert len(await entries_of(memory, MemoryFilter(contains="ck TEA"))) == 1
     await memory.close()
 
 
 async def test_the_loop_goes_on_while_a_pattern_is_matched() -> None:
     memory = held(*[TRAP] * 100)
     memory.find_seconds = 60.0
-    asking = asyncio.ensure_future(memory.entries(MemoryFilter(regex=ENDLESS)))
+    asking = asyncio.ensure_future(memory.rows(Query(ENTRIES, MemoryFilter(regex=ENDLESS))))
     for _ in range(50):
         await asyncio.sleep(0)
     assert not asking.done()

@@ -2,7 +2,7 @@
 
     python tests/bench/postgres_pages.py [ROUNDS [ROWS]]
 
-A page at 1,000,000 rows, first and deep, may take 1.5 times what it takes at 1,000. At 10,000 and 100,000 rows a page,
+The first page at 1,000,000 rows may take 1.5 times what it takes at 1,000. At 10,000 and 100,000 rows a page,
 the whole order and facets may take 1.5 times what asyncpg takes for the bare statement: as it is used behind a pooler
 (statement_cache_size=0, in a transaction with a time-out), and, for comparison, on a connection of its own with
 prepared statements and no transaction, which a pooler does not allow. At every size a list of three rows may take 1.5
@@ -32,6 +32,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, versions, versions_at, whole_entry
+from zeroclaw_tui.testing.tools import handles_of, part_of
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.postgres_place import PostgresPlace
 from support.postgres_server import running_postgres
@@ -42,7 +45,15 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, Cursor, MemoryFilter, Page
+from zeroclaw_tui.memory.query import (
+    ENTRIES,
+    EXCERPTS,
+    HANDLES,
+    NEWEST_STORED,
+    NEWEST_UPDATED,
+    MemoryFilter,
+    Query,
+)
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 ROWS = 100
@@ -89,19 +100,10 @@ async def medians(ways: Ways, rounds: int) -> dict[str, float]:
     return {name: median(times) for name, times in taken.items()}
 
 
-def bare_page(connection: Any, schema: str, cursor: Cursor | None) -> Callable[[], Awaitable[object]]:
+def bare_page(connection: Any, schema: str) -> Callable[[], Awaitable[object]]:
     """The statement of a page as one would write it for asyncpg, rows left as the driver gives them."""
-    if cursor is None:
-        statement = (
-            f'SELECT {COLUMNS} FROM "{schema}".memories AS m ORDER BY m.updated_at DESC, m.id DESC LIMIT {ROWS + 1}'
-        )
-        return lambda: connection.fetch(statement)
-    statement = (
-        f'SELECT {COLUMNS} FROM "{schema}".memories AS m '
-        "WHERE (m.updated_at, m.id) < ($1::text::timestamptz, $2::text) "
-        f"ORDER BY m.updated_at DESC, m.id DESC LIMIT {ROWS + 1}"
-    )
-    return lambda: connection.fetch(statement, cursor.value, cursor.handle)
+    statement = f'SELECT {COLUMNS} FROM "{schema}".memories AS m ORDER BY m.updated_at DESC, m.id DESC LIMIT {ROWS}'
+    return lambda: connection.fetch(statement)
 
 
 def in_transaction(connection: Any, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
@@ -113,16 +115,8 @@ def in_transaction(connection: Any, work: Callable[[], Awaitable[object]]) -> Ca
     return done
 
 
-async def deep_cursor(memory: PostgresMemory) -> Cursor:
-    """Where the page in the middle begins."""
-    order = await memory.order(MemoryFilter(), NEWEST_STORED)
-    entry = await memory.whole(order[len(order) // 2])
-    assert entry.updated_at is not None
-    return Cursor(entry.updated_at, entry.handle)
-
-
 async def of_size(
-    place: PostgresPlace, size: int, rounds: int, pages: dict[str, dict[int, Callable[[], Awaitable[Page]]]]
+    place: PostgresPlace, size: int, rounds: int, pages: dict[int, Callable[[], Awaitable[object]]]
 ) -> PostgresMemory:
     """Measure one table, and leave its pages to be compared across sizes."""
     import asyncpg
@@ -132,12 +126,10 @@ async def of_size(
     await memory.open()
     pooled = await asyncpg.connect(place.url, statement_cache_size=0)
     own = await asyncpg.connect(place.url)
-    middle = await deep_cursor(memory)
-    for name, cursor in (("first page", None), ("deep page", middle)):
-        bare, prepared = bare_page(pooled, schema, cursor), bare_page(own, schema, cursor)
-        pages[name][size] = lambda cursor=cursor: memory.page(MemoryFilter(), NEWEST_STORED, cursor, ROWS)
-        ways: Ways = {"ours": pages[name][size], "bare": in_transaction(pooled, bare), "prepared": prepared}
-        tell(f"{size:>9,} rows, {name}", await medians(ways, rounds))
+    bare, prepared = bare_page(pooled, schema), bare_page(own, schema)
+    pages[size] = lambda: memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=ROWS))
+    ways: Ways = {"ours": pages[size], "bare": in_transaction(pooled, bare), "prepared": prepared}
+    tell(f"{size:>9,} rows, first page", await medians(ways, rounds))
     await short_lists(memory, schema, own, max(3, rounds // (1 + size // 20_000)))
     if size < SIZES[-1]:
         await whole_passes(memory, schema, pooled, own, max(3, rounds // (1 + size // 20_000)))
@@ -150,14 +142,14 @@ async def whole_passes(memory: PostgresMemory, schema: str, pooled: Any, own: An
     """Measure what looks at every row."""
     facets = FACETS.format(schema)
     ways = {
-        "ours": lambda: memory.facets(MemoryFilter(), NOW),
+        "ours": lambda: count_facets(memory, MemoryFilter(), NOW),
         "bare": in_transaction(pooled, lambda: pooled.fetch(facets)),
         "prepared": lambda: own.fetch(facets),
     }
     tell(f"{schema}, facets", await medians(ways, rounds))
     statement = f'SELECT id FROM "{schema}".memories ORDER BY updated_at DESC, id DESC'
     ways = {
-        "ours": lambda: memory.order(MemoryFilter(), NEWEST_STORED),
+        "ours": lambda: memory.rows(Query(HANDLES, MemoryFilter(), NEWEST_STORED)),
         "bare": in_transaction(pooled, lambda: pooled.fetch(statement)),
         "prepared": lambda: own.fetch(statement),
     }
@@ -178,19 +170,19 @@ async def short_lists(memory: PostgresMemory, schema: str, own: Any, rounds: int
 
     pairs: Mapping[str, Ways] = {
         "list of 3": {
-            "ours": lambda: memory.order_part(MemoryFilter(), NEWEST_UPDATED, 0, 3),
+            "ours": lambda: part_of(memory, MemoryFilter(), NEWEST_UPDATED, 0, 3),
             "bare": page_and_count,
         },
         "contains": {
-            "ours": lambda: memory.order_part(MemoryFilter(contains="7f3a"), NEWEST_UPDATED, 0, 3),
+            "ours": lambda: part_of(memory, MemoryFilter(contains="7f3a"), NEWEST_UPDATED, 0, 3),
             "bare": lambda: own.fetch(found),
         },
         "contains, not ASCII": {
-            "ours": lambda: memory.order_part(MemoryFilter(contains="花生ß"), NEWEST_UPDATED, 0, 3),
+            "ours": lambda: part_of(memory, MemoryFilter(contains="花生ß"), NEWEST_UPDATED, 0, 3),
             "bare": lambda: own.fetch(other),
         },
         "same content": {
-            "ours": lambda: memory.holding(["no such content"], ["no such key"], 30),
+            "ours": lambda: memory.rows(Query(ENTRIES, contents=["no such content"])),
             "bare": lambda: own.fetch(alike),
         },
     }
@@ -209,8 +201,8 @@ async def removals(place: PostgresPlace, schema: str, rows: int, rounds: int) ->
         library = await open_library(configs_for(OpenOptions(location=f"{place.url}?schema={schema}"))[0])
 
         async def forget() -> None:
-            (entry,) = await library.memory.with_key(f"key_{next(numbers)}")
-            plan = changes.plan_of(await library.memory.stamps_of([entry.handle]))
+            (entry,) = await entries_with_key(library.memory, f"key_{next(numbers)}")
+            plan = changes.plan_of(await versions_at(library.memory, [entry.handle]))
             assert (await changes.remove_memories(library, plan, "forget")).count == 1
 
         async def purge() -> None:
@@ -253,11 +245,11 @@ async def tell_order_of_the_biggest(memory: PostgresMemory) -> None:
             longest = max(longest, time.perf_counter() - start - 0.001)
 
     watching = asyncio.create_task(watch())
-    await memory.order(MemoryFilter(), NEWEST_STORED)
+    (await handles_of(memory, MemoryFilter(), NEWEST_STORED))
     stop = True
     await watching
     tracemalloc.start()
-    order = await memory.order(MemoryFilter(), NEWEST_STORED)
+    order = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
     held, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     print(
@@ -277,8 +269,8 @@ async def near_others(place: PostgresPlace, rows: int) -> None:
     own = await asyncpg.connect(place.url)
     memory = PostgresMemory(read_url(place.url), schema="prose")
     await memory.open()
-    ids, _ = await memory.order_part(MemoryFilter(), NEWEST_STORED, rows // 2, 1)
-    entry = await memory.whole(ids[0])
+    ids, _ = await part_of(memory, MemoryFilter(), NEWEST_STORED, rows // 2, 1)
+    entry = await whole_entry(memory, ids[0])
     every = "SELECT count(*) FROM \"prose\".memories WHERE content ILIKE '%no such text%'"
     bare = lambda: own.fetch(every)  # noqa: E731
     by_words = lambda: memory.nearest_by_words(entry.content, 70, entry.handle)  # noqa: E731
@@ -290,9 +282,12 @@ async def near_others(place: PostgresPlace, rows: int) -> None:
     tell("near by words", await medians({"ours": by_words, "bare": bare}, 3))
     tell("near by vectors, index", await medians({"ours": by_vector, "bare": bare}, 3))
     for prefix in ("key_77", "none"):
-        ways: Ways = {"ours": lambda prefix=prefix: memory.keys_starting(prefix, 50), "bare": bare}
+        ways: Ways = {
+            "ours": lambda prefix=prefix: memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=50)),
+            "bare": bare,
+        }
         tell(f"keys beginning with {prefix}", await medians(ways, 3))
-    ways = {"ours": lambda: memory.stamps(MemoryFilter(contains="no such text")), "bare": bare}
+    ways = {"ours": lambda: versions(memory, MemoryFilter(contains="no such text")), "bare": bare}
     tell("stamps of what contains a text", await medians(ways, 3))
     print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
     await own.close()
@@ -305,7 +300,7 @@ async def main(rounds: int, rows: int) -> None:
     with running_postgres(is_small=False) as server:
         place = PostgresPlace(server, "bench")
         await near_others(place, rows)
-        pages: dict[str, dict[int, Callable[[], Awaitable[Page]]]] = {"first page": {}, "deep page": {}}
+        pages: dict[int, Callable[[], Awaitable[object]]] = {}
         memories = []
         for size in sizes:
             place.make_table("key", f"rows{size}")
@@ -314,10 +309,9 @@ async def main(rounds: int, rows: int) -> None:
             for statement in FILL.format(f"rows{size}", size).split(";"):
                 place.run_as_superuser(statement)
             memories.append(await of_size(place, size, rounds, pages))
-        for name, ways in pages.items():
-            found = await medians({str(size): way for size, way in ways.items()}, rounds * 3)
-            told = ", ".join(f"{int(size):,} rows {taken:.2f} ms" for size, taken in found.items())
-            print(f"{name}: {told}; {found[str(sizes[-1])] / found[str(sizes[0])]:.2f} x at the biggest")
+        found = await medians({str(size): page for size, page in pages.items()}, rounds * 3)
+        figures = ", ".join(f"{int(size):,} rows {taken:.2f} ms" for size, taken in found.items())
+        print(f"first page: {figures}; {found[str(sizes[-1])] / found[str(sizes[0])]:.2f} x at the biggest")
         await tell_order_of_the_biggest(memories[-1])
         await removals(place, f"rows{sizes[-1]}", sizes[-1], max(3, rounds // 6))
         for memory in memories:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import asyncpg
 
+from zeroclaw_tui.backends.lookup import count_facets
+from zeroclaw_tui.testing.tools import statistics_of
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.side_by_side import medians
@@ -67,7 +70,7 @@ def measured(place: PostgresPlace, count: int) -> None:
             "words": (lambda: recall("0.8.4"), lambda: runner.run(connection.fetch(WORDS, "about w13", 10))),
             "substring": (lambda: recall("0.5.6"), lambda: runner.run(connection.fetch(SUBSTRING, "about w13", 10))),
             "facets": (
-                lambda: runner.run(memory.facets(MemoryFilter(), "2026-11-21T12:00:00Z")),
+                lambda: runner.run(count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00Z")),
                 lambda: runner.run(connection.fetch(COUNTS)),
             ),
         }
@@ -77,7 +80,7 @@ def measured(place: PostgresPlace, count: int) -> None:
             print(
                 f"{count:>8,} rows  {name:<10} ours {took['ours']:8.1f} ms  bare {took['bare']:8.1f} ms  {ratio:.2f} x"
             )
-        statistics = medians({"statistics": lambda: runner.run(memory.statistics())}, 3)["statistics"]
+        statistics = medians({"statistics": lambda: runner.run(statistics_of(memory))}, 3)["statistics"]
         print(f"{count:>8,} rows  statistics {statistics:.1f} ms")
         runner.run(memory.close())
         runner.run(connection.close())

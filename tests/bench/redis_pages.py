@@ -67,7 +67,7 @@ async def measure(rows: int, server: RedisServer) -> None:
 
     async def first_page() -> object:
         await client.set("other", "a write")
-        return await memory.select(Query(EXCERPTS, limit=PAGE))
+        return await memory.rows(Query(EXCERPTS, limit=PAGE))
 
     async def bare_recall() -> object:
         return [fields for fields in await everything(client) if "content 77" in fields["content"].lower()][:10]
@@ -80,7 +80,7 @@ async def measure(rows: int, server: RedisServer) -> None:
         return (await everything(client))[:PAGE]
 
     async def one_page() -> object:
-        return await memory.select(Query(EXCERPTS, limit=PAGE))
+        return await memory.rows(Query(EXCERPTS, limit=PAGE))
 
     rounds = 5 if rows <= 10_000 else 3
     pairs: list[tuple[str, Way, Way]] = [

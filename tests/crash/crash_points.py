@@ -17,6 +17,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.lookup import row_with_id
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import kill_points, killing, small_store
@@ -75,7 +77,7 @@ async def do_purge(library: Library) -> None:
 
 
 async def do_edit(library: Library) -> None:
-    row = await library.memory.stored(EDITED)
+    row = await row_with_id(library.memory, EDITED)
     assert row is not None
     kill_points.mark()
     await changes.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
@@ -101,7 +103,7 @@ async def check_purge(library: Library, folder: Path, before: Rows) -> None:
 
 async def check_edit(library: Library, folder: Path, before: Rows) -> None:
     """The old text or the new one is there, and the new one only with its undo."""
-    row = await library.memory.stored(EDITED)
+    row = await row_with_id(library.memory, EDITED)
     assert row is not None
     await library.trash.recover(library.memory)
     last = await library.trash.last()

@@ -12,10 +12,12 @@ import pytest
 from support import small_store
 from support.opened import opened
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.testing.tools import entries_of
 
 WRITER = Path(__file__).with_name("agent_writer.py")
 COUNTER = "id-counter"
@@ -47,7 +49,7 @@ class Agent:
 async def _count_up(library: Library) -> None:
     """One more on the counter both sides count on; whoever was first wins, the other looks again."""
     while True:
-        row = await library.memory.stored(COUNTER)
+        row = await row_with_id(library.memory, COUNTER)
         assert row is not None
         more = Edit({"content": str(int(str(row.values["content"])) + 1)})
         try:
@@ -88,7 +90,9 @@ async def _both_sides(folder: Path, seconds: float) -> None:
             ours = await _work(library, seconds)
         finally:
             written, theirs = await asyncio.to_thread(agent.stop)
-        here = {entry.key: entry for entry in await library.memory.entries(MemoryFilter(superseded=Superseded.SHOW))}
+        here = {
+            entry.key: entry for entry in (await entries_of(library.memory, MemoryFilter(superseded=Superseded.SHOW)))
+        }
         trashed, _ = await library.trash.listing(limit=1_000_000)
     purged = {(found.row.entry().key, found.row.entry().content) for found in trashed}
     assert here["shared-counter"].content == str(ours + theirs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -21,7 +22,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.statistics import CacheUse, Embedded, Statistics
+from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Embedded, Statistics
+from zeroclaw_tui.testing.tools import entries_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).isoformat()
 DATES = (
@@ -38,7 +40,8 @@ async def counted(path: Path, filter: MemoryFilter | None = None) -> tuple[Stati
     await memory.open()
     try:
         wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
-        return await memory.statistics(filter), count_entries(await memory.entries(wanted), has_vectors=True)
+        counts = await store_stats(memory, NOW, filter)
+        return counts.rows, plain_statistics(await entries_of(memory, wanted))
     finally:
         await memory.close()
 
@@ -79,7 +82,7 @@ async def test_every_count_is_of_what_the_filter_leaves(tmp_path: Path) -> None:
 async def test_a_vector_cut_within_a_number_is_told_apart(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G1", [{"embedding": b"123456"}, {"embedding": blob(1, 2)}, {}])
     ours, _ = await counted(path)
-    assert (ours.dimensions, ours.cut_vectors, ours.vectors) == ({2: 1}, 1, 14)
+    assert (ours.dimensions, ours.cut_vectors, ours.vectors) == ({2: 1}, 1, 8)
     assert ours.embedded == {"core": Embedded(2, 3)}
 
 
@@ -133,7 +136,14 @@ def answers(path: Path) -> None:
 
 def grown(*moments: str) -> Statistics:
     entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
-    return count_entries(entries, has_vectors=False)
+    return plain_statistics(entries)
+
+
+def plain_statistics(entries: Sequence[MemoryEntry]) -> Statistics:
+    """The statistics of memories, counted in Python."""
+    biggest = sorted(entries, key=lambda entry: -entry.size)[:BIGGEST]
+    named = [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in biggest]
+    return Statistics.of(count_entries(entries, [], (), NOW, STATISTICS_FIELDS), named)
 
 
 def test_a_day_is_that_of_the_zone_winter_and_summer() -> None:

@@ -17,6 +17,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring.profiles import ScoringSettings
+from zeroclaw_tui.testing.tools import entries_at, handles_of
 
 RUNS = (
     ("0.1.7", "recall_runs", "runs"),
@@ -90,8 +91,8 @@ def opened(path: Path, folder: Path, version: str, embedder: str | None) -> Any:
 async def all_rows(library: Library) -> dict[Handle, MemoryEntry]:
     """Every row with its whole content."""
     wanted = MemoryFilter(superseded=Superseded.SHOW)
-    handles = await library.memory.order(wanted, NEWEST_STORED)
-    return {entry.handle: entry for entry in await library.memory.whole_rows(list(handles))}
+    handles = await handles_of(library.memory, wanted, NEWEST_STORED)
+    return {entry.handle: entry for entry in (await entries_at(library.memory, list(handles)))}
 
 
 def sampled(rows: dict[Handle, MemoryEntry], result: RecallResult, chance: random.Random) -> Iterator[MemoryEntry]:

@@ -13,6 +13,7 @@ from support.small_store import make
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at
@@ -90,6 +91,6 @@ async def small_library(
 async def why(library: Library, key: str, query: str, **request: Any) -> Explanation:
     """The explanation of the memory of this key; `settings` replaces parts of the library's."""
     settings = request.pop("settings", {})
-    entry = (await library.memory.with_key(key))[0]
+    entry = (await entries_with_key(library.memory, key))[0]
     trial = trial_of(library, RecallRequest(query, **{"as_of": NOW, **request}))
     return await explain(library, entry, trial._replace(settings=trial.settings._replace(**settings)))

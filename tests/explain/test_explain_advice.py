@@ -11,6 +11,7 @@ from explain_world import small_library, why
 from support import golden
 from support.replaying import AS_OF, RecordedEmbedder, library_of, trial
 
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import advised, explained_by, gather_evidence, recall_memories
 
@@ -32,7 +33,7 @@ async def test_all_advice_holds_to_the_end(version: str, tmp_path: Path) -> None
             gathered = await gather_evidence(library, asked)
             found = [scored.entry for scored in (await gathered.replayed(asked)).results]
             for entry in (*found, *chance.sample(entries, 6)):
-                whole = await library.memory.whole(entry.handle)
+                whole = await whole_entry(library.memory, entry.handle)
                 told = await advised(gathered, await explained_by(gathered, whole, asked), asked)
                 last = told.steps[-1]
                 if told.is_injected:

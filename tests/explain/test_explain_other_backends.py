@@ -12,6 +12,7 @@ from support.postgres_server import PostgresServer, running_postgres
 from support.redis_server import NO_SERVER, running_redis, server_program
 
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.backends.redis import RedisMemory
@@ -117,7 +118,7 @@ async def test_a_store_of_the_traits_verbs_alone(tmp_path: Path) -> None:
 async def test_a_memory_that_has_gone_meanwhile(tmp_path: Path) -> None:
     entry = MemoryEntry("a", "tea", "green tea", "core", AT)
     async with library_of(InMemory([entry]), tmp_path, "0.8.4") as library:
-        held = (await library.memory.with_key("tea"))[0]
+        held = (await entries_with_key(library.memory, "tea"))[0]
         await library.memory.forget("tea")
         with pytest.raises(NotFound):
             await explain(library, held, trial_of(library, RecallRequest("tea")))

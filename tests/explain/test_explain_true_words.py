@@ -14,6 +14,7 @@ from zeroclaw_tui.curation.recall import explain
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode
+from zeroclaw_tui.testing.tools import entries_of
 
 ROWS = [
     {"id": "late", "content": "it is late"},
@@ -35,7 +36,7 @@ async def told(
     memory: SqliteMemory, row: str, query: str, mode: SearchMode = "hybrid", *, has_vector: bool = True
 ) -> Explanation:
     library = library_of(memory, FixedEmbedder(1, 0) if has_vector else None)
-    entry = next(entry for entry in await memory.entries(MemoryFilter()) if entry.id == row)
+    entry = next(entry for entry in (await entries_of(memory, MemoryFilter())) if entry.id == row)
     return await explain(library, entry, trial(query, settings=ScoringSettings(search_mode=mode)))
 
 
@@ -81,7 +82,7 @@ async def test_what_hidden_rows_of_the_session_took_was_not_lost_to_others(tmp_p
     await memory.open()
     try:
         library = library_of(memory, FixedEmbedder(1, 0))
-        entry = next(entry for entry in await memory.entries(MemoryFilter()) if entry.id == "shown4")
+        entry = next(entry for entry in (await entries_of(memory, MemoryFilter())) if entry.id == "shown4")
         explanation = await explain(library, entry, trial("rust", session_id="mine", limit=5))
     finally:
         await memory.close()

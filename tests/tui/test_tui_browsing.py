@@ -12,10 +12,10 @@ from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import click_text, press, running, settled, until
 from tui_samples import STILL, Inspector, SampleMemory, browser, memory, sample_config, sample_memories
 
+from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort
+from zeroclaw_tui.memory.query import HANDLES, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.tui import loader
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
@@ -288,16 +288,12 @@ class LongMemory(SampleMemory):
         self.parts: list[tuple[int, int]] = []
         self.whole_orders = 0
 
-    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
-        self.whole_orders += 1
-        return await super().order(filter, sort)
-
-    async def order_part(
-        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
-    ) -> tuple[Sequence[Handle], int]:
-        self.parts.append((offset, limit))
-        every = await super().order(filter, sort)
-        return every[offset : offset + limit], len(every)
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        if query.read.name == "handle" and query.limit is None:
+            self.whole_orders += 1
+        elif query.read.name == "handle":
+            self.parts.append((query.offset, query.limit))
+        return await super().rows(query)
 
 
 async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sight(
@@ -307,7 +303,7 @@ async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sigh
     monkeypatch.setattr(loader, "MANY_ROWS", 450)
     monkeypatch.setattr(loader, "ORDER_PART", 50)
     store = LongMemory()
-    every = await InMemory.order(store, MemoryFilter(), NEWEST_STORED)
+    every = await InMemory.rows(store, Query(HANDLES, MemoryFilter(), NEWEST_STORED))
     async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
         assert rows(app).row_count == len(every)
         assert (store.parts, store.whole_orders) == ([(0, loader.PAGE_ROWS)], 0)

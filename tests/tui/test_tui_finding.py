@@ -14,6 +14,7 @@ from textual.widgets import Static
 from tui_samples import Inspector, SampleMemory, browser, memory
 
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.view import Mode, View, why_empty
@@ -223,7 +224,7 @@ async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
             browser(app).action_mark_all()
             every = rows(app).marks.every
             assert every is not None
-            stamps = await finds.store.stamps(every)
+            stamps = await versions(finds.store, every)
             assert sorted(stamp.handle for stamp in stamps) == sorted(shown)  # type: ignore[type-var]
             assert shown
 

@@ -19,6 +19,7 @@ from support.settling import running, settled
 from textual.pilot import Pilot
 from tui_samples import STILL
 
+from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.library import open_library
@@ -135,7 +136,7 @@ async def test_yesterdays_purge_comes_back_with_one_key_and_its_answer(database:
     before = kept(database)
     library = await open_library(configs_for(OpenOptions(path=database))[0])
     library.trash = Trash(library.config.install, library.trash.store, lambda: NOW - timedelta(hours=18))
-    talk = await library.memory.stamps(MemoryFilter(session=("telegram_77",)))
+    talk = await versions(library.memory, MemoryFilter(session=("telegram_77",)))
     await remove_memories(library, plan_of(talk), "purge")
     await library.close()
     assert len(kept(database)) == len(ROWS) - 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from textual.events import Paste
 from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.themes import MUTED
@@ -277,8 +279,8 @@ class BigMemory(SampleMemory):
 
     slow_recall_above = 50_000
 
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        return (await super().facets(filter, now))._replace(total=60_000)
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        return replace(await super().count_up(filter, now, by), total=60_000)
 
 
 async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from textual.pilot import Pilot
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 from zeroclaw_tui.tui.app import InspectorApp
@@ -116,15 +117,10 @@ class SampleMemory(InMemory):
         self.failure: Exception | None = None
         self.requests: list[RecallRequest] = []
 
-    async def entries(self, filter: MemoryFilter) -> list[MemoryEntry]:
+    async def loaded(self) -> Loaded:
         if self.failure is not None:
             raise self.failure
-        return await super().entries(filter)
-
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        counted = await super().facets(filter, now)
-        replaced = sum(entry.superseded_by is not None for entry in self._by_key.values())
-        return counted._replace(superseded=replaced)
+        return await super().loaded()
 
     async def version(self) -> int | None:
         return self.changes

@@ -23,14 +23,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from zeroclaw_tui.backends.matching import SECONDS
+from zeroclaw_tui.backends.matching import SECONDS, told_apart
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotFound, Refused
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         StoreFacts,
         StoreRecall,
     )
+    from zeroclaw_tui.backends.loaded import Loaded
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
     from zeroclaw_tui.memory.change import (
@@ -67,9 +69,8 @@ if TYPE_CHECKING:
         Vector,
         Written,
     )
-    from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Query, Sort
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-    from zeroclaw_tui.memory.statistics import Statistics
+    from zeroclaw_tui.memory.statistics import CountField, Counts, Storage
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.neighbours import Neighbour
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
@@ -302,11 +303,6 @@ class Memory(ABC):
         for draft in drafts:
             await self.store(draft.key, draft.content, draft.category, draft.session_id)
 
-    async def get_batch(self, keys: Sequence[str]) -> Entries:
-        """The memories of these keys in that order, each as `get` gives it; those that are not there are left out."""
-        found = [await self.get(key) for key in keys]
-        return [entry for entry in found if entry is not None]
-
     async def open(self) -> None:
         """Get ready to answer; called once, before anything else.
 
@@ -317,79 +313,61 @@ class Memory(ABC):
     async def close(self) -> None:
         """Close files and connections."""
 
-    async def select(self, query: Query[T]) -> Page[T]:
+    async def rows(self, query: Query[T]) -> Sequence[T]:
         """Read rows: one page of a list, the rows of some ids or keys, or all that a filter selects.
 
         Cancelling the task interrupts the store. Raises UsageError for a pattern that is too slow, and the errors of
         `open`.
         """
-        from zeroclaw_tui.backends.transition import select_by_verb
+        entries = await (await self.loaded()).find(query, self.find_seconds)
+        read: Any
+        match query.read.name:
+            case "handle":
+                read = [entry.handle for entry in entries]
+            case "excerpt":
+                read = [entry.excerpt() for entry in entries]
+            case "entry":
+                read = entries
+            case "row":
+                read = await self.rows_of(entries)
+            case "version":
+                stored = await self.rows_of(entries)
+                read = await to_thread(lambda: [self.stamp_of(row) for row in stored])
+        found: Sequence[T] = read
+        return found
 
-        return await select_by_verb(self, query)
+    async def loaded(self) -> Loaded:
+        """All memories, for the verbs that this store does not answer itself."""
+        from zeroclaw_tui.backends.loaded import Loaded
 
-    async def entries(self, filter: MemoryFilter) -> Entries:
-        """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
-        from zeroclaw_tui.backends.matching import left_in_thread, told_apart
+        return Loaded(told_apart(await self.list(), self.name), backend=self.name)
 
-        return await left_in_thread(told_apart(await self.list(), self.name), filter, self.find_seconds)
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+        """The rows of loaded memories, exactly as the store has them."""
+        from zeroclaw_tui.memory.change import StoredRow
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
-        """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
-        from zeroclaw_tui.backends.matching import page_after
+        return await to_thread(lambda: [StoredRow.of(entry) for entry in entries])
 
-        ordered = await self._ordered(filter, sort)
-        return page_after(ordered, sort, cursor, limit)
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        """Count the memories that a filter selects, in all and by the values of some fields.
 
-    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
-        """The handles of every row in order, as an array or list."""
-        return [entry.handle for entry in await self._ordered(filter, sort)]
+        `now` is the RFC 3339 moment that ages are compared with. Raises UsageError for a pattern that is too slow.
+        """
+        return await (await self.loaded()).count_up(filter, now, by, self.missing, self.find_seconds)
 
-    async def order_part(
-        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
-    ) -> tuple[Sequence[Handle], int]:
-        """Some of that order, from `offset` on, and how many rows there are in all."""
-        handles = await self.order(filter, sort)
-        return handles[offset : offset + limit], len(handles)
+    @property
+    def missing(self) -> frozenset[str]:
+        """The names of what this store does not have."""
+        names = ("vectors", "sessions", "agents", "namespaces", "superseded")
+        return frozenset(name for name in names if not getattr(self.capabilities, name))
 
-    async def rows(self, handles: Sequence[Handle]) -> Entries:
-        """The rows of at most 500 handles, in that order, as excerpts; rows gone meanwhile are left out."""
-        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-
-        by_handle = {entry.handle: entry for entry in await self.entries(MemoryFilter(superseded=Superseded.SHOW))}
-        return [by_handle[handle] for handle in handles if handle in by_handle]
-
-    async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotFound when it has gone."""
-        for entry in await self.rows([handle]):
-            return entry
-        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+    async def storage(self) -> Storage | None:
+        """The file of the store and its side files; None for a store without a database `file`."""
+        return None
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The length of one row's vector; None when it has none or this backend keeps none."""
         return None
-
-    async def with_key(self, key: str, agent: str | None = None) -> Entries:
-        """Every row of that key, one for each agent that holds it, with full content."""
-        entry = await self.get(key)
-        return [] if entry is None else [entry]
-
-    async def with_id(self, id: str) -> MemoryEntry | None:
-        """The memory of that id with its full content, superseded or not; None when there is none."""
-        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-
-        everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
-        return next((entry for entry in everything if entry.id == id), None)
-
-    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
-        """The memories whose whole content is one of these or whose key is, superseded ones too; whether that is all.
-
-        Where contents cannot be looked for in about so many seconds, those of the keys are all there, the others not.
-        """
-        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-
-        known, named = frozenset(contents), frozenset(keys)
-        everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
-        return [entry for entry in everything if entry.content in known or entry.key in named], True
 
     async def history(self, id: str) -> Sequence[PastText]:
         """What the store itself kept of the changes of a memory, the oldest first; nothing where it keeps no such."""
@@ -398,28 +376,6 @@ class Memory(ABC):
     async def related(self, entry: MemoryEntry) -> Entries:
         """The memories that the store itself connects with this one: other versions of it, relations it names."""
         return []
-
-    async def keys_starting(self, prefix: str, limit: int) -> Entries:
-        """Rows whose key begins so, `updated_at` descending."""
-        return [entry for entry in await self.list() if entry.key.startswith(prefix)][:limit]
-
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        """Counts of what a filter leaves; ages count to `now`, RFC 3339."""
-        from zeroclaw_tui.backends.matching import facets_of
-
-        return facets_of(await self.entries(filter), self.capabilities, now)
-
-    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
-        """How much there is, superseded memories too unless a filter says else."""
-        from zeroclaw_tui.backends.matching import count_entries
-        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-
-        wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        return count_entries(await self.entries(wanted), has_vectors=self.capabilities.vectors)
-
-    async def counted(self, filter: MemoryFilter, now: str) -> tuple[Statistics, Facets]:
-        """Both for one filter; a store that counts by itself may do it in fewer passes."""
-        return await self.statistics(filter), await self.facets(filter, now)
 
     async def search(
         self,
@@ -481,16 +437,6 @@ class Memory(ABC):
         words = await counted_words(self)
         return await to_thread(words.nearest, text, limit, without)
 
-    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
-        """Rows with their whole content, in that order; rows gone meanwhile are left out."""
-        found: Entries = []
-        for start in range(0, len(handles), _ROWS_AT_ONCE):
-            for row in await self.rows(handles[start : start + _ROWS_AT_ONCE]):
-                # What a listing shows whole need not be read again.
-                with suppress(NotFound):
-                    found.append(await self.whole(row.handle) if row.is_excerpt else row)
-        return found
-
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """A vector this store already holds for exactly this text; reading only."""
         return None
@@ -518,30 +464,6 @@ class Memory(ABC):
         ok = await self.health_check()
         return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
 
-    async def health_counted(self, rows: Statistics, every: Facets) -> Health:
-        """The same, given what was just counted of all rows, superseded ones too: nobody need count those again."""
-        return await self.health()
-
-    async def stamps(self, filter: MemoryFilter) -> Stamps:
-        """Every memory a filter leaves, in the order of storing, with the state it has now."""
-        from zeroclaw_tui.backends.fallback import stamp_of
-        from zeroclaw_tui.memory.query import Sort
-
-        return [stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
-
-    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """The same for rows of a listing; rows gone meanwhile are left out."""
-        from zeroclaw_tui.backends.fallback import stamp_of
-
-        return [stamp_of(entry) for entry in await self.whole_rows(handles)]
-
-    async def stored(self, id: str) -> StoredRow | None:
-        """One memory exactly as the store holds it; None when there is none of this id."""
-        from zeroclaw_tui.memory.change import StoredRow
-
-        entry = await self.with_id(id)
-        return None if entry is None else StoredRow.of(entry)
-
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.
 
@@ -549,11 +471,10 @@ class Memory(ABC):
         ends the pass and comes out here; cancelling the await ends it too.
         """
         from zeroclaw_tui.backends.fallback import show
-        from zeroclaw_tui.memory.change import StoredRow
-        from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
 
-        wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        await show(map(StoredRow.of, await self._ordered(wanted, Sort(descending=False))), see)
+        entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
+        for start in range(0, len(entries), _ROWS_AT_ONCE):
+            await show(await self.rows_of(entries[start : start + _ROWS_AT_ONCE]), see)
 
     def text_to_embed(self, row: StoredRow) -> str:
         """What of a memory its vector is made of."""
@@ -571,28 +492,6 @@ class Memory(ABC):
         That value itself; nothing where it only says again what the other values say.
         """
         return (name,)
-
-    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
-        """The memories of these ids as `stored` gives them; those that are not there are left out."""
-        from zeroclaw_tui.memory.change import StoredRow
-        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-
-        if type(self).stored is Memory.stored:
-            # The trait has no verb for one id: everything is read once, not once an id.
-            everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
-            rows = {entry.id: StoredRow.of(entry) for entry in everything}
-            return {id: rows[id] for id in ids if id in rows}  # noqa: A001
-        found = {id: await self.stored(id) for id in ids}  # noqa: A001
-        return {id: row for id, row in found.items() if row is not None}  # noqa: A001
-
-    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
-        """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""
-        from zeroclaw_tui.memory.change import StoredRow
-
-        if type(self).stored is Memory.stored:
-            return [StoredRow.of(entry) for entry in await self.whole_rows(handles)]
-        found = [await self.stored(entry.id) for entry in await self.rows(handles)]
-        return [row for row in found if row is not None]
 
     async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
         """What `work` gives of the rows of this store, one change at a time: every verb below writes through this one.
@@ -728,9 +627,3 @@ class Memory(ABC):
 
     def _no_file(self) -> Refused:
         return Refused(f"The {self.name} backend has no database file here.", hint="Nothing was changed.")
-
-    async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
-        from zeroclaw_tui.backends.matching import sort_key, told_apart
-
-        found = told_apart(await self.entries(filter), self.name)
-        return sorted(found, key=lambda entry: sort_key(entry, sort), reverse=sort.descending)

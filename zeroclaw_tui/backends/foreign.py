@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import Held, HeldMemory, as_found, copied_by
+from zeroclaw_tui.backends.fallback import HeldMemory, as_found, copied_by
 from zeroclaw_tui.backends.health import StoreRecall
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
-Contents = TypeVar("Contents", bound=Held)
+Contents = TypeVar("Contents", bound=Loaded)
 Explain = Callable[[MemoryEntry], Sequence[str]]
 """Says in clauses why a memory is in the results of a recall, or everything that leaves it out."""
 _KEY_DIGITS = 12
@@ -71,9 +72,9 @@ class ForeignFile(HeldMemory, Generic[Contents]):
         )
 
     async def open(self) -> None:
-        await self.held()
+        await self.loaded()
 
-    async def held(self) -> Contents:
+    async def loaded(self) -> Contents:
         async with self._reading:
             stamp = await asyncio.to_thread(_stamp_of, self.path)
             if self._contents is None or stamp != self._stamp:
@@ -84,7 +85,7 @@ class ForeignFile(HeldMemory, Generic[Contents]):
             return self._contents
 
     async def version(self) -> int | None:
-        await self.held()
+        await self.loaded()
         return self._version
 
     async def recall(

@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from zeroclaw_tui.backends.base import Answer, Capabilities, Scored, Work
-from zeroclaw_tui.backends.fallback import Held, HeldMemory, entry_of
+from zeroclaw_tui.backends.fallback import HeldMemory, entry_of
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.matching import left_of
 from zeroclaw_tui.backends.revert import Rows, StoreJob
 from zeroclaw_tui.memory.change import Draft, StoredRow, Value, Vector
@@ -46,8 +47,8 @@ class InMemory(HeldMemory):
         for entry in map(self.numbered, entries):
             self._by_key[entry.key] = entry.whole(entry.content)
 
-    async def held(self) -> Held:
-        return Held(tuple(self._by_key.values()))
+    async def loaded(self) -> Loaded:
+        return Loaded(tuple(self._by_key.values()))
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         await self.write_rows(StoreJob([Draft(key, content, category, session_id)]).run)

@@ -1,4 +1,4 @@
-"""Reading single memories of any store: short forms of the queries that are needed most often."""
+"""Short forms of the queries and counts that are needed most often, for any store."""
 
 from __future__ import annotations
 
@@ -6,50 +6,76 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.errors import NotFound
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, ROWS, VERSIONS, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import (
+    ENTRIES,
+    EVERYTHING,
+    EXCERPTS,
+    OLDEST_STORED,
+    ROWS,
+    VERSIONS,
+    Facets,
+    MemoryFilter,
+    Query,
+    Sort,
+    SortField,
+)
+from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, BigMemory
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
-OLDEST_STORED = Sort(descending=False)
-
 
 async def whole_entry(memory: Memory, handle: Handle) -> MemoryEntry:
     """The memory at a handle with its whole content. Raises NotFound if it was deleted."""
-    found = (await memory.select(Query(ENTRIES, handles=[handle]))).first
-    if found is None:
-        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
-    return found
+    for entry in await memory.rows(Query(ENTRIES, handles=[handle])):
+        return entry
+    raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
 
 
 async def entry_with_id(memory: Memory, id: str) -> MemoryEntry | None:
     """The memory of an id with its whole content, superseded or not; None if there is none."""
-    return (await memory.select(Query(ENTRIES, ids=[id]))).first
+    return next(iter(await memory.rows(Query(ENTRIES, ids=[id]))), None)
 
 
 async def entries_with_key(memory: Memory, key: str, agent: str | None = None) -> Sequence[MemoryEntry]:
     """The memories of a key with their whole content, one for each agent that has it, the oldest stored first."""
     chosen = EVERYTHING if agent is None else EVERYTHING.but(agent=(agent,))
-    return (await memory.select(Query(ENTRIES, chosen, keys=[key]))).items
+    return await memory.rows(Query(ENTRIES, chosen, keys=[key]))
 
 
 async def row_with_id(memory: Memory, id: str) -> StoredRow | None:
     """The row of an id exactly as the store has it; None if there is none."""
-    return (await memory.select(Query(ROWS, ids=[id]))).first
+    return next(iter(await memory.rows(Query(ROWS, ids=[id]))), None)
 
 
 async def rows_by_id(memory: Memory, ids: Sequence[str]) -> dict[str, StoredRow]:
     """The rows of these ids, by id; ids without a row are left out."""
-    return {row.id: row for row in (await memory.select(Query(ROWS, ids=ids))).items}
+    return {row.id: row for row in await memory.rows(Query(ROWS, ids=ids))}
 
 
 async def versions(memory: Memory, filter: MemoryFilter) -> Sequence[Stamp]:
     """The versions of all rows that a filter selects, the oldest stored first."""
-    return (await memory.select(Query(VERSIONS, filter, OLDEST_STORED))).items
+    return await memory.rows(Query(VERSIONS, filter, OLDEST_STORED))
 
 
 async def versions_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[Stamp]:
     """The versions of the rows at these handles, in this order; deleted rows are left out."""
-    return (await memory.select(Query(VERSIONS, handles=handles))).items
+    return await memory.rows(Query(VERSIONS, handles=handles))
+
+
+async def count_matching(memory: Memory, filter: MemoryFilter) -> int:
+    """How many memories a filter selects."""
+    return (await memory.count_up(filter, "")).total
+
+
+async def count_facets(memory: Memory, filter: MemoryFilter, now: str) -> Facets:
+    """How many memories a filter selects, by category, session, agent, namespace and age; `now` is RFC 3339."""
+    return Facets.of(await memory.count_up(filter, now, FACET_FIELDS))
+
+
+async def biggest(memory: Memory, filter: MemoryFilter) -> Sequence[BigMemory]:
+    """The memories with the longest contents; of equally long ones, those stored first."""
+    page = await memory.rows(Query(EXCERPTS, filter, Sort(SortField.SIZE), limit=BIGGEST))
+    return [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in page]

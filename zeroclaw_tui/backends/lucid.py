@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Entries, Memory, Stamps
+from zeroclaw_tui.backends.base import Memory, T
 from zeroclaw_tui.backends.fallback import as_found
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -28,11 +28,10 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_of
 from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, Vector, Written
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotFound, NotReachable, Refused, SearchInterrupted
-from zeroclaw_tui.memory.query import Facets
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
+from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, mask_secrets, one_line
 from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.keywords import lists_recent
@@ -425,32 +424,26 @@ class LucidMemory(SqliteMemory):
         """By the version whose rules the last search had, or the newest that has this schema."""
         return self._config.for_version(parse_version(self._version or self.newest_version or NEWEST))
 
-    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
-        return self._in_order(handles, await super().whole_rows(_of_database(handles)))
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        """The rows of the database, and of lucid's last answer if they are named.
 
-    async def rows(self, handles: Sequence[Handle]) -> Entries:
-        found = self._in_order(handles, await super().rows(_of_database(handles)))
-        return [entry.excerpt() for entry in found]
-
-    async def whole(self, handle: Handle) -> MemoryEntry:
-        if not isinstance(handle, str):
-            return await super().whole(handle)
-        found = self._in_order([handle], [])
-        if not found:
-            raise NotFound("Lucid has been asked something else since.", hint="Recall it again.")
-        return found[0]
-
-    def _in_order(self, handles: Sequence[Handle], entries: Entries) -> Entries:
-        """Entries of the database and of lucid's last answer, in the order of the handles."""
-        by_handle = {entry.handle: entry for entry in (*entries, *self._last_answer)}
-        return [by_handle[handle] for handle in handles if handle in by_handle]
-
-    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """Raises Refused if all handles are lucid's."""
-        of_database = _of_database(handles)
-        if handles and not of_database:
-            raise Refused(NOT_CHANGEABLE, hint="Its program has no command for that.")
-        return await super().stamps_of(of_database)
+        Raises Refused for the rows and versions of lucid's answer alone: they cannot be changed.
+        """
+        found: Sequence[Any] = await super().rows(query)
+        answered = [entry for entry in self._last_answer if _is_named(entry, query)]
+        if answered and query.read.name in ("row", "version"):
+            if not found:
+                raise Refused(NOT_CHANGEABLE, hint="Its program has no command for that.")
+        elif answered and query.read.name == "handle":
+            found = [*found, *(entry.handle for entry in answered)]
+        elif answered:
+            is_whole = query.read.name == "entry"
+            by_handle = {entry.handle: entry if is_whole else entry.excerpt() for entry in answered}
+            by_handle |= {entry.handle: entry for entry in found}
+            order = list(by_handle) if query.handles is None else [each for each in query.handles if each in by_handle]
+            found = [by_handle[handle] for handle in order]
+        read: Sequence[T] = found
+        return read
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory in the database, then in lucid; a note says if lucid fails."""
@@ -477,9 +470,6 @@ class LucidMemory(SqliteMemory):
     async def health(self) -> Health:
         return await self._with_program(await super().health())
 
-    async def health_counted(self, rows: Statistics, every: Facets) -> Health:
-        return await self._with_program(await super().health_counted(rows, every))
-
     async def _with_program(self, health: Health) -> Health:
         """The health of the database with facts of the program, which is looked up but not run."""
         settings = self._settings
@@ -497,6 +487,7 @@ class LucidMemory(SqliteMemory):
         return replace(health, findings=tuple(findings), facts=facts)
 
 
-def _of_database(handles: Sequence[Handle]) -> list[Handle]:
-    """The handles of rows of the database: numbers. Those of lucid's results are texts."""
-    return [handle for handle in handles if not isinstance(handle, str)]
+def _is_named(entry: MemoryEntry, query: Query[Any]) -> bool:
+    if query.handles is not None:
+        return entry.handle in query.handles
+    return query.ids is not None and entry.id in query.ids

@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from heapq import nlargest
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +19,18 @@ from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
     NO_DATE,
-    Cursor,
-    Facets,
     MemoryFilter,
-    Page,
     Sort,
     SortField,
     Superseded,
 )
+from zeroclaw_tui.memory.statistics import SIZE_GROUPS, CountField, Counts, by_count, size_group
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
     import regex  # type: ignore[import-untyped]
 
-    from zeroclaw_tui.backends.base import Capabilities
     from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.memory.statistics import BigMemory, Statistics
 
 
 Span = tuple[int, int]
@@ -339,18 +334,6 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
             return (_order_of(entry.updated_at or entry.when), handle)
 
 
-def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
-    """The rows behind a cursor, out of all rows in that order: also when the row of the cursor itself has gone."""
-    start = 0
-    if cursor is not None:
-        keys = [sort_key(entry, sort) for entry in ordered]
-        start = sum(key >= cursor.value if sort.descending else key <= cursor.value for key in keys)
-    chosen = ordered[start : start + limit]
-    if start + limit >= len(ordered):
-        return Page(tuple(chosen), None)
-    return Page(tuple(chosen), Cursor(sort_key(chosen[-1], sort), chosen[-1].handle))
-
-
 def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:
     """How many fall in each of AGE_GROUPS; what is no moment is in the last."""
     until = moment(now) or datetime.max.replace(tzinfo=UTC)
@@ -384,72 +367,57 @@ def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     return (older is None or created < older) and (newer is None or created > newer)
 
 
-class Tally:
-    """Statistics counted some memories at a time, which need not stay; vectors count as four bytes a number."""
+def count_entries(
+    entries: Sequence[MemoryEntry],
+    superseded: Sequence[MemoryEntry],
+    why_not: Container[str],
+    now: str,
+    by: Sequence[CountField],
+) -> Counts:
+    """Count memories by some fields; `superseded` are the superseded ones, counted or not.
 
-    def __init__(self) -> None:
-        self._content = 0
-        self._quarters: Counter[int | None] = Counter()
-        self._sizes: Counter[str] = Counter()
-        self._dimensions: Counter[int] = Counter()
-        self._categories: Counter[str] = Counter()
-        self._embedded: Counter[str] = Counter()
-        self._biggest: list[BigMemory] = []
-
-    def add(self, entries: Iterable[MemoryEntry]) -> None:
-        """Count these too; of the biggest the ones that came first stay among equals."""
-        from zeroclaw_tui.memory.statistics import BIGGEST, BigMemory, size_group
-
-        found = list(entries)
-        self._content += sum(entry.size for entry in found)
-        self._quarters.update(quarter_of(entry.when) for entry in found)
-        self._sizes.update(size_group(entry.size) for entry in found)
-        self._categories.update(entry.category for entry in found)
-        embedded = [entry for entry in found if entry.embedding_dimensions is not None]
-        self._embedded.update(entry.category for entry in embedded)
-        self._dimensions.update(entry.embedding_dimensions or 0 for entry in embedded)
-        big = nlargest(BIGGEST, found, key=lambda entry: entry.size)
-        named = [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in big]
-        self._biggest = nlargest(BIGGEST, [*self._biggest, *named], key=lambda one: one.size)
-
-    def statistics(self, *, has_vectors: bool) -> Statistics:
-        """The counts so far."""
-        from zeroclaw_tui.memory.statistics import SIZE_GROUPS, Embedded, Statistics
-
-        dimensions = self._dimensions
-        ordered = sorted(self._categories.items(), key=lambda item: (-item[1], item[0]))
-        embedded = {category: Embedded(self._embedded[category], total) for category, total in ordered}
-        return Statistics(
-            total=self._categories.total(),
-            content=self._content,
-            quarters={quarter: count for quarter, count in self._quarters.items() if quarter is not None},
-            undated=self._quarters[None],
-            size={name: self._sizes[name] for name in SIZE_GROUPS},
-            biggest=tuple(self._biggest),
-            vectors=sum(4 * length * count for length, count in dimensions.items()) if has_vectors else None,
-            embedded=embedded if has_vectors else None,
-            dimensions=dict(dimensions.most_common()) if has_vectors else None,
-            cut_vectors=0 if has_vectors else None,
-        )
+    `why_not` says what the store does not have.
+    """
+    counts: dict[CountField, Mapping[Any, int]] = {}
+    for field in by:
+        if field in _NEEDS and _NEEDS[field] in why_not:
+            continue
+        match field:
+            case "category":
+                counts[field] = by_count(Counter(entry.category for entry in entries))
+            case "session":
+                counts[field] = by_count(Counter(entry.session_id or "" for entry in entries))
+            case "agent":
+                counts[field] = by_count(Counter(entry.agent for entry in entries if entry.agent is not None))
+            case "namespace":
+                counts[field] = by_count(Counter(entry.namespace for entry in entries if entry.namespace is not None))
+            case "age":
+                counts[field] = age_groups((entry.when for entry in entries), now)
+            case "superseded":
+                counts[field] = by_count(Counter(entry.category for entry in superseded))
+            case "embedded":
+                with_vector = (entry for entry in entries if entry.embedding_dimensions is not None)
+                counts[field] = by_count(Counter(entry.category for entry in with_vector))
+            case "size":
+                sizes = Counter(size_group(entry.size) for entry in entries)
+                counts[field] = {name: sizes[name] for name in SIZE_GROUPS}
+            case "quarter":
+                counts[field] = Counter(quarter_of(entry.when) for entry in entries)
+            case "dimensions":
+                lengths = (entry.embedding_dimensions for entry in entries if entry.embedding_dimensions is not None)
+                counts[field] = dict(Counter(lengths).most_common())
+    return Counts(len(entries), counts, sum(entry.size for entry in entries))
 
 
-def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Statistics:
-    """The statistics of these memories."""
-    tally = Tally()
-    tally.add(entries)
-    return tally.statistics(has_vectors=has_vectors)
-
-
-def facets_of(entries: Sequence[MemoryEntry], can: Capabilities, now: str) -> Facets:
-    """Counts by value of these memories; ages count to `now`, RFC 3339."""
-    return Facets(
-        total=len(entries),
-        category=_counts(entry.category for entry in entries),
-        session=_counts(entry.session_id or "" for entry in entries) if can.sessions else None,
-        agent=_counts(entry.agent for entry in entries) if can.agents else None,
-        namespace=_counts(entry.namespace for entry in entries) if can.namespaces else None,
-        age=age_groups((entry.when for entry in entries), now),
-    )
+_NEEDS: Mapping[CountField, str] = {
+    "session": "sessions",
+    "agent": "agents",
+    "namespace": "namespaces",
+    "superseded": "superseded",
+    "embedded": "vectors",
+    "dimensions": "vectors",
+}
+"""What a store must be able to do for a field."""
 
 
 def quarter_of(timestamp: str) -> int | None:
@@ -458,8 +426,3 @@ def quarter_of(timestamp: str) -> int | None:
 
     when = moment(timestamp)
     return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
-
-
-def _counts(values: Iterable[str | None]) -> dict[str, int]:
-    counter = Counter(value for value in values if value is not None)
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Capabilities
-from zeroclaw_tui.backends.fallback import Held
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile, key_of
 from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -58,7 +58,7 @@ _BATCH = 2000
 
 
 @dataclass(frozen=True)
-class Export(Held):
+class Export(Loaded):
     """The memories of a file; an item whose id came before is left out and counted."""
 
     repeated: int = 0
@@ -163,7 +163,7 @@ class MemoryRsExport(ForeignFile[Export]):
             yield f"Items with the id of an item before are left out: {contents.repeated:,}."
 
     async def health(self) -> Health:
-        export = await self.held()
+        export = await self.loaded()
         facts = {
             "file": str(self.path),
             "memories": len(export.entries),
@@ -187,7 +187,7 @@ class MemoryRsExport(ForeignFile[Export]):
 
     async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
         """All memories with a score of 0 or more, best first; equal scores keep the order of the file."""
-        export = await self.held()
+        export = await self.loaded()
         entries = [entry for entry in export.entries if request.namespace in (None, entry.namespace)]
         scores = dict(zip(entries, await asyncio.to_thread(cosines, entries, request.query), strict=True))
         hits = sorted((entry for entry in entries if scores[entry] >= 0.0), key=lambda entry: -scores[entry])

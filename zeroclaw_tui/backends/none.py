@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import THE_TRAIT, Answer, Capabilities, Memory, Scored, Work
-from zeroclaw_tui.backends.fallback import Held, HeldMemory
+from zeroclaw_tui.backends.fallback import HeldMemory
 from zeroclaw_tui.backends.health import Health
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import is_url
 from zeroclaw_tui.memory.change import Vector
 from zeroclaw_tui.memory.entry import EDITABLE
@@ -65,8 +66,8 @@ class NoneMemory(HeldMemory):
             return super().refuse_to_write()
         return Refused(f"{self.location} is not there yet.", hint=MAKES_STORE)
 
-    async def held(self) -> Held:
-        return Held()
+    async def loaded(self) -> Loaded:
+        return Loaded()
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None: ...
 

@@ -25,14 +25,15 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.base import Answer, Capabilities, Scored, Work
-from zeroclaw_tui.backends.fallback import Held, HeldMemory, stamp_of
+from zeroclaw_tui.backends.fallback import HeldMemory, stamp_of
 from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.revert import Operation, Rows, StoreJob, kept
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, RowChange, Stamp, StoredRow, Value, Vector
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, NotReachable, Refused, UsageError
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, SortField
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 
 if TYPE_CHECKING:
@@ -198,6 +199,11 @@ def _parse_url(url: str) -> dict[str, Any]:
     raise UsageError("The Redis URL cannot be used.", hint=f"Write it as {_URL}.")
 
 
+def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    """The order of storing is that of the timestamps, as keys have no order."""
+    return order_value(entry, SortField.AGE if field is SortField.STORED else field)
+
+
 class RedisMemory(HeldMemory):
     """The memories of one server. A write is done completely or not at all."""
 
@@ -219,7 +225,7 @@ class RedisMemory(HeldMemory):
             self.location = f"{urlsplit(url.strip()).scheme}://{self._server}/{options['db']}"
         self._clock = clock
         self._client: Redis | None = None
-        self._documents: Held | None = None
+        self._documents: Loaded | None = None
         self._state_read: object = None
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
         self.read_only_because = ASKED_READ_ONLY if read_only else None
@@ -291,7 +297,7 @@ class RedisMemory(HeldMemory):
     async def version(self) -> int | None:
         return hash(await self._state())
 
-    async def held(self) -> Held:
+    async def loaded(self) -> Loaded:
         """All memories, read again only if somebody wrote since the last read."""
         async with self._reading:
             state = await self._state()
@@ -303,19 +309,16 @@ class RedisMemory(HeldMemory):
                     for start in range(0, len(names), 500):
                         values += await client.mget(names[start : start + 500])
                 entries, findings = await asyncio.to_thread(_read, names, values)
-                self._documents, self._state_read = Held(tuple(entries)), state
+                self._documents, self._state_read = Loaded(tuple(entries), order_value=_order_value), state
                 self.notices = self.facts = findings
             return self._documents
-
-    def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-        """The order of storing is that of the timestamps, as keys have no order."""
-        return super().order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
         """The newest memories that contain the query, in any case; the session is ignored."""
-        ordered = await self._ordered(MemoryFilter(newer_than=since, older_than=until), NEWEST_STORED)
+        in_window = MemoryFilter(newer_than=since, older_than=until)
+        ordered = await self.rows(Query(ENTRIES, in_window, NEWEST_STORED))
         wanted = query.lower()
         found = await asyncio.to_thread(lambda: [entry for entry in ordered if wanted in entry.content.lower()])
         return [ScoredEntry(entry, rank, None, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
@@ -420,7 +423,7 @@ class RedisRows(Rows):
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         if self._keys is None:
             # Only once, as a long command changes the store itself.
-            self._keys = {entry.id: entry.key for entry in (await self._memory.held()).entries}
+            self._keys = {entry.id: entry.key for entry in (await self._memory.loaded()).entries}
         return await self._at({id: self._keys[id] for id in ids if id in self._keys})  # noqa: A001
 
     async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
@@ -198,7 +199,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     if "key" in asked:
         asked["key"] = _utf_8(given.new_key, "The new key")
     entry = await the_one(library, given.key, given.id, agents_given(given))
-    before = await library.memory.stored(address(entry))
+    before = await row_with_id(library.memory, address(entry))
     if before is None:
         raise await not_there(library, given.key, given.id)
     try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, whole_entry
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
     WHOSE_MEMORY,
@@ -23,6 +24,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, 
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
+from zeroclaw_tui.memory.query import EXCERPTS, Query
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import PastText
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
@@ -167,18 +169,18 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
     from zeroclaw_tui.memory.query import NEWEST_UPDATED
     from zeroclaw_tui.scoring.profiles import parse_version
 
-    hidden, (handles, total) = await asyncio.gather(
+    hidden, count, entries = await asyncio.gather(
         library.superseded_hidden(wanted),
-        library.memory.order_part(wanted, NEWEST_UPDATED, given.offset, given.limit),
+        count_matching(library.memory, wanted),
+        library.memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=given.offset, limit=given.limit)),
     )
-    entries = [entry async for page in _pages(library, handles) for entry in page]
     if given.json:
-        whole = [await library.memory.whole(entry.handle) if entry.is_excerpt else entry for entry in entries]
+        whole = [await whole_entry(library.memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
         document(
             {
                 "backend": library.memory.name,
                 "location": library.memory.location,
-                "total": total,
+                "total": count,
                 "superseded_hidden": hidden,
                 "offset": given.offset,
                 "limit": given.limit,
@@ -188,7 +190,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
         return DONE
     # Told by the schema of the store unless a version was chosen.
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
-    write_lines(list_lines(entries, total=total, offset=given.offset, limit=given.limit, indented_hint=indented))
+    write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
     if hidden:
         note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} lists {'it' if hidden == 1 else 'them'} too.")
     return DONE
@@ -225,7 +227,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         raise await not_there(library, given.key, given.id)
     if len(found) > 1:
         raise several_agents(found)
-    entry = await library.memory.whole(found[0].handle) if found[0].is_excerpt else found[0]
+    entry = await whole_entry(library.memory, found[0].handle) if found[0].is_excerpt else found[0]
     if not library.memory.keeps_history:
         if given.json:
             document(entry.as_json() | ({} if entry.metadata is None else {"metadata": entry.metadata}))
@@ -258,11 +260,6 @@ def related_lines(related: Sequence[MemoryEntry]) -> Iterator[Line]:
         yield (Styled("Related", BOLD),)
     for entry in related:
         yield (Styled(f"  {in_one_line(entry.key)}  ", DIM), in_one_line(entry.content))
-
-
-async def _pages(library: Library, handles: Sequence[Handle]) -> AsyncIterator[list[MemoryEntry]]:
-    for start in range(0, len(handles), ROWS_AT_ONCE):
-        yield await library.memory.rows(handles[start : start + ROWS_AT_ONCE])
 
 
 def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
@@ -301,7 +298,7 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
         document(await full_stats(library.memory, now.isoformat(), chosen))
         return DONE
     whole = await memory_stats(library.memory, now.isoformat())
-    left = None if chosen is None else await library.memory.facets(chosen, now.isoformat())
+    left = None if chosen is None else await count_facets(library.memory, chosen, now.isoformat())
     write_lines(
         stats_lines(
             whole.backend,

@@ -442,7 +442,7 @@ def _pattern(given: str | None) -> str | None:
     return given
 
 
-async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> list[MemoryEntry]:
+async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
     """The memories of exactly this key or id that these agents hold (any agent: none named).
 
     With both, the key's memory that has the id. Raises UsageError for neither.
@@ -463,22 +463,28 @@ async def the_one(library: Library, key: str | None, id: str | None, agents: Seq
     return found[0]
 
 
-async def with_key(library: Library, key: str, agents: Sequence[str]) -> list[MemoryEntry]:
+async def with_key(library: Library, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
     """Every memory of a key that these agents hold; of any agent when none is named."""
+    from zeroclaw_tui.backends.lookup import entries_with_key
+
     if not agents:
-        return await library.memory.with_key(key)
-    return [entry for agent in dict.fromkeys(agents) for entry in await library.memory.with_key(key, agent)]
+        return await entries_with_key(library.memory, key)
+    return [entry for agent in dict.fromkeys(agents) for entry in await entries_with_key(library.memory, key, agent)]
 
 
-async def with_id(library: Library, wanted: str, agents: Sequence[str]) -> list[MemoryEntry]:
+async def with_id(library: Library, wanted: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
     """The memory of an id, if there is one and these agents hold it; of any agent when none is named."""
-    entry = await library.memory.with_id(wanted)
+    from zeroclaw_tui.backends.lookup import entry_with_id
+
+    entry = await entry_with_id(library.memory, wanted)
     return [] if entry is None or (agents and entry.agent not in agents) else [entry]
 
 
 async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
     """Memories whose key begins so, the last written first."""
-    found = await library.memory.keys_starting(prefix, MOST_PREFIX_MATCHES)
+    from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
+
+    found = await library.memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=MOST_PREFIX_MATCHES))
     return [entry for entry in found if not agents or entry.agent in agents]
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -35,6 +36,7 @@ from zeroclaw_tui.curation.words import (
 )
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -312,7 +314,7 @@ async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> Purg
         [
             stamp
             for start in range(0, len(handles), ROWS_AT_ONCE)
-            for stamp in await library.memory.stamps_of(handles[start : start + ROWS_AT_ONCE])
+            for stamp in await versions_at(library.memory, handles[start : start + ROWS_AT_ONCE])
         ]
     )
 
@@ -337,7 +339,7 @@ def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
 
 async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[Line]:
     """A question, and which memories it is about."""
-    samples = await library.memory.rows([stamp.handle for stamp in plan.samples])
+    samples = await library.memory.rows(Query(EXCERPTS, handles=[stamp.handle for stamp in plan.samples]))
     lines: list[Line] = [(Styled(question, BOLD),), ("  ", one_line(_facts(plan))), *map(_sample_line, samples)]
     if plan.count > len(samples):
         lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))

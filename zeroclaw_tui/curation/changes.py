@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import store_verdict
@@ -103,7 +104,7 @@ def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superse
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """The plan for every memory a filter leaves."""
-    stamps = await library.memory.stamps(filter)
+    stamps = await versions(library.memory, filter)
     return plan_of(stamps, filter, await library.superseded_hidden(filter))
 
 
@@ -172,7 +173,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     if SUPERSEDED_BY in checked.values and not can.superseded:
         because = can.why_not.get("superseded", f"In {library.memory.name} no memory is superseded by another.")
         raise Refused(because, hint="Nothing was changed.")
-    row = await library.memory.stored(id)
+    row = await row_with_id(library.memory, id)
     if row is None:
         raise NotFound(
             "This memory no longer exists.",
@@ -471,7 +472,7 @@ async def _tell_so_far(
         if forever is None:
             done = await library.trash.done_of(action.number, library.memory)
         else:
-            there = await library.memory.stamps_of([stamp.handle for stamp in forever])
+            there = await versions_at(library.memory, [stamp.handle for stamp in forever])
             done = len({(stamp.handle, stamp.state) for stamp in forever} - {(one.handle, one.state) for one in there})
     except InspectorError:
         error.is_unsure = True

@@ -14,6 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, stand_in
+from zeroclaw_tui.backends.lookup import (
+    count_facets,
+    count_matching,
+    entries_with_key,
+    entry_with_id,
+    whole_entry,
+)
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import NEWEST_OLD
@@ -29,7 +36,7 @@ from zeroclaw_tui.memory.errors import (
     Unreadable,
     UsageError,
 )
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import (
     LANDMARKS,
@@ -265,7 +272,7 @@ class Library:
             content = entry.content
             if entry.is_excerpt:
                 try:
-                    content = (await self.memory.whole(entry.handle)).content
+                    content = (await whole_entry(self.memory, entry.handle)).content
                 except NotFound:
                     return entry.withheld
             self._findings[state] = await asyncio.to_thread(scan, content, mode)
@@ -278,8 +285,7 @@ class Library:
         shows them or the store has none such."""
         if filter.superseded is not Superseded.HIDE or not self.memory.capabilities.superseded:
             return 0
-        _, total = await self.memory.order_part(filter.but(superseded=Superseded.ONLY), NEWEST_STORED, 0, 0)
-        return total
+        return await count_matching(self.memory, filter.but(superseded=Superseded.ONLY))
 
     async def newer(self, entry: MemoryEntry) -> MemoryEntry | None:
         """The memory that superseded another one; None where it is not there, or nothing says which.
@@ -290,10 +296,10 @@ class Library:
         named = entry.superseded_by
         if not named:
             return None
-        of_key = [one for one in await self.memory.with_key(named, entry.agent) if one.handle != entry.handle]
+        of_key = [one for one in await entries_with_key(self.memory, named, entry.agent) if one.handle != entry.handle]
         if of_key:
             return min(of_key, key=lambda one: one.namespace != entry.namespace)
-        of_id = await self.memory.with_id(named)
+        of_id = await entry_with_id(self.memory, named)
         return None if of_id is None or of_id.handle == entry.handle else of_id
 
     async def check_agents(self, agents: Sequence[str]) -> None:
@@ -304,9 +310,9 @@ class Library:
             raise without_agents(self.memory)
         for agent in agents:
             held = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
-            if agent in self.config.agents or (await self.memory.page(held, NEWEST_STORED, None, 1)).entries:
+            if agent in self.config.agents or await self.memory.rows(Query(EXCERPTS, held, NEWEST_STORED, limit=1)):
                 continue
-            every = await self.memory.facets(MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
+            every = await count_facets(self.memory, MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
             without_memories = (await self.memory.health()).facts.get("agents", ())
             known = {*self.config.agents, *(every.agent or ()), *without_memories}
             if agent not in known:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
+from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import Refused
@@ -61,7 +61,7 @@ async def store_verdict(library: Library, content: str, category: str, namespace
         ("category", _value(policy, "max_entries_per_category"), MemoryFilter(category=(category,))),
     )
     for what, most, rows in counted:
-        count = (await library.memory.facets(rows, datetime.now(UTC).isoformat())).total if most else 0
+        count = await count_matching(library.memory, rows) if most else 0
         if most and count >= most:
             refusal = f"memory write denied by policy: {what} quota exceeded: {count}/{most} entries"
             return PolicyVerdict(verdict.content, verdict.redacted, refusal)

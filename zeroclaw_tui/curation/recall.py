@@ -16,11 +16,13 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.embeddings.endpoint import embed_query
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
+from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.decide import (
     Answer,
@@ -400,7 +402,7 @@ async def read_rows(library: Library, handles: Sequence[Handle]) -> dict[Handle,
     """Rows with their whole content; rows gone meanwhile are left out."""
     if not handles:
         return {}
-    return {entry.handle: entry for entry in await library.memory.whole_rows(handles)}
+    return {entry.handle: entry for entry in await library.memory.rows(Query(ENTRIES, handles=handles))}
 
 
 def _found(evidence: StageEvidence) -> list[Handle]:
@@ -438,7 +440,7 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
 
     Reads only. Raises InspectorError kinds; NotFound when the memory has gone meanwhile.
     """
-    whole = await library.memory.whole(entry.handle)
+    whole = await whole_entry(library.memory, entry.handle)
     if library.memory.program is not None:
         trial = of_program(trial)
     gathered = await gather_evidence(library, trial)

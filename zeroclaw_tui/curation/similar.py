@@ -7,9 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_query
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.scoring.neighbours import Neighbour, compared_text_of, shared_words, words_of
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ async def similar_memories(
     """
     memory = library.memory
     if entry is not None and entry.is_excerpt:
-        entry = await memory.whole(entry.handle)
+        entry = await whole_entry(memory, entry.handle)
     because = memory.capabilities.why_not.get("vectors") or library.why_no_vectors if text is not None else None
     vector: np.ndarray | None = None
     if text is not None and because is None:
@@ -199,7 +201,7 @@ async def _read(
         part = {near.handle: near.score for near in neighbours[start : start + limit]}
         if without is not None:
             part.pop(without.handle, None)
-        for row in await library.memory.whole_rows(list(part)):
+        for row in await library.memory.rows(Query(ENTRIES, handles=list(part))):
             is_meant = row.superseded_by is None and (not agents or row.agent in agents)
             if is_meant and len(found) < limit:
                 found.append(SimilarMemory(row, len(found) + 1, part[row.handle]))

@@ -11,8 +11,18 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.health import Health
+from zeroclaw_tui.backends.lookup import biggest
 from zeroclaw_tui.memory.query import Facets, MemoryFilter, Superseded
-from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, CacheUse, Embedded, Statistics, Storage
+from zeroclaw_tui.memory.statistics import (
+    FACET_FIELDS,
+    QUARTER_SECONDS,
+    STATISTICS_FIELDS,
+    CacheUse,
+    Embedded,
+    Statistics,
+    Storage,
+    by_count,
+)
 
 Span = Literal["day", "week", "month", "year"]
 
@@ -115,8 +125,8 @@ class StoreStats:
 async def memory_stats(memory: Memory, now: str) -> MemoryStats:
     """ZeroClaw's own figures of an open store; ages need `now`, RFC 3339."""
     health = "healthy" if await memory.health_check() else "unhealthy"
-    listed = await memory.facets(MemoryFilter(), now)
-    return MemoryStats(memory.name, health, await memory.count(), listed.category)
+    listed = await memory.count_up(MemoryFilter(), now, ("category",))
+    return MemoryStats(memory.name, health, await memory.count(), listed.by["category"])
 
 
 async def store_stats(
@@ -127,8 +137,10 @@ async def store_stats(
     Without a zone they are this machine's.
     """
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-    rows, every = await memory.counted(wanted, now)
-    return StoreStats(every, rows, growth_of(rows, zone))
+    fields = tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS)))
+    counts = await memory.count_up(wanted, now, fields)
+    rows = Statistics.of(counts, await biggest(memory, wanted), await memory.storage())
+    return StoreStats(Facets.of(counts), rows, growth_of(rows, zone))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
@@ -136,29 +148,15 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
 
     With a filter the counts are of what it leaves; health, facts and storage are always those of the whole store.
     """
-    if filter is None:
-        counted, is_healthy, total = await asyncio.gather(
-            store_stats(memory, now), memory.health_check(), memory.count()
-        )
-        health = await memory.health_counted(counted.rows, counted.every)
-    else:
-        counted, health, is_healthy, total = await asyncio.gather(
-            store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
-        )
+    counted, health, is_healthy, total = await asyncio.gather(
+        store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
+    )
     categories = counted.every.category
     if filter is None and counted.every.superseded:
-        replaced = counted.rows.superseded
-        if replaced is None:
-            replaced = (await memory.facets(MemoryFilter(superseded=Superseded.ONLY), now)).category
-        left = {name: count - replaced.get(name, 0) for name, count in categories.items()}
-        categories = dict(sorted(((name, count) for name, count in left.items() if count), key=_most_first))
+        superseded = counted.rows.superseded or {}
+        categories = by_count({name: count - superseded.get(name, 0) for name, count in categories.items()})
     stats = MemoryStats(memory.name, "healthy" if is_healthy else "unhealthy", total, categories)
     return as_json(memory, stats, counted, health, is_filtered=filter is not None)
-
-
-def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
-    name, count = counted
-    return -count, name
 
 
 def as_json(

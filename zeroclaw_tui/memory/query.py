@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.memory.statistics import Counts
 
 NO_SESSION = ""
 """In a filter, the session of the rows that have none."""
@@ -44,6 +45,7 @@ class Sort(NamedTuple):
 
 
 NEWEST_STORED = Sort()
+OLDEST_STORED = Sort(descending=False)
 NEWEST_UPDATED = Sort(SortField.UPDATED)
 
 
@@ -88,13 +90,6 @@ EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 """All memories, superseded ones too."""
 
 
-class Cursor(NamedTuple):
-    """Where the next page begins: after the row with this sort value and handle."""
-
-    value: Any
-    handle: Handle
-
-
 T = TypeVar("T")
 
 
@@ -123,7 +118,7 @@ class Query(Generic[T]):
 
     Rows named by `handles`, `ids` or `keys` come in the order of these names (several rows of one key: the oldest
     stored first), without duplicates; a name without a row is left out. With `prefix` (of the key) the row updated last
-    comes first. All other queries are in the order of `sort`, and `after` is the `next` of the page before.
+    comes first. All other queries are in the order of `sort`.
     `contents` finds the rows whose whole content is one of these. The filter applies in every case.
     """
 
@@ -135,26 +130,8 @@ class Query(Generic[T]):
     keys: Sequence[str] | None = None
     contents: Sequence[str] | None = None
     prefix: str | None = None
-    after: Cursor | None = None
     offset: int = 0
     limit: int | None = None
-
-
-class Page(NamedTuple, Generic[T]):
-    """What a query found. `next` is None on the last page, and where the query has no `limit`."""
-
-    items: Sequence[T]
-    next: Cursor | None = None
-
-    @property
-    def first(self) -> T | None:
-        """The first item, or None."""
-        return self.items[0] if self.items else None
-
-    @property
-    def entries(self) -> Sequence[T]:
-        """The items, by the name that the earlier verb `page` gave them."""
-        return self.items
 
 
 NO_DATE = "no date"
@@ -178,6 +155,22 @@ class Facets(NamedTuple):
     not_embedded: int | None = None
     never_recalled: int | None = None
     """Those that are in nothing that is recorded; None where that was not counted."""
+
+    @classmethod
+    def of(cls, counts: Counts) -> Facets:
+        """The facets of counts by FACET_FIELDS."""
+        by = counts.by
+        superseded, embedded = by.get("superseded"), by.get("embedded")
+        return cls(
+            total=counts.total,
+            category=by["category"],
+            session=by.get("session"),
+            agent=by.get("agent"),
+            namespace=by.get("namespace"),
+            age=by["age"],
+            superseded=None if superseded is None else sum(superseded.values()),
+            not_embedded=None if embedded is None else counts.total - sum(embedded.values()),
+        )
 
     @property
     def ages(self) -> Mapping[str, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 QUARTER_SECONDS = 900
 """Moments are counted by quarter hours since 1970 in UTC: no time zone's day begins in the middle of one."""
@@ -14,6 +15,45 @@ SIZE_GROUPS = ("under 100 B", "100 B to 1 KB", "1 KB to 10 KB", "10 KB to 100 KB
 
 BIGGEST = 10
 """How many of the biggest memories are named."""
+
+
+CountField = Literal[
+    "category", "session", "agent", "namespace", "age", "superseded", "embedded", "size", "quarter", "dimensions"
+]  # fmt: skip
+FACET_FIELDS: tuple[CountField, ...] = (
+    "category", "session", "agent", "namespace", "age", "superseded", "embedded",
+)  # fmt: skip
+STATISTICS_FIELDS: tuple[CountField, ...] = ("category", "superseded", "embedded", "size", "quarter", "dimensions")
+
+NO_TIME = None
+"""In `quarter`, the memories whose creation time cannot be read."""
+CUT_VECTOR = -1
+"""In `dimensions`, the vectors that end within a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many memories a filter selects, in all and by the values of each field.
+
+    `by` has one mapping from value to count for each field that was asked for; a field that the store or its
+    generation does not have is missing. Values are text ("" is no session), but for
+
+    - `age`: the names in AGE_GROUPS, compared with the moment given;
+    - `superseded`: superseded memories by category, whatever the filter says of them;
+    - `embedded`: memories with a vector, by category;
+    - `size`: the names in SIZE_GROUPS; `content` is the sum of all sizes in bytes then;
+    - `quarter`: quarter hours since 1970 (UTC), NO_TIME;
+    - `dimensions`: numbers in a vector, CUT_VECTOR.
+    """
+
+    total: int
+    by: Mapping[CountField, Mapping[Any, int]] = field(default_factory=dict)
+    content: int = 0
+
+
+def by_count(counts: Mapping[str, int]) -> dict[str, int]:
+    """The same, most first, then by name; values that do not occur are left out."""
+    return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +127,31 @@ class Statistics:
     cut_vectors: int | None = None
     superseded: Mapping[str, int] | None = None
     storage: Storage | None = None
+
+    @classmethod
+    def of(cls, counts: Counts, biggest: Sequence[BigMemory], storage: Storage | None = None) -> Statistics:
+        """The statistics of counts by STATISTICS_FIELDS."""
+        by = counts.by
+        quarters = {quarter: n for quarter, n in by["quarter"].items() if quarter is not NO_TIME}
+        vectors = by.get("dimensions")
+        lengths = None if vectors is None else {length: n for length, n in vectors.items() if length != CUT_VECTOR}
+        with_vector = by.get("embedded")
+        return cls(
+            total=counts.total,
+            content=counts.content,
+            quarters=quarters,
+            undated=by["quarter"].get(NO_TIME, 0),
+            size={name: by["size"].get(name, 0) for name in SIZE_GROUPS},
+            biggest=tuple(biggest),
+            vectors=None if lengths is None else sum(4 * length * n for length, n in lengths.items()),
+            embedded=None
+            if with_vector is None
+            else {name: Embedded(with_vector.get(name, 0), n) for name, n in by["category"].items()},
+            dimensions=lengths,
+            cut_vectors=None if vectors is None else vectors.get(CUT_VECTOR, 0),
+            superseded=by.get("superseded"),
+            storage=storage,
+        )
 
 
 def size_group(size: int) -> str:

@@ -34,7 +34,7 @@ from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.files.disk import exists, is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.text import counted, mask_secrets
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
 
@@ -384,7 +384,7 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         await memory.open()
         count = await memory.count()
         # Counting vectors would pass over every row; the newest ones say whether any are made.
-        newest = await memory.page(MemoryFilter(), NEWEST_STORED, None, _ROWS_LOOKED_AT)
+        newest = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=_ROWS_LOOKED_AT))
     except InspectorError as problem:
         told = problem.message.replace(str(database), store.database_name)
         return told if told != problem.message else f"{store.database_name}: {told}", False
@@ -392,4 +392,4 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         await memory.close()
     versions = SCHEMA_VERSIONS.get(memory.generation or "")
     by = f", tables of ZeroClaw {versions}" if versions else ""
-    return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest.entries)
+    return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest)

@@ -19,17 +19,37 @@ from operator import attrgetter
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import (
+    count_facets,
+    entries_with_key,
+    entry_with_id,
+    row_with_id,
+    rows_by_id,
+    versions,
+    whole_entry,
+)
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange, Stamp, StoredRow
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound, Refused
-from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import (
+    AGE_GROUPS,
+    ENTRIES,
+    NO_DATE,
+    NO_SESSION,
+    ROWS,
+    MemoryFilter,
+    Query,
+    Sort,
+    SortField,
+    Superseded,
+)
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
-from zeroclaw_tui.testing.tools import EVERY, Contract, handles_by_page, raises, skip_unless, whole_rows
+from zeroclaw_tui.testing.tools import Contract, EVERY, entries_at, entries_of, excerpts_at, handles_of, keys_starting, part_of, raises
 
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
 _PAGE_SIZES = (1, 500)
@@ -60,11 +80,11 @@ class MemoryContract(Contract):
 
     async def test_every_text_comes_back_as_it_was_stored(self, memory: Memory) -> None:
         """Escape sequences, markup, quotes, bidi controls and CJK are kept to the letter."""
-        assert Counter(row.content for row in await whole_rows(memory)) == Counter(self.expected())
+        assert Counter(row.content for row in await entries_of(memory, EVERY)) == Counter(self.expected())
 
     async def test_count_and_list_agree_with_the_listing(self, memory: Memory) -> None:
         """`count` counts every row; `list` leaves out superseded ones and holds full contents."""
-        rows = await whole_rows(memory)
+        rows = await entries_of(memory, EVERY)
         assert await memory.count() == len(rows)
         listed = await memory.list()
         assert _handles(listed) == sorted(_handles(row for row in rows if row.superseded_by is None))
@@ -78,67 +98,58 @@ class MemoryContract(Contract):
             assert _handles(await memory.list(category)) == wanted
         assert await memory.list("no such category") == []
 
-    async def test_pages_one_after_another_are_the_order(self, memory: Memory) -> None:
-        """In every order and page size no row is missing or comes twice."""
-        for sort in ORDERS:
-            order = list(await memory.order(EVERY, sort))
-            assert len(order) == await memory.count()
-            for size in _PAGE_SIZES:
-                assert await handles_by_page(memory, EVERY, sort, size) == order
-
     async def test_a_part_of_an_order_is_that_part_and_knows_how_long_all_of_it_is(self, memory: Memory) -> None:
         """From the first row, from within and from behind the last, for a filter that looks inside too."""
         for wanted in (EVERY, EVERY.but(contains="e"), EVERY.but(contains="no such text anywhere")):
             for sort in ORDERS if wanted == EVERY else ORDERS[:2]:
-                order = list(await memory.order(wanted, sort))
+                order = list(await handles_of(memory, wanted, sort))
+                assert len(order) == await memory.count() or wanted != EVERY
                 for offset, limit in ((0, 3), (1, 2), (len(order) - 1, 5), (len(order) + 1, 5), (0, 0), (0, 10**6)):
-                    found, total = await memory.order_part(wanted, sort, max(offset, 0), limit)
+                    found, total = await part_of(memory, wanted, sort, max(offset, 0), limit)
                     assert list(found) == order[max(offset, 0) : max(offset, 0) + limit]
                     assert total == len(order)
 
     async def test_both_directions_of_an_order_hold_the_same_rows_sorted(self, memory: Memory) -> None:
         """Keys and sizes rise in one direction and fall in the other."""
-        by_handle = {row.handle: row for row in await whole_rows(memory)}
+        by_handle = {row.handle: row for row in await entries_of(memory, EVERY)}
         for field, value in _VALUES.items():
             for descending in (False, True):
-                order = await memory.order(EVERY, Sort(field, descending))
+                order = await handles_of(memory, EVERY, Sort(field, descending))
                 found = [value(by_handle[handle]) for handle in order]
                 assert found == sorted(found, reverse=descending)
 
     async def test_rows_come_in_the_order_asked_and_are_beginnings(self, memory: Memory) -> None:
         """`rows` follows its handles; an excerpt is the beginning of the whole."""
-        handles = list(await memory.order(EVERY, Sort(SortField.KEY)))
-        rows = await memory.rows(handles)
+        handles = list(await handles_of(memory, EVERY, Sort(SortField.KEY)))
+        rows = await excerpts_at(memory, handles)
         assert [row.handle for row in rows] == handles
         for row in rows:
-            whole = await memory.whole(row.handle)
+            whole = await whole_entry(memory, row.handle)
             assert whole.content.startswith(row.content)
             assert row.is_excerpt == (row.content != whole.content)
             assert row.size == whole.size == len(whole.content.encode("utf-8", "surrogateescape"))
             assert not whole.is_excerpt
 
-    async def test_contents_and_keys_are_held_by_the_rows_that_have_them(self, memory: Memory) -> None:
-        """Whole contents and whole keys alone count; what nobody has finds nothing."""
-        rows = await whole_rows(memory)
-        content, key = rows[0].content, rows[-1].key
-        found, is_whole = await memory.holding([content, f"{content} and more"], [key, f"no such {key}"], 30)
-        assert _handles(found) == _handles(row for row in rows if row.content == content or row.key == key)
-        assert is_whole
-        assert await memory.holding([], [], 30) == ([], True)
+    async def test_a_query_for_contents_finds_the_rows_with_exactly_these(self, memory: Memory) -> None:
+        """Only the whole content counts, whatever the key; a content that no row has finds nothing."""
+        rows = await entries_of(memory, EVERY)
+        content = rows[0].content
+        found = await memory.rows(Query(ENTRIES, contents=[content, f"{content} and more"]))
+        assert _handles(found) == _handles(row for row in rows if row.content == content)
+        assert await memory.rows(Query(ENTRIES, contents=[])) == []
 
     async def test_filters_leave_what_their_meaning_says(self, memory: Memory) -> None:
         """Each filter leaves the rows that match it, in listing, pages and counts alike."""
-        rows = await whole_rows(memory)
+        rows = await entries_of(memory, EVERY)
         for wanted_filter in _filters(rows, memory):
             wanted = _handles(row for row in rows if matches(row, wanted_filter))
-            assert sorted(map(str, await memory.order(wanted_filter, Sort()))) == wanted
-            assert sorted(map(str, await handles_by_page(memory, wanted_filter, Sort(), 8))) == wanted
-            assert (await memory.facets(wanted_filter, NOW.isoformat())).total == len(wanted)
+            assert sorted(map(str, (await handles_of(memory, wanted_filter, Sort())))) == wanted
+            assert (await count_facets(memory, wanted_filter, NOW.isoformat())).total == len(wanted)
 
     async def test_facets_count_every_row_once(self, memory: Memory) -> None:
         """Categories, sessions and ages each add up to the total."""
-        rows = await whole_rows(memory)
-        facets = await memory.facets(EVERY, NOW.isoformat())
+        rows = await entries_of(memory, EVERY)
+        facets = await count_facets(memory, EVERY, NOW.isoformat())
         assert facets.total == len(rows)
         assert dict(facets.category) == dict(Counter(row.category for row in rows))
         counts = list(facets.category.values())
@@ -153,35 +164,35 @@ class MemoryContract(Contract):
 
     async def test_a_row_that_is_not_there_is_told(self, memory: Memory) -> None:
         """An unknown handle, key or prefix is no crash: NotFound, None, or nothing."""
-        handles = await memory.order(EVERY, Sort())
+        handles = await handles_of(memory, EVERY, Sort())
         unknown = -7 if isinstance(handles[0], int) else "no such handle"
-        await raises(memory.whole(unknown), NotFound)
-        assert await memory.rows([unknown]) == []
+        await raises(whole_entry(memory, unknown), NotFound)
+        assert (await excerpts_at(memory, [unknown])) == []
         assert await memory.get("no such key, surely") is None
-        assert await memory.with_key("no such key, surely") == []
-        assert await memory.with_id("no such id, surely") is None
-        assert await memory.keys_starting("no such key, surely", 5) == []
+        assert await entries_with_key(memory, "no such key, surely") == []
+        assert await entry_with_id(memory, "no such id, surely") is None
+        assert (await keys_starting(memory, "no such key, surely", 5)) == []
 
     async def test_an_id_leads_to_its_row(self, memory: Memory) -> None:
         """`with_id` gives the one row of that id, superseded or not, with its full content."""
-        for row in await whole_rows(memory):
-            assert await memory.with_id(row.id) == row
+        for row in await entries_of(memory, EVERY):
+            assert await entry_with_id(memory, row.id) == row
 
     async def test_a_key_leads_to_its_rows(self, memory: Memory) -> None:
         """`get`, `with_key` and `keys_starting` agree with the listing; contents are whole."""
-        for row in await whole_rows(memory):
+        for row in await entries_of(memory, EVERY):
             got = await memory.get(row.key)
             assert got is not None
             assert (got.key, got.is_excerpt) == (row.key, False)
-            assert row.content in [entry.content for entry in await memory.with_key(row.key)]
-            starting = await memory.keys_starting(row.key[:2], 500)
+            assert row.content in [entry.content for entry in await entries_with_key(memory, row.key)]
+            starting = await keys_starting(memory, row.key[:2], 500)
             assert all(entry.key.startswith(row.key[:2]) for entry in starting)
             if row.superseded_by is None:
                 assert str(row.handle) in _handles(starting)
 
     async def test_recall_ranks_rows_of_the_store(self, memory: Memory) -> None:
         """At most `limit` rows, ranked from 1, never rising in score, each one in the listing."""
-        handles = set(map(str, await memory.order(EVERY, Sort())))
+        handles = set(map(str, (await handles_of(memory, EVERY, Sort()))))
         for query in self.words:
             for limit in (1, 5):
                 found = await memory.recall(query, limit)
@@ -213,7 +224,7 @@ class MemoryContract(Contract):
 
     async def test_entries_become_json_with_the_fixed_names(self, memory: Memory) -> None:
         """Every entry is a JSON object of the same names, whatever it contains."""
-        for row in await whole_rows(memory):
+        for row in await entries_of(memory, EVERY):
             document = json.loads(json.dumps(row.as_json()))
             assert list(document) == list(JSON_FIELDS)
             assert document["content"] == row.content
@@ -238,22 +249,22 @@ class MemoryContract(Contract):
             stamps.append(memory.stamp_of(row))
 
         await memory.scan(see)
-        expected = await memory.stamps(EVERY)
+        expected = await versions(memory, EVERY)
         assert stamps == expected
         assert [entry.content for entry in entries] == [
-            (await memory.whole(stamp.handle)).content for stamp in expected
+            (await whole_entry(memory, stamp.handle)).content for stamp in expected
         ]
-        stored = await memory.stored_of([stamp.handle for stamp in expected])
-        assert stored == [await memory.stored(stamp.id) for stamp in expected]
-        by_id = await memory.stored_by_id([*(stamp.id for stamp in expected), "00000000-0000-4000-8000-000000000000"])
+        stored = await memory.rows(Query(ROWS, handles=[stamp.handle for stamp in expected]))
+        assert stored == [await row_with_id(memory, stamp.id) for stamp in expected]
+        by_id = await rows_by_id(memory, [*(stamp.id for stamp in expected), "00000000-0000-4000-8000-000000000000"])
         assert by_id == {row.id: row for row in stored}
 
     async def test_a_pass_shows_what_a_filter_leaves_and_ends_with_what_it_is_told(self, memory: Memory) -> None:
         """A filter chooses the rows of `scan`; what the caller raises ends the pass and comes out."""
         seen: list[str] = []
-        category = (await memory.stamps(EVERY))[0].category
+        category = (await versions(memory, EVERY))[0].category
         await memory.scan(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
-        assert seen == [stamp.id for stamp in await memory.stamps(MemoryFilter(category=(category,)))]
+        assert seen == [stamp.id for stamp in await versions(memory, MemoryFilter(category=(category,)))]
 
         def enough(row: StoredRow) -> None:
             seen.append(row.id)
@@ -267,17 +278,18 @@ class MemoryContract(Contract):
         """Listing and recall leave the count and the data version as they were."""
         before = (await memory.count(), await memory.version())
         await memory.recall(self.words[0], 5)
-        await whole_rows(memory)
-        await memory.facets(EVERY, NOW.isoformat())
+        await entries_of(memory, EVERY)
+        await count_facets(memory, EVERY, NOW.isoformat())
         assert (await memory.count(), await memory.version()) == before
 
     async def test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has(self, memory: Memory) -> None:
         """Every writing verb is refused with the reason; for those that write there is StoreContract."""
         if memory.capabilities.write:
             assert memory.read_only_because is None
-        skip_unless(not memory.capabilities.write, "the store takes writes")
-        before = [row.as_json() for row in await whole_rows(memory)]
-        stamps = await memory.stamps(EVERY)
+        if memory.capabilities.write:
+            return  # The store takes writes.
+        before = [row.as_json() for row in await entries_of(memory, EVERY)]
+        stamps = await versions(memory, EVERY)
         draft, edit = Draft("contract_key", "contract content"), Edit({"content": "other"})
         assert memory.read_only_because
         await raises(memory.store("contract_key", "contract content", "core"), Refused)
@@ -286,7 +298,7 @@ class MemoryContract(Contract):
         await raises(memory.remove(stamps, _never_kept), Refused)
         await raises(memory.revert(lambda: iter(()), _never_kept), Refused)
         await raises(memory.foresee(lambda: iter(())), Refused)
-        assert [row.as_json() for row in await whole_rows(memory)] == before
+        assert [row.as_json() for row in await entries_of(memory, EVERY)] == before
 
     async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:
         """Rows, order and every part of the score are those of `search`, for the rules of each generation."""
@@ -308,17 +320,17 @@ class MemoryContract(Contract):
 
     async def test_whole_rows_are_the_rows_asked_for(self, memory: Memory) -> None:
         """Full contents, in the order asked for; a row that is not there is left out."""
-        rows = list(await memory.entries(EVERY))[::-1]
-        found = await memory.whole_rows([*(row.handle for row in rows[:3]), "no such row", rows[-1].handle])
+        rows = list(await entries_of(memory, EVERY))[::-1]
+        found = await entries_at(memory, [*(row.handle for row in rows[:3]), "no such row", rows[-1].handle])
         assert [row.id for row in found] == [row.id for row in (*rows[:3], rows[-1])]
-        assert [row.content for row in found] == [(await memory.whole(row.handle)).content for row in found]
+        assert [row.content for row in found] == [(await whole_entry(memory, row.handle)).content for row in found]
 
 
 def _never_kept(changes: Sequence[RowChange]) -> None:
     raise AssertionError("a store that takes no writes has nothing to keep")
 
 
-def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
+def _filters(rows: Sequence[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     categories = sorted({row.category for row in rows})
     moments = ["2026-10-20T00:00:00+00:00", "2026-11-10T06:30:00+02:00", "2026-11-15"]
     found = [MemoryFilter(category=(category,)) for category in categories]
@@ -369,7 +381,7 @@ async def _compare(memory: Memory, request: RecallRequest, version: str) -> None
         assert serves([evidence], trial)
         found = await memory.search(asked, profile, numbers)
         decision = decide([evidence], trial)
-        rows = {entry.handle: entry for entry in await memory.whole_rows(decision.wanted)}
+        rows = {entry.handle: entry for entry in (await entries_at(memory, decision.wanted))}
         decided = answer(decision, rows)
         unjudged = [replace(one, decayed=None, injected=False, not_injected_because=None) for one in decided.results]
         assert unjudged == list(found.entries)

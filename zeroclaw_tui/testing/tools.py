@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import unittest
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import biggest, count_matching
 from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Written
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
+from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort, Superseded
+from zeroclaw_tui.memory.statistics import STATISTICS_FIELDS, Statistics
 
 Kind = TypeVar("Kind", bound=InspectorError)
 Result = TypeVar("Result")
@@ -138,25 +139,53 @@ class Told:
         return self.goes_on
 
 
-async def whole_rows(memory: Memory) -> list[MemoryEntry]:
-    """Every row with its full content, superseded ones included."""
-    return list(await memory.whole_rows(list(await memory.order(EVERY, Sort()))))
+async def handles_of(memory: Memory, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+    """The handles of all memories that a filter selects, in order."""
+    return await memory.rows(Query(HANDLES, filter, sort))
 
 
-async def handles_by_page(memory: Memory, filter: MemoryFilter, sort: Sort, size: int) -> list[Handle]:
-    """The handles of a listing read page by page; every page but the last is full."""
-    page = await memory.page(filter, sort, None, size)
-    handles = [entry.handle for entry in page.entries]
-    while page.next is not None:
-        assert len(page.entries) == size
-        page = await memory.page(filter, sort, page.next, size)
-        handles += [entry.handle for entry in page.entries]
-    return handles
+async def part_of(
+    memory: Memory, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+) -> tuple[Sequence[Handle], int]:
+    """Some handles of an order, from `offset` on, and how many memories the filter selects in all."""
+    found = await memory.rows(Query(HANDLES, filter, sort, offset=offset, limit=limit))
+    return found, await count_matching(memory, filter)
+
+
+async def statistics_of(memory: Memory, filter: MemoryFilter = EVERY) -> Statistics:
+    """The statistics of the memories that a filter selects."""
+    counts = await memory.count_up(filter, "", STATISTICS_FIELDS)
+    return Statistics.of(counts, await biggest(memory, filter))
+
+
+async def entries_of(memory: Memory, filter: MemoryFilter) -> Sequence[MemoryEntry]:
+    """All memories that a filter selects, with their whole content, the oldest stored first."""
+    return await memory.rows(Query(ENTRIES, filter, OLDEST_STORED))
+
+
+async def entries_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[MemoryEntry]:
+    """The memories at these handles, with their whole content."""
+    return await memory.rows(Query(ENTRIES, handles=handles))
+
+
+async def excerpts_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[MemoryEntry]:
+    """The memories at these handles, as a list shows them."""
+    return await memory.rows(Query(EXCERPTS, handles=handles))
+
+
+async def entries_with_keys(memory: Memory, keys: Sequence[str]) -> Sequence[MemoryEntry]:
+    """The memories with these keys, with their whole content, in the order of the keys."""
+    return await memory.rows(Query(ENTRIES, keys=keys))
+
+
+async def keys_starting(memory: Memory, prefix: str, limit: int) -> Sequence[MemoryEntry]:
+    """The current memories whose key begins with a prefix, the last updated first."""
+    return await memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=limit))
 
 
 async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
     """Every row; the first four fields are those that the trait stores."""
-    rows = await whole_rows(memory)
+    rows = await entries_of(memory, EVERY)
     return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
 
 
@@ -177,12 +206,6 @@ def numbered(count: int, word: str = "bulk") -> list[Draft]:
     return [
         Draft(f"{word} {number:05}", f"{word} content {number:05}", categories[number % 3]) for number in range(count)
     ]
-
-
-def skip_unless(condition: bool, reason: str) -> None:
-    """Skip the test, with the reason, where the store lacks what it is about."""
-    if not condition:
-        raise unittest.SkipTest(reason)
 
 
 async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:

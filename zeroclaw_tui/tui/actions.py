@@ -18,6 +18,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.words import (
     change_words,
     done_words,
@@ -30,7 +31,7 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.query import NEWEST_STORED
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.tui.commands import Change, Room, store_options, tell, tell_failure, warn
@@ -376,7 +377,7 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now: datetime) -> bool:
     """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound for one that has gone."""
     if plan.count == 1:
-        entry = await library.memory.whole(plan.stamps[0].handle)
+        entry = await whole_entry(library.memory, plan.stamps[0].handle)
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)
     else:
         question = purge_question(library, plan, now)
@@ -480,7 +481,7 @@ class PlannedMemories(Vertical):
 
     async def _load(self, handles: Sequence[Handle]) -> None:
         try:
-            entries = await self._library.memory.rows(handles)
+            entries = await self._library.memory.rows(Query(EXCERPTS, handles=handles))
         except InspectorError as error:
             tell_failure(self, error)
             return

@@ -10,9 +10,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
-from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
+from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, NEWEST_STORED, Facets, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import Highlights, excerpts_without_match, parts_with_matches
 from zeroclaw_tui.tui.view import Pace as Pace
@@ -168,24 +169,23 @@ class Loader:
         is_whole = True
         if view.recalled is not None:
             handles = await self._by_recalls(chosen, view.recalled)
-            found = {entry.handle: entry for entry in await memory.rows(handles[:PAGE_ROWS])}
+            found = {entry.handle: entry for entry in await memory.rows(Query(EXCERPTS, handles=handles[:PAGE_ROWS]))}
             first: Sequence[MemoryEntry] = [found[handle] for handle in handles[:PAGE_ROWS] if handle in found]
         else:
-            page = await memory.page(chosen, view.sort, None, PAGE_ROWS)
-            first, is_whole = page.entries, page.next is None
+            page = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
+            first, is_whole = page, len(page) < PAGE_ROWS
             handles = [entry.handle for entry in first]
         if not handles and view.shows_all:
             self._show(ask, self._panes.know_changes, await self._was_changed())
         elif not keep_place:
             self._show(ask, self._panes.show_page, first, self._since(started))
         counted = await self._count(ask, view, now)
-        total = len(handles)
         known = max(len(self._listed[2]) if keep_place else 0, PAGE_ROWS)
-        if not is_whole and memory.orders_in_parts and counted.total > MANY_ROWS >= known:
-            handles, total = await memory.order_part(chosen, view.sort, 0, known)
-        elif not is_whole:
-            handles = await memory.order(chosen, view.sort)
-            total = len(handles)
+        in_parts = memory.orders_in_parts and counted.total > MANY_ROWS >= known
+        if not is_whole:
+            query = Query(HANDLES, chosen, view.sort, limit=known if in_parts else None)
+            handles = await memory.rows(query)
+        total = max(counted.total, len(handles)) if in_parts and not is_whole else len(handles)
         self._listed = (chosen, view.sort, handles)
         self._show(ask, self._panes.show_order, handles, total, first, keep_place)
         self._sought = view.sought
@@ -201,9 +201,11 @@ class Loader:
     async def _by_recalls(self, chosen: MemoryFilter, order: RecallOrder) -> Sequence[Handle]:
         """A listing by how often memories were recalled; of those that never were, the one stored last first."""
         memory = self._library.memory
-        handles = await memory.order(chosen, NEWEST_STORED)
+        handles = await memory.rows(Query(HANDLES, chosen, NEWEST_STORED))
         left = dict.fromkeys(handles)
-        recalled = [entry.handle for key in order.keys for entry in await memory.with_key(key) if entry.handle in left]
+        recalled = [
+            entry.handle for key in order.keys for entry in await entries_with_key(memory, key) if entry.handle in left
+        ]
         never = [handle for handle in handles if handle not in frozenset(recalled)]
         return [*never, *reversed(recalled)] if order.is_turned else [*recalled, *never]
 
@@ -212,13 +214,14 @@ class Loader:
         chosen, sort, handles = self._listed
         more = max(rows - len(handles), ORDER_PART)
         if more > MANY_ROWS:
-            grown, is_whole = await self._library.memory.order(chosen, sort), True
+            grown, is_whole = await self._library.memory.rows(Query(HANDLES, chosen, sort)), True
         else:
-            part, total = await self._library.memory.order_part(chosen, sort, len(handles), more)
+            query = Query(HANDLES, chosen, sort, offset=len(handles), limit=more)
+            part = await self._library.memory.rows(query)
             # What was stored in the meantime has moved rows that are known already into this part.
             known = frozenset(handles)
             grown = [*handles, *(handle for handle in part if handle not in known)]
-            is_whole = len(handles) + more >= total
+            is_whole = len(part) < more
         if not ask.is_stale:
             self._listed = (chosen, sort, grown)
             self._show(ask, self._panes.show_more_order, grown, is_whole)
@@ -226,14 +229,15 @@ class Loader:
     async def _count(self, ask: Ask, view: View, now: datetime) -> Facets:
         moment = now.isoformat()
         chosen = view.listing_filter(now)
-        facets = await self._library.memory.facets(chosen, moment)
+        facets = await count_facets(self._library.memory, chosen, moment)
         if self.recalled_keys is not None:
             # Which of them are left is counted only where the list is not narrowed to them already.
             never = chosen.but(without_keys=self.recalled_keys)
-            counted = facets if chosen == never else await self._library.memory.facets(never, moment)
+            counted = facets if chosen == never else await count_facets(self._library.memory, never, moment)
             facets = facets._replace(never_recalled=counted.total)
         others: dict[Part, Facets] = {
-            part: await self._library.memory.facets(wider, moment) for part, wider in view.facet_filters(now).items()
+            part: await count_facets(self._library.memory, wider, moment)
+            for part, wider in view.facet_filters(now).items()
         }
         self._counted = _what_is_counted(view)
         self._show(ask, self._panes.show_facets, facets, others)
@@ -251,7 +255,7 @@ class Loader:
         if self._counted != _what_is_counted(view):
             await self._count(ask, view, now)
         moment = now.isoformat()
-        found = await self._library.memory.facets(view.finding_filter(now), moment)
+        found = await count_facets(self._library.memory, view.finding_filter(now), moment)
         self._show(ask, self._panes.show_found, found.total)
 
     async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
@@ -273,7 +277,7 @@ class Loader:
             await self._count(ask, view, now)
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
-        entries = await self._library.memory.rows(handles)
+        entries = await self._library.memory.rows(Query(EXCERPTS, handles=handles))
         self._show(ask, self._panes.rows.put_rows, entries)
         await self._look_into(ask, entries)
 
@@ -291,13 +295,13 @@ class Loader:
         lights = await asyncio.to_thread(Highlights.of, sought)
         unlit = await asyncio.to_thread(excerpts_without_match, entries, lights)
         for start in range(0, len(unlit), _READ_WHOLE):
-            whole = await self._library.memory.whole_rows(unlit[start : start + _READ_WHOLE])
+            whole = await self._library.memory.rows(Query(ENTRIES, handles=unlit[start : start + _READ_WHOLE]))
             parts = await asyncio.to_thread(parts_with_matches, whole, lights)
             if parts:
                 self._show(ask, self._panes.rows.show_parts, parts)
 
     async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        whole = await self._library.memory.whole(entry.handle) if entry.is_excerpt else entry
+        whole = await whole_entry(self._library.memory, entry.handle) if entry.is_excerpt else entry
         norm = await self._library.memory.vector_norm(entry.handle) if entry.embedding_dimensions else None
         (scanned,) = await self._library.scanned([whole])
         self._show(ask, self._panes.show_entry, scanned, result, norm)

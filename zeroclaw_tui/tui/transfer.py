@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.app import App
 from textual.content import Content
 
+from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
@@ -70,7 +71,7 @@ async def export_shown(
     app: App[Any], library: Library, filter: MemoryFilter, narrowed: str, now: datetime, patience: float
 ) -> str | None:
     """Ask for the file, and export the filtered memories; gives the report, None when cancelled."""
-    count = (await library.memory.facets(filter, now.isoformat())).total
+    count = await count_matching(library.memory, filter)
     if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{left_out_words(hidden, way='“superseded” in the facets takes')}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"

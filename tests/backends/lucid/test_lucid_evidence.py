@@ -12,6 +12,7 @@ from support.replaying import library_of, parts_of, recalled, trial
 from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.profiles import ScoringSettings
+from zeroclaw_tui.testing.tools import entries_at
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("bug", "tea spilt")]
@@ -46,5 +47,5 @@ async def test_where_lucid_takes_part_its_answer_is_judged_anew(bridge: OpenBrid
     assert (await evidence.way(strict, result.results[2].entry)).stopped_at == "threshold"
     assert not evidence.serves(trial("tea", "0.7.5", ALL, limit=2))
     assert len(program.calls) == asked
-    rows = await memory.whole_rows([scored.entry.handle for scored in result.results])
+    rows = await entries_at(memory, [scored.entry.handle for scored in result.results])
     assert [row.content for row in rows] == [scored.entry.content for scored in result.results]

@@ -10,11 +10,13 @@ from lucid_samples import Clock, OpenBridge
 from support.lucid_program import until, wait_for_end, write_program, write_saying
 
 from zeroclaw_tui.backends.health import StoreRecall
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import excerpts_at
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("Visual, image", "tea cup"), ("bug", "tea spilt")]
@@ -253,14 +255,14 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     long = "x" * 1000
     memory = await bridge(write_saying(tmp_path / "bin", f"<lucid-context>\n- [bug] {long}\n</lucid-context>"), TEA[:1])
     local, lucid = (row.entry for row in (await search(memory)).entries)
-    assert (await memory.whole(lucid.handle)).content == long
-    first, second = await memory.rows([lucid.handle, local.handle])
+    assert (await whole_entry(memory, lucid.handle)).content == long
+    first, second = await excerpts_at(memory, [lucid.handle, local.handle])
     assert (first.is_excerpt, long.startswith(first.content), second.content) == (True, True, "tea of kind 0")
     assert await memory.vector_norm(lucid.handle) is None
     await search(memory, "something else")
     with pytest.raises(NotFound):
-        await memory.whole(lucid.handle)
-    assert await memory.rows([lucid.handle]) == []
+        await whole_entry(memory, lucid.handle)
+    assert (await excerpts_at(memory, [lucid.handle])) == []
     assert await memory.get("lucid_0") is None
     assert await memory.count() == 1
 

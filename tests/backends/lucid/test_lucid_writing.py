@@ -9,9 +9,11 @@ import pytest
 from lucid_samples import OpenBridge
 from support.lucid_program import until, wait_for_end, write_program, write_saying
 
+from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, versions_at
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit
 from zeroclaw_tui.memory.errors import NotFound, Refused
+from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import Kept
@@ -111,13 +113,13 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
     """In what an edit and a deletion remark, before a person says yes, and in the notice; undo runs nothing either."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, [{"key": "tea", "content": "green"}])
-    (stamp,) = await memory.stamps_of([1])
-    row = await memory.stored(stamp.id)
+    (stamp,) = await versions_at(memory, [1])
+    row = await row_with_id(memory, stamp.id)
     assert row is not None
     edited = await memory.update(row.id, Edit({"content": "black"}), row.fingerprint, Kept())
     assert edited.notes == (KEEPS,)
     kept = Kept()
-    removal = await memory.remove(await memory.stamps_of([1]), kept)
+    removal = await memory.remove(await versions_at(memory, [1]), kept)
     assert (removal.removed, removal.notes) == (1, (KEEPS,))
     assert (await memory.remove([stamp], Kept())).notes == ()
     reversal = await memory.revert(lambda: iter([kept.changes]), Kept())
@@ -133,10 +135,10 @@ async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, t
     found = await memory.search(RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
     local, lucid = (row.entry for row in found.entries)
     with pytest.raises(Refused, match=r"lucid's own.*no command"):
-        await memory.stamps_of([lucid.handle])
-    assert [stamp.id for stamp in await memory.stamps_of([lucid.handle, local.handle])] == [local.id]
-    assert [row.id for row in await memory.stored_of([lucid.handle, local.handle])] == [local.id]
-    assert await memory.with_id(lucid.id) is None
+        await versions_at(memory, [lucid.handle])
+    assert [stamp.id for stamp in await versions_at(memory, [lucid.handle, local.handle])] == [local.id]
+    assert [row.id for row in (await memory.rows(Query(ROWS, handles=[lucid.handle, local.handle])))] == [local.id]
+    assert await entry_with_id(memory, lucid.id) is None
     for unknown in (lucid.id, "nobody"):
         with pytest.raises(NotFound):
             await memory.update(unknown, Edit({"content": "mine"}), "any", Kept())

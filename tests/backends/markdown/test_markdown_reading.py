@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.plan import old_files
 from zeroclaw_tui.curation.hygiene.rules import rules_for
 from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import excerpts_at, handles_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
@@ -119,23 +121,28 @@ async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_
     (tmp_path / "memory" / ".md").write_text("not read")
     memory = await opened(tmp_path)
     assert [entry.content for entry in await memory.list()] == ["named", "core", "new", "old"]
-    stored = await memory.order(MemoryFilter(), Sort())
+    stored = await handles_of(memory, MemoryFilter(), Sort())
     assert list(stored) == ["notes:0", "MEMORY:0", "2026-03-04:0", "2026-01-02:0"]
-    assert [row.category for row in await memory.rows(stored)] == ["daily", "core", "daily", "daily"]
+    assert [row.category for row in (await excerpts_at(memory, stored))] == [
+        "daily",
+        "core",
+        "daily",
+        "daily",
+    ]
 
 
 async def test_two_files_of_one_stem_keep_apart(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, MEMORY="core one", memory__MEMORY="daily one"))
-    rows = await memory.rows(await memory.order(MemoryFilter(), Sort()))
+    rows = await excerpts_at(memory, (await handles_of(memory, MemoryFilter(), Sort())))
     assert [(row.key, row.content) for row in rows] == [("MEMORY:0", "core one"), ("MEMORY:0", "daily one")]
     assert len({row.handle for row in rows}) == 2
-    assert [entry.content for entry in await memory.with_key("MEMORY:0")] == ["core one", "daily one"]
+    assert [entry.content for entry in await entries_with_key(memory, "MEMORY:0")] == ["core one", "daily one"]
 
 
 async def test_lines_sort_as_numbers_within_a_file(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, memory__2026_01_02="\n".join("same" for _ in range(12))))
     for field in (SortField.STORED, SortField.CONTENT, SortField.CATEGORY, SortField.AGE):
-        order = await memory.order(MemoryFilter(), Sort(field, descending=True))
+        order = await handles_of(memory, MemoryFilter(), Sort(field, descending=True))
         assert list(order) == [f"2026-01-02:{at}" for at in range(12)]
 
 
@@ -185,14 +192,14 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
     found = old_files(tmp_path, rules_for(config, "0.8.4"), datetime(2027, 1, 1, tzinfo=UTC))
     by_hygiene = {item.name.removeprefix("memory/").removesuffix(".md"): item.date for item in found.items}
     assert by_hygiene == {stem: day for stem, day in entries.items() if day}
-    facets = await memory.facets(MemoryFilter(), "2026-03-20T12:00:00+00:00")
+    facets = await count_facets(memory, MemoryFilter(), "2026-03-20T12:00:00+00:00")
     assert facets.age == {"today": 0, "this week": 0, "this month": 5, "older": 0, "no date": 4}
     assert sum(facets.age.values()) == facets.total
     for wanted, count in (
         (MemoryFilter(older_than="2026-03-08"), 4),
         (MemoryFilter(newer_than="2026-03-07T12:00:00Z"), 1),
     ):
-        assert len(await memory.order(wanted, Sort())) == count
+        assert len(await handles_of(memory, wanted, Sort())) == count
     hits = await recalled(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")
     assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
 
@@ -217,7 +224,7 @@ async def test_the_loop_goes_on_while_a_big_file_is_read(tmp_path: Path) -> None
 
 
 async def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="There is no folder"):
+    with pytest.raises(Unreadable, match="There is no directory"):
         await opened(tmp_path / "nowhere")
 
 
@@ -238,7 +245,7 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> Non
     health = await memory.health()
     assert not health.ok
     assert health.findings == memory.notices
-    assert json.dumps((await memory.whole("2026-01-02:0")).as_json())
+    assert json.dumps((await whole_entry(memory, "2026-01-02:0")).as_json())
     assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 
 
@@ -271,10 +278,10 @@ async def test_a_dead_link_for_the_core_file_hides_nothing_else(tmp_path: Path) 
 async def test_a_huge_line_is_an_excerpt_in_lists_and_whole_on_its_own(tmp_path: Path) -> None:
     line = "wörd " * 400_000 + "end"
     memory = await opened(write(tmp_path, MEMORY=f"- {line}\n"))
-    page = await memory.page(MemoryFilter(), Sort(), None, 10)
-    assert page.entries[0].is_excerpt
-    assert page.entries[0].size == len(line.encode())
-    assert (await memory.whole("MEMORY:0")).content == line
+    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=10))
+    assert page[0].is_excerpt
+    assert page[0].size == len(line.encode())
+    assert (await whole_entry(memory, "MEMORY:0")).content == line
 
 
 async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
@@ -293,7 +300,7 @@ async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").unlink()
     assert [entry.content for entry in await memory.list()] == ["two"]
     with pytest.raises(NotFound):
-        await memory.whole("MEMORY:0")
+        await whole_entry(memory, "MEMORY:0")
 
 
 async def test_writing_is_refused_when_opened_read_only(tmp_path: Path) -> None:
@@ -352,14 +359,14 @@ async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tm
     memory = await opened(root, agents={"ada": ada, "bob": bob})
     assert memory.capabilities.agents
     assert await memory.count() == 5
-    assert (await memory.facets(MemoryFilter(), "2026-11-21T12:00:00Z")).agent == {"bob": 3, "ada": 1}
+    assert (await count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00Z")).agent == {"bob": 3, "ada": 1}
     keys = [key for key, _ in await recalled(memory, "0.8.3", "tea", 2, agents=("bob", "ada"))]
     assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1"]
     keys = [key for key, _ in await recalled(memory, "0.8.3", "green tea", 9, agents=("bob", "ada"))]
     assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1", "[ada] MEMORY:0"]
-    assert [entry.agent for entry in await memory.with_key("MEMORY:0", agent="ada")] == ["ada"]
-    assert [entry.agent for entry in await memory.with_key("MEMORY:0")] == [None, "ada", "bob"]
-    only_bob = await memory.order(MemoryFilter(agent=("bob",)), Sort())
+    assert [entry.agent for entry in await entries_with_key(memory, "MEMORY:0", agent="ada")] == ["ada"]
+    assert [entry.agent for entry in await entries_with_key(memory, "MEMORY:0")] == [None, "ada", "bob"]
+    only_bob = await handles_of(memory, MemoryFilter(agent=("bob",)), Sort())
     assert list(only_bob) == ["bob/MEMORY:0", "bob/MEMORY:1", "bob/2026-01-02:0"]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Refused
@@ -51,15 +52,15 @@ async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]
             if verb == "create":
                 await memory.create(Draft("a key", content, str(what)), kept)
             elif verb == "update" and entries:
-                row = await memory.stored(entries[int(str(what)) % len(entries)].id)
+                row = await row_with_id(memory, entries[int(str(what)) % len(entries)].id)
                 assert row is not None
                 done = await memory.update(row.id, Edit({"content": content}), row.fingerprint, kept)
                 assert done.change.after is not None
-                assert await memory.stored(done.change.after.id) is not None
+                assert await row_with_id(memory, done.change.after.id) is not None
             elif verb == "remove" and entries:
                 assert isinstance(what, set)
                 ids = {entries[at % len(entries)].id for at in what}
-                stamps = [stamp for stamp in await memory.stamps(MemoryFilter()) if stamp.id in ids]
+                stamps = [stamp for stamp in await versions(memory, MemoryFilter()) if stamp.id in ids]
                 assert (await memory.remove(stamps, kept)).removed == len(stamps)
                 assert await memory.count() == len(entries) - len(stamps)
         except Refused:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.lookup import row_with_id, rows_by_id, versions, versions_at
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
@@ -42,11 +43,11 @@ def core(root: Path) -> bytes:
 
 async def stamped(memory: MarkdownMemory, *contents: str) -> list[Stamp]:
     entries = [entry for entry in await memory.list() if entry.content in contents]
-    return await memory.stamps_of([entry.handle for entry in entries])
+    return await versions_at(memory, [entry.handle for entry in entries])
 
 
 async def edited(memory: MarkdownMemory, id: str, content: str, keep: Any = None) -> Any:
-    row = await memory.stored(id)
+    row = await row_with_id(memory, id)
     assert row is not None
     return await memory.update(id, Edit({"content": content}), row.fingerprint, keep or Kept())
 
@@ -134,7 +135,7 @@ async def test_a_place_that_is_gone_puts_the_line_at_the_end_and_says_so(tmp_pat
 async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- a\n- b\n- c\n")
     (stamp,) = await stamped(memory, "c")
-    row = await memory.stored("MEMORY:1")
+    row = await row_with_id(memory, "MEMORY:1")
     assert row is not None
     (tmp_path / "MEMORY.md").write_bytes(b"- new\n- newer\n- a\n- b\n- c\n")
     done = await memory.update("MEMORY:1", Edit({"content": "B"}), row.fingerprint, Kept())
@@ -147,7 +148,7 @@ async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
 async def test_a_line_that_changed_or_went_is_left_alone(tmp_path: Path) -> None:
     memory, kept = await opened(tmp_path, b"- a\n- b\n"), Kept()
     stamps = await stamped(memory, "a", "b")
-    row = await memory.stored("MEMORY:1")
+    row = await row_with_id(memory, "MEMORY:1")
     assert row is not None
     (tmp_path / "MEMORY.md").write_bytes(b"- other\n")
     removal = await memory.remove(stamps, kept)
@@ -160,15 +161,15 @@ async def test_a_line_that_changed_or_went_is_left_alone(tmp_path: Path) -> None
 
 async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- same\n- x\n- same\n- y\n- same\n- z\n")
-    stamps = await memory.stamps_of(["MEMORY:0", "MEMORY:2", "MEMORY:2"])
+    stamps = await versions_at(memory, ["MEMORY:0", "MEMORY:2", "MEMORY:2"])
     assert (await memory.remove(stamps, Kept())).removed == 2
     assert core(tmp_path) == b"- x\n- y\n- same\n- z\n"
 
 
 async def test_where_one_of_two_alike_went_the_other_is_another_row(tmp_path: Path) -> None:
     memory, kept = await opened(tmp_path, b"- same\n- same\n"), Kept()
-    await memory.remove(await memory.stamps_of(["MEMORY:0"]), kept)
-    now = await memory.stored("MEMORY:0")
+    await memory.remove(await versions_at(memory, ["MEMORY:0"]), kept)
+    now = await row_with_id(memory, "MEMORY:0")
     assert now is not None
     assert now.fingerprint != kept.changes[0].row.fingerprint
 
@@ -190,7 +191,7 @@ async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: 
 async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- one\n")
     assert memory.capabilities.editable == ("content",)
-    row = await memory.stored("MEMORY:0")
+    row = await row_with_id(memory, "MEMORY:0")
     assert row is not None
     values: dict[str, Any] = {
         "key": "x",
@@ -263,7 +264,7 @@ async def test_a_line_the_agent_changes_in_between_is_not_removed(
     removal = await memory.remove(await stamped(memory, "a", "b"), Kept())
     assert removal.removed == 1
     assert core(tmp_path) == b"- b changed\n"
-    row = await memory.stored("MEMORY:0")
+    row = await row_with_id(memory, "MEMORY:0")
     assert row is not None
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- b again\n"))
     with pytest.raises(Conflict) as conflict:
@@ -329,14 +330,14 @@ async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
     assert {entry.id for entry in await memory.list("core")} == {"MEMORY:0", "ada/MEMORY:0", "bob/MEMORY:0"}
     with pytest.raises(Refused, match="Several folders"):
         await memory.forget("2026-01-02:0")
-    await memory.remove(await memory.stamps_of(["bob/MEMORY:0"]), kept)
+    await memory.remove(await versions_at(memory, ["bob/MEMORY:0"]), kept)
     assert (folders["bob"] / "MEMORY.md").read_bytes() == b""
     assert kept.changes[0].row.values["file"] == str(folders["bob"] / "MEMORY.md")
     await memory.revert(kept.last_first, Kept())
     await memory.create(Draft("k", "v", agent="ada"), Kept())
     assert (folders["bob"] / "MEMORY.md").read_text() == "- of bob\n"
     assert (folders["ada"] / "MEMORY.md").read_text() == "- of ada\n\n- **k**: v\n"
-    with pytest.raises(Refused, match="no notes of agent 'eve'"):
+    with pytest.raises(Refused, match="Agent 'eve' has no notes here"):
         await memory.create(Draft("k", "v", agent="eve"), Kept())
     assert core(tmp_path) == b"- of all\n"
 
@@ -347,7 +348,7 @@ async def test_the_first_memory_comes_beside_files_that_are_none(tmp_path: Path)
     await memory.create(Draft("k", "v"), Kept())
     assert core(tmp_path) == b"# Long-Term Memory\n\n- **k**: v\n"
     assert [entry.key for entry in await memory.list()] == ["MEMORY:0"]
-    await memory.remove(await memory.stamps(MemoryFilter()), Kept())
+    await memory.remove(await versions(memory, MemoryFilter()), Kept())
     assert (tmp_path / "SOUL.md").read_text() == "- kind\n"
 
 
@@ -363,7 +364,7 @@ async def test_a_kept_row_of_another_folder_is_not_put_back_there(tmp_path: Path
     outside = tmp_path / "outside"
     outside.mkdir()
     memory, kept = await opened(outside, b"- one\n"), Kept()
-    await memory.remove(await memory.stamps(MemoryFilter()), kept)
+    await memory.remove(await versions(memory, MemoryFilter()), kept)
     row = kept.changes[0].row
     strange = RowChange(type(row)(row.id, {**row.values, "file": "../../etc/notes.md"}), None, 1)
     with pytest.raises(Refused, match="no file of these notes"):
@@ -396,7 +397,7 @@ if FIXTURES := os.environ.get("ZEROCLAW_FIXTURES"):
             archive.extractall(tmp_path, filter="data")
         before = contents_of(tmp_path)
         memory, kept = await opened(tmp_path), Kept()
-        await memory.remove(await memory.stamps(MemoryFilter()), kept)
+        await memory.remove(await versions(memory, MemoryFilter()), kept)
         assert await memory.count() == 0
         await memory.revert(kept.last_first, Kept())
         assert contents_of(tmp_path) == before
@@ -410,10 +411,10 @@ async def test_many_lines_are_looked_up_with_one_look_at_each_file(
     (tmp_path / "memory" / "notes.md").write_bytes(b"# x\n- c\n")
     memory = await opened(tmp_path, b"- a\n\n- b\n")
     ids = ["MEMORY:0", "MEMORY:1", "MEMORY:2", "notes:0", "gone:0"]
-    alone = {name: row for name in ids if (row := await memory.stored(name)) is not None}
+    alone = {name: row for name in ids if (row := await row_with_id(memory, name)) is not None}
     looks: list[Path] = []
     monkeypatch.setattr(write_lines, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
-    found = await memory.stored_by_id(ids)
+    found = await rows_by_id(memory, ids)
     assert found == alone
     assert [row.values["content"] for row in found.values()] == ["a", "b", "c"]
     assert sorted(path.name for path in looks) == ["MEMORY.md", "notes.md"]

@@ -12,6 +12,7 @@ import pytest
 from support.warm_start import run_memory
 
 from zeroclaw_tui.backends import memory_rs
+from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, hash_vector, is_export
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -55,13 +56,13 @@ async def recalled(memory: MemoryRsExport, query: str, user: str | None = None) 
 
 async def test_each_field_has_its_place(tmp_path: Path) -> None:
     memory = await opened(tmp_path, [TEA, CUP])
-    tea, cup = await memory.get("memrs_5f3c2d100000"), await memory.with_id(CUP["id"])
+    tea, cup = await memory.get("memrs_5f3c2d100000"), await entry_with_id(memory, CUP["id"])
     assert tea is not None
     assert cup is not None
     assert (tea.content, tea.category, tea.namespace) == ("User likes tea", "preference", "mila")
     assert tea.timestamp == TEA["created_at"]
     assert (cup.agent, cup.session_id, cup.namespace) == ("helper", "run 7", "tom")
-    facets = await memory.facets(MemoryFilter(agent=("helper",)), "2026-01-01T00:00:00+00:00")
+    facets = await count_facets(memory, MemoryFilter(agent=("helper",)), "2026-01-01T00:00:00+00:00")
     assert (facets.total, facets.namespace) == (1, {"tom": 1})
     assert [json.loads(entry.metadata or "{}") for entry in (tea, cup)] == [TEA["metadata"], CUP["metadata"]]
     assert await memory.list("fact") == [cup]

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import versions, versions_at
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 
@@ -98,11 +99,11 @@ async def test_ids_that_double_are_told_before_anything_is_shown_or_planned(ids:
     box, every = Box(*ids), MemoryFilter()
     profile = profile_for(NEWEST)
     for deed in (
-        lambda: box.page(every, Sort(), None, 5),
-        lambda: box.order(every, Sort()),
-        lambda: box.rows([ids[0]]),
-        lambda: box.stamps(MemoryFilter(contains="same")),
-        lambda: box.stamps_of([ids[0]]),
+        lambda: box.rows(Query(EXCERPTS, every, Sort(), limit=5)),
+        lambda: box.rows(Query(HANDLES, every, Sort())),
+        lambda: box.rows(Query(EXCERPTS, handles=[ids[0]])),
+        lambda: versions(box, MemoryFilter(contains="same")),
+        lambda: versions_at(box, [ids[0]]),
         lambda: box.search(RecallRequest("same"), profile, ScoringSettings()),
     ):
         with pytest.raises(Unreadable, match="to 2 memories, so it cannot be told which of them is meant"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import versions_at, whole_entry
 from zeroclaw_tui.backends.matching import left_of
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.cli.verbs import memory_arguments
@@ -21,7 +22,8 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
+from zeroclaw_tui.testing.tools import entries_of, entries_with_keys
 
 ROWS = 3_000
 FILL = f"""
@@ -71,13 +73,13 @@ async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_lan
     for text in ("in", "IN", "\u0130", "\u0131", "k", "\u212a", "_", "%", "\\", "a_B%C\\", "色主", "ärger", "KEY 1"):
         wanted = MemoryFilter(contains=text)
         one_by_one = {entry.id for entry in left_of(await memory.list(), wanted)}
-        assert {entry.id for entry in await memory.entries(wanted)} == one_by_one
+        assert {entry.id for entry in (await entries_of(memory, wanted))} == one_by_one
 
 
 async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, filled, fetched):
     """Two others have the content of the one that goes; of all others not even their keys come over."""
     filled.run("UPDATE memories SET content = 'memory number 7' WHERE id IN ('id-8', 'id-9')")
-    plan = plan_of(await library.memory.stamps_of(["id-7"]))
+    plan = plan_of(await versions_at(library.memory, ["id-7"]))
     del fetched[:]
     outcome = await remove_memories(library, plan, "forget")
     found = await find_copies(library, await texts_of(library, outcome.action.number))
@@ -87,34 +89,31 @@ async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, fi
     assert "key 8" in copy.remark
     assert "key 9" in copy.remark
     with pytest.raises(NotFound):
-        await library.memory.whole("id-7")
+        await whole_entry(library.memory, "id-7")
 
 
-async def test_those_of_a_key_or_a_content_are_the_ones_that_are_found_one_by_one(library, filled):
+async def test_rows_are_found_by_their_whole_content_or_their_key(library, filled):
     filled.run(
         "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id) "
         "VALUES ('other', 'key 5', 'of another agent', 'core', now(), now(), 'a-scout')"
     )
     memory, contents, keys = library.memory, ["memory number 3", "no such \0", "\ud800", "none"], ["key 5", "no", "\0"]
-    found, is_whole = await memory.holding(contents, keys, 5)
-    expected, _ = await Memory.holding(memory, contents, keys, 5)
-    assert {entry.handle for entry in found} == {"id-3", "id-5", "other"}
-    assert sorted(found, key=lambda entry: str(entry.handle)) == sorted(expected, key=lambda entry: str(entry.handle))
-    assert is_whole
+    assert [entry.handle for entry in (await memory.rows(Query(ENTRIES, contents=contents)))] == ["id-3"]
+    assert {entry.handle for entry in await entries_with_keys(memory, keys)} == {"id-5", "other"}
 
 
-async def test_a_look_for_contents_that_takes_too_long_is_given_up_and_told(library, filled):
-    """The keys are answered all the same, and the next statement too."""
+async def test_a_query_for_contents_can_be_given_up(library, filled):
+    """The store answers the next query."""
     filled.run(
         "ALTER TABLE memories RENAME TO kept; CREATE VIEW memories AS SELECT id, key, content || "
         "coalesce((SELECT '' FROM pg_sleep(60) WHERE key = 'key 9'), '') AS content, category, created_at, "
         "updated_at, session_id, agent_id FROM kept"
     )
     await library.memory.open_anew()
-    found, is_whole = await library.memory.holding(["memory number 3"], ["key 4"], 0.3)
-    assert [entry.handle for entry in found] == ["id-4"]
-    assert not is_whole
-    assert (await library.memory.whole("id-3")).content == "memory number 3"
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            (await library.memory.rows(Query(ENTRIES, contents=["memory number 3"])))
+    assert (await whole_entry(library.memory, "id-3")).content == "memory number 3"
 
 
 async def test_that_contents_were_not_all_compared_is_told_with_the_copies(library, monkeypatch):

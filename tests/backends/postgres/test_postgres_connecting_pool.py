@@ -12,8 +12,9 @@ from support.postgres_place import PASSWORD, PostgresPlace
 from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import Locked, NotReachable, Refused, SearchInterrupted
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.tools import handles_of
 
 SLEEP = "SELECT pg_sleep(60)"
 
@@ -159,7 +160,9 @@ async def test_nothing_stays_on_a_pooled_connection(
     """Limits and time zone end with the transaction, and no prepared statement is left, behind PgBouncer too."""
     pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
     place.run_as_superuser(f"""ALTER ROLE "{place.user}" SET TimeZone = 'Asia/Tokyo'""")
-    await asyncio.gather(*(pooled.page(MemoryFilter(contains="rust"), NEWEST_STORED, None, 5) for _ in range(20)))
+    await asyncio.gather(
+        *(pooled.rows(Query(EXCERPTS, MemoryFilter(contains="rust"), NEWEST_STORED, limit=5)) for _ in range(20))
+    )
     left = []
     for _ in range(6):
         async with pooled.connections.writing() as connection:
@@ -178,8 +181,8 @@ async def test_a_pooler_that_hands_out_other_servers_every_time_is_no_matter(
     memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
 ) -> None:
     pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
-    wanted = list(await memory.order(MemoryFilter(), NEWEST_STORED))
-    found = await asyncio.gather(*(pooled.order(MemoryFilter(), NEWEST_STORED) for _ in range(12)))
+    wanted = list(await handles_of(memory, MemoryFilter(), NEWEST_STORED))
+    found = await asyncio.gather(*(pooled.rows(Query(HANDLES, MemoryFilter(), NEWEST_STORED)) for _ in range(12)))
     assert all(list(order) == wanted for order in found)
     listings = await asyncio.gather(*(pooled.list() for _ in range(12)))
     assert {len(listing) for listing in listings} == {len(wanted)}
@@ -221,5 +224,5 @@ async def test_another_program_behind_the_pooler_may_have_prepared_the_same_name
                 "DO $$ BEGIN FOR n IN 0..99 LOOP BEGIN EXECUTE format('PREPARE __asyncpg_stmt_%s__ AS SELECT 1', "
                 "to_hex(n)); EXCEPTION WHEN duplicate_prepared_statement THEN NULL; END; END LOOP; END $$"
             )
-    assert len(await pooled.order(MemoryFilter(), NEWEST_STORED)) == len(sample_entries())
+    assert len(await handles_of(pooled, MemoryFilter(), NEWEST_STORED)) == len(sample_entries())
     assert len(await pooled.list()) == len(sample_entries())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.testing.tools import handles_of, part_of
 
 IDS = [f"id-{number:02}" for number in range(17)]
 
@@ -18,15 +19,9 @@ async def test_equal_values_are_paged_by_their_ids_in_both_directions(place, ope
     place.run(f"INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES {rows}")
     memory, sort = await opens(), Sort(field, descending)
     expected = sorted(IDS, reverse=descending)
-    assert list(await memory.order(wanted, sort)) == expected
+    assert list(await handles_of(memory, wanted, sort)) == expected
     for offset in range(0, len(IDS), 5):
-        part, total = await memory.order_part(wanted, sort, offset, 5)
+        part, total = await part_of(memory, wanted, sort, offset, 5)
         assert (list(part), total) == (expected[offset : offset + 5], len(IDS))
-    paged, cursor = [], None
-    while True:
-        page = await memory.page(wanted, sort, cursor, 5)
-        paged += [entry.handle for entry in page.entries]
-        cursor = page.next
-        if cursor is None:
-            break
-    assert paged == expected
+        page = await memory.rows(Query(EXCERPTS, wanted, sort, offset=offset, limit=5))
+        assert [entry.handle for entry in page] == expected[offset : offset + 5]

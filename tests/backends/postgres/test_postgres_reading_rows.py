@@ -12,6 +12,7 @@ from zeroclaw_tui.backends.postgres.sql import casts, parameters, stored_columns
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.testing.tools import handles_of
 
 MORE = """
 ALTER TABLE memories ADD COLUMN "Odd ""name%s" JSONB, ADD COLUMN raw BYTEA, ADD COLUMN lasted INTERVAL,
@@ -151,7 +152,7 @@ async def test_the_tutorials_categories_are_read_in_every_spelling(place: Postgr
         listed = await memory.list(name)
         assert {entry.category for entry in listed} == {name}
         assert f"k{at}" in {entry.key for entry in listed}
-    assert len(await memory.order(MemoryFilter(category=("core",)), Sort())) == 2
+    assert len(await handles_of(memory, MemoryFilter(category=("core",)), Sort())) == 2
 
 
 async def test_the_tutorials_category_may_be_a_json_column(place: PostgresPlace, opens) -> None:

@@ -7,14 +7,16 @@ from dataclasses import replace
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_with_id, versions, whole_entry
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import NotFound, UsageError
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.tools import entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
 
 TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
 
@@ -124,15 +126,15 @@ async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: Postgr
     place.fill("agents", [first, replace(second, agent="scout"), *rest])
     memory = await opens()
     version = await memory.version()
-    assert [entry.key for entry in await memory.entries(MemoryFilter(agent=("scout",)))] == [second.key]
+    assert [entry.key for entry in (await entries_of(memory, MemoryFilter(agent=("scout",))))] == [second.key]
     place.run(
         "INSERT INTO agents VALUES ('a-new', 'newcomer', now()); UPDATE memories SET agent_id = 'a-new' WHERE id = "
         f"'{first.id}'"
     )
     assert await memory.version() != version
-    assert [entry.agent for entry in await memory.entries(MemoryFilter(agent=("newcomer",)))] == ["newcomer"]
-    assert await memory.order(MemoryFilter(agent=("nobody",)), Sort()) is not None
-    assert len(await memory.order(MemoryFilter(agent=("nobody",)), Sort())) == 0
+    assert [entry.agent for entry in (await entries_of(memory, MemoryFilter(agent=("newcomer",))))] == ["newcomer"]
+    assert (await handles_of(memory, MemoryFilter(agent=("nobody",)), Sort())) is not None
+    assert len(await handles_of(memory, MemoryFilter(agent=("nobody",)), Sort())) == 0
 
 
 async def test_one_key_of_several_agents_the_oldest_first(place: PostgresPlace, opens) -> None:
@@ -140,10 +142,10 @@ async def test_one_key_of_several_agents_the_oldest_first(place: PostgresPlace, 
     old, new, *_ = sample_entries()
     place.fill("agents", [replace(new, key="same", agent="scout"), replace(old, key="same")])
     memory = await opens()
-    assert [entry.agent for entry in await memory.with_key("same")] == ["default", "scout"]
-    assert [entry.agent for entry in await memory.with_key("same", "scout")] == ["scout"]
+    assert [entry.agent for entry in await entries_with_key(memory, "same")] == ["default", "scout"]
+    assert [entry.agent for entry in await entries_with_key(memory, "same", "scout")] == ["scout"]
     assert (await memory.get("same")).agent == "default"
-    assert [entry.agent for entry in await memory.get_batch(["none", "same", "same"])] == ["default", "default"]
+    assert [entry.agent for entry in await entries_with_keys(memory, ["none", "same", "same"])] == ["default", "scout"]
 
 
 async def test_data_version_changes_with_every_kind_of_write_and_not_without(place: PostgresPlace, opens) -> None:
@@ -176,24 +178,22 @@ async def test_a_big_table_tells_of_a_store_at_once(place: PostgresPlace, opens)
 
 
 async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, opens) -> None:
-    """However deep: the statement goes along ZeroClaw's index on updated_at."""
+    """The statement goes along ZeroClaw's index on updated_at."""
     place.make_table("key")
     place.run(
         "INSERT INTO memories SELECT n::text, 'k' || n, repeat('c', 200), 'core', now(), '2026-01-01'::timestamptz + n "
         "* interval '1 second' FROM generate_series(1, 20000) n; ANALYZE memories"
     )
     memory = await opens()
-    order = await memory.order(MemoryFilter(), NEWEST_STORED)
-    middle = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 1)).next
-    middle = middle._replace(value="2026-01-01 02:46:40+00", handle="10000")
+    order = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
     place.run("SELECT pg_stat_force_next_flush()")
     fetched = "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'memories'"
     async with memory.connections.reading() as connection:
         await connection.execute("SELECT pg_stat_force_next_flush()")
     before = int(place.run(fetched))
-    page = await memory.page(MemoryFilter(), NEWEST_STORED, middle, 50)
-    assert [entry.handle for entry in page.entries] == [str(number) for number in range(9999, 9949, -1)]
-    assert list(order[10001:10051]) == [entry.handle for entry in page.entries]
+    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
+    assert [entry.handle for entry in page] == [str(number) for number in range(20000, 19950, -1)]
+    assert list(order[:50]) == [entry.handle for entry in page]
     async with memory.connections.reading() as connection:
         await connection.execute("SELECT pg_stat_force_next_flush()")
     assert int(place.run(fetched)) - before < 500
@@ -205,13 +205,13 @@ async def test_text_postgresql_cannot_hold_finds_nothing(place: PostgresPlace, o
     memory = await opens()
     for text in ("\0", "half \ud83d", "a\0b"):
         assert await memory.get(text) is None
-        assert await memory.keys_starting(text, 5) == []
-        assert await memory.with_id(text) is None
-        assert await memory.rows([text]) == []
+        assert (await keys_starting(memory, text, 5)) == []
+        assert await entry_with_id(memory, text) is None
+        assert (await excerpts_at(memory, [text])) == []
         for wanted in (MemoryFilter(contains=text), MemoryFilter(category=(text,)), MemoryFilter(session=(text,))):
-            assert len(await memory.order(wanted, Sort())) == 0
+            assert len(await handles_of(memory, wanted, Sort())) == 0
         with pytest.raises(NotFound):
-            await memory.whole(text)
+            await whole_entry(memory, text)
 
 
 async def test_health_names_missing_indexes_and_what_the_server_is(place: PostgresPlace, opens) -> None:
@@ -238,25 +238,6 @@ def memory_config(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("field", SortField)
-@pytest.mark.parametrize("descending", [True, False])
-async def test_pages_go_on_where_there_is_no_value_to_sort_by(field, descending, place: PostgresPlace, opens) -> None:
-    """The tutorial's table lets a memory be without a time; every memory is on one page, in the whole order."""
-    place.make_table("uuid")
-    place.run(
-        "INSERT INTO memories (key, content, category, timestamp) SELECT 'k' || n, 'c', 'core', CASE n % 3 WHEN 0 THEN "
-        "NULL WHEN 1 THEN 'infinity' ELSE '2026-11-22'::timestamptz END FROM generate_series(1, 20) AS n"
-    )
-    memory, sort = await opens(), Sort(field, descending)
-    shown, cursor = [], None
-    while not shown or cursor is not None:
-        page = await memory.page(MemoryFilter(), sort, cursor, 3)
-        shown += [entry.id for entry in page.entries]
-        cursor = page.next
-    assert shown == list(await memory.order(MemoryFilter(), sort))
-    assert len(shown) == 20
-
-
 async def test_what_has_no_moment_is_an_age_of_its_own(place: PostgresPlace, opens) -> None:
     """A memory without a time, or with one that never comes, is neither old nor new."""
     place.make_table("uuid")
@@ -266,13 +247,13 @@ async def test_what_has_no_moment_is_an_age_of_its_own(place: PostgresPlace, ope
         "FROM generate_series(1, 20) AS n"
     )
     memory = await opens()
-    facets = await memory.facets(MemoryFilter(), "2026-11-22T12:00:00+00:00")
+    facets = await count_facets(memory, MemoryFilter(), "2026-11-22T12:00:00+00:00")
     assert facets.age == {"today": 5, "this week": 0, "this month": 0, "older": 0, "no date": 15}
     for wanted, count in (
         (MemoryFilter(newer_than="2026-01-01"), 5),
         (MemoryFilter(older_than="2030-01-01"), 5),
     ):
-        assert len(await memory.order(wanted, Sort())) == count
+        assert len(await handles_of(memory, wanted, Sort())) == count
 
 
 async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlace, opens) -> None:
@@ -283,14 +264,14 @@ async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlac
         "(NULL, 'no id'); INSERT INTO memories VALUES ('whole', 'k', 'text', 'core', now(), now(), 'a')"
     )
     memory = await opens()
-    page = await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
-    first = page.entries[0]
+    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10))
+    first = page[0]
     assert (first.id, first.key, first.content, first.category, first.size) == ("bare", "", "", "", 0)
-    assert len(page.entries) == await memory.count() == len(await memory.list()) == 2
-    assert (await memory.facets(MemoryFilter(), "2026-11-22T00:00:00Z")).category == {"": 1, "core": 1}
+    assert len(page) == await memory.count() == len(await memory.list()) == 2
+    assert (await count_facets(memory, MemoryFilter(), "2026-11-22T00:00:00Z")).category == {"": 1, "core": 1}
     rows: list[StoredRow] = []
     await memory.scan(rows.append)
-    stamps = await memory.stamps(MemoryFilter())
+    stamps = await versions(memory, MemoryFilter())
     assert stamps == [memory.stamp_of(row) for row in rows]
     removal = await memory.remove(stamps, lambda changes: None)
     assert (removal.removed, await memory.count()) == (2, 0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from support.postgres_place import FORMS
 
-from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import biggest as biggest_of
+from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.matching import count_entries
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, STATISTICS_FIELDS
 from zeroclaw_tui.testing.samples import NOW
+from zeroclaw_tui.testing.tools import entries_of, statistics_of
 
 FILTERS = (
     MemoryFilter(),
@@ -19,6 +20,8 @@ FILTERS = (
     MemoryFilter(older_than="2026-11-10T00:00:00Z"),
     MemoryFilter(contains="there is nothing like that"),
 )
+
+FIELDS = tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS)))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -30,18 +33,16 @@ async def test_counts_agree_with_counting_one_by_one(form, place, opens):
     memory = await opens()
     for wanted in FILTERS:
         now = NOW.isoformat()
-        facets, expected = await memory.facets(wanted, now), await Memory.facets(memory, wanted, now)
-        bare = sum(entry.embedding_dimensions is None for entry in await memory.entries(wanted))
-        not_embedded = None if form == "key" else bare
-        assert facets == expected._replace(not_embedded=not_embedded)
-        for name in ("category", "session", "agent", "namespace"):
-            counted = getattr(facets, name)
-            assert counted is None or list(counted.items()) == list(getattr(expected, name).items())
-        counted = await memory.statistics(wanted)
-        one_by_one = count_entries(await memory.entries(wanted), has_vectors=memory.capabilities.vectors)
-        biggest = [memory_.size for memory_ in counted.biggest]
-        assert biggest == [memory_.size for memory_ in one_by_one.biggest]
-        assert dataclasses.replace(counted, biggest=()) == dataclasses.replace(one_by_one, biggest=())
+        entries = await entries_of(memory, wanted)
+        counts = await memory.count_up(wanted, now, FIELDS)
+        expected = count_entries(entries, [], memory.missing, now, FIELDS)
+        assert (counts.total, counts.content) == (expected.total, expected.content)
+        for field, values in expected.by.items():
+            assert dict(counts.by[field]) == dict(values)
+            # The order is that of the counts; fields of numbers have none.
+            assert field in ("quarter", "dimensions") or list(counts.by[field]) == list(values)
+        biggest = await biggest_of(memory, wanted)
+        assert [one.size for one in biggest] == sorted((entry.size for entry in entries), reverse=True)[:BIGGEST]
 
 
 async def test_a_time_that_is_no_moment_counts_as_older_and_undated(place, opens):
@@ -51,8 +52,8 @@ async def test_a_time_that_is_no_moment_counts_as_older_and_undated(place, opens
         "('b', 'l', 'c', 'core', '-infinity', now(), NULL)"
     )
     memory = await opens()
-    assert (await memory.statistics()).undated == 2
-    assert sum((await memory.facets(MemoryFilter(), NOW.isoformat())).age.values()) == 2
+    assert (await statistics_of(memory)).undated == 2
+    assert sum((await count_facets(memory, MemoryFilter(), NOW.isoformat())).age.values()) == 2
 
 
 async def test_facets_of_many_sessions_are_in_order_and_hold_all(place, opens):
@@ -63,10 +64,9 @@ async def test_facets_of_many_sessions_are_in_order_and_hold_all(place, opens):
         "CASE WHEN n % 2 = 0 THEN '' END, 'a-scout' FROM generate_series(1, 6000) AS n"
     )
     memory = await opens()
-    facets, expected = (
-        await memory.facets(MemoryFilter(), NOW.isoformat()),
-        await Memory.facets(memory, MemoryFilter(), NOW.isoformat()),
-    )
+    facets = await count_facets(memory, MemoryFilter(), NOW.isoformat())
+    entries = await entries_of(memory, MemoryFilter())
+    expected = Facets.of(count_entries(entries, [], memory.missing, NOW.isoformat(), FACET_FIELDS))
     assert len(facets.session) > 3600
     assert list(facets.session.items()) == list(expected.session.items())
     assert (facets.total, facets.agent, facets.namespace) == (6000, {"scout": 6000}, expected.namespace)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from support.postgres_place import FORMS
 
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, NewVector, Vector
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import Sort, SortField
-from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
+from zeroclaw_tui.testing.tools import EVERY, Kept, excerpts_at, handles_of, written_row
 
 OLD = "2026-01-01T00:00:00Z"
 ONE = Vector(np.array([1, 0, 0], dtype="<f4").tobytes(), "hash", "hash:3")
@@ -35,9 +36,9 @@ async def test_storing_a_key_again_keeps_its_id_and_the_time_it_was_made(form, p
     if form != "key":
         place.run("UPDATE memories SET namespace = 'work', importance = 0.9, embedding = '[1,2,3]'")
     memory = await opens()
-    before = await memory.stored("old")
+    before = await row_with_id(memory, "old")
     await memory.store("lang", "Prefers Python", "daily")
-    after = await memory.stored("old")
+    after = await row_with_id(memory, "old")
     changed = {name for name in after.values if after.values[name] != before.values[name]}
     assert changed - {"embedding"} == {"content", "category", "session_id", "updated_at"}
     assert after.values["updated_at"] > before.values["updated_at"]
@@ -60,7 +61,7 @@ async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens
     assert again.timestamp == first.timestamp
     later = await memory.get("k 00001")
     assert (later.content, later.category) == ("later", "core")
-    order = [entry.key for entry in await memory.rows(list(await memory.order(EVERY, STORED))[-3:])]
+    order = [entry.key for entry in (await excerpts_at(memory, list(await handles_of(memory, EVERY, STORED))[-3:]))]
     # The tutorial's table knows one time only, that of the first store.
     assert order == ["k 02497", "k 02498", "k 02499", "k 00001"][0 if form == "uuid" else 1 :][:3]
     with pytest.raises(UsageError):
@@ -160,10 +161,10 @@ async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, ope
     memory = await opens()
     rows = [written_row(await memory.create(Draft(f"k{number}", "c"), Kept())) for number in range(3)]
     await memory.update(rows[1].id, Edit({"content": "changed"}), rows[1].fingerprint, Kept())
-    await memory.remove(await memory.stamps_of([rows[2].id]), Kept())
+    await memory.remove(await versions_at(memory, [rows[2].id]), Kept())
     filled = await memory.fill_vectors([NewVector(row.id, row.fingerprint, ONE) for row in rows])
     assert (filled.filled, filled.left) == (1, (rows[1].id, rows[2].id))
-    stored = await memory.stored(rows[0].id)
+    stored = await row_with_id(memory, rows[0].id)
     assert stored.values == {**rows[0].values, "embedding": ONE.data}
     with pytest.raises(Refused, match="takes vectors of 3 numbers"):
         await memory.fill_vectors([NewVector(rows[0].id, rows[0].fingerprint, FOUR)])
@@ -176,5 +177,5 @@ async def test_the_tutorials_store_writes_a_category_as_serde_does(place, opens)
     await memory.store("l", "c", "recipes")
     written = place.run("SELECT category FROM memories ORDER BY key").splitlines()
     assert written == ['"Core"', '{"Custom":"recipes"}']
-    row = (await memory.with_key("k"))[0]
+    row = (await entries_with_key(memory, "k"))[0]
     assert row.category == "core"

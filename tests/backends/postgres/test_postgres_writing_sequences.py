@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_place import FORMS, PostgresPlace
 
+from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
-from zeroclaw_tui.memory.query import Sort
-from zeroclaw_tui.testing.tools import EVERY, Kept
+from zeroclaw_tui.memory.query import ROWS, Query, Sort
+from zeroclaw_tui.testing.tools import EVERY, Kept, handles_of
 
 _STORED = Sort()
 KEYS = ("a", "b", "c d", "ключ", "x" * 300, "odd 0")
@@ -113,7 +114,7 @@ def as_vector(numbers: list[float] | None) -> Vector | None:
 
 
 async def take(step: Store | Change | Remove, memory: PostgresMemory, kept: Kept, form: str) -> None:
-    rows = await memory.stored_of(list(await memory.order(EVERY, _STORED)))
+    rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERY, _STORED))))
     match step:
         case Store():
             agent = step.agent if form == "agents" else None
@@ -126,7 +127,7 @@ async def take(step: Store | Change | Remove, memory: PostgresMemory, kept: Kept
             with suppress(DuplicateKey):
                 await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=as_vector(step.vector))
         case Remove():
-            stamps = await memory.stamps_of([row.id for at, row in enumerate(rows) if at in step.which])
+            stamps = await versions_at(memory, [row.id for at, row in enumerate(rows) if at in step.which])
             await memory.remove(stamps, kept)
 
 

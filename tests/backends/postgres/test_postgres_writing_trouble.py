@@ -13,6 +13,7 @@ import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 from support.warm_start import run_memory
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.postgres import connect
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, RowChange
 from zeroclaw_tui.memory.errors import Locked, Refused
@@ -88,7 +89,7 @@ async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, o
     finally:
         await other.close()
     assert kept.changes == []
-    assert (await memory.stored(row.id)).values["content"] == "theirs"
+    assert (await row_with_id(memory, row.id)).values["content"] == "theirs"
 
 
 async def test_an_edit_waits_for_another_program_and_then_sees_what_it_wrote(place, opens):
@@ -155,7 +156,7 @@ async def test_rows_changed_by_plain_statements_are_not_removed(place, opens):
     memory = await opens()
     for key in ("a", "b", "c"):
         await memory.store(key, f"content {key}", "core")
-    stamps = await memory.stamps(EVERY)
+    stamps = await versions(memory, EVERY)
     place.run(
         "UPDATE memories SET content = 'CONTENT a' WHERE key = 'a'; UPDATE memories SET category = 'x' WHERE key = 'b'"
     )
@@ -167,7 +168,7 @@ async def test_that_removed_rows_are_not_overwritten_at_once_is_told(place, open
     place.make_table("key")
     memory = await opens()
     await memory.store("k", "c", "core")
-    removal = await memory.remove(await memory.stamps(EVERY), Kept(), zero=True)
+    removal = await memory.remove(await versions(memory, EVERY), Kept(), zero=True)
     assert "in its own time" in removal.notes[0]
 
 

@@ -10,6 +10,7 @@ from qdrant_world import filled, memory_of, point
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
+from zeroclaw_tui.backends.lookup import count_facets, count_matching
 from zeroclaw_tui.backends.qdrant import store
 from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
 from zeroclaw_tui.memory.errors import Refused
@@ -23,7 +24,7 @@ from zeroclaw_tui.memory.query import (
     VERSIONS,
     MemoryFilter,
     Query,
-)  # fmt: skip
+)
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 
 NUMBER = 1000
@@ -75,14 +76,14 @@ async def too_big(
 
 
 async def keys(memory: QdrantMemory, text: str = "") -> set[str]:
-    return {entry.key for entry in (await memory.select(Query(EXCERPTS, MemoryFilter(contains=text or None)))).items}
+    return {entry.key for entry in (await memory.rows(Query(EXCERPTS, MemoryFilter(contains=text or None))))}
 
 
 async def test_many_questions_read_the_points_once(memory: QdrantMemory, server: QdrantServer) -> None:
     begun = server.points_sent
-    assert len((await memory.select(Query(EXCERPTS, limit=50))).items) == 50
+    assert len(await memory.rows(Query(EXCERPTS, limit=50))) == 50
     assert await keys(memory, "key 0007") == {"key 0007"}
-    assert dict((await memory.facets(EVERYTHING, NOW.isoformat())).category) == {"daily": 900, "core": 100}
+    assert dict((await count_facets(memory, EVERYTHING, NOW.isoformat())).category) == {"daily": 900, "core": 100}
     assert server.points_sent - begun == NUMBER
 
 
@@ -115,37 +116,36 @@ async def test_a_collection_too_big_to_load_is_listed_by_id_with_filters(
 ) -> None:
     assert "1,000 points" in too_big.notices[-1]
     begun, core = server.points_sent, MemoryFilter(category=("core",), session=(SAMPLE.session_id or "",))
-    page = await too_big.select(Query(EXCERPTS, core, NEWEST_STORED, limit=4))
-    assert [entry.key for entry in page.items] == ["key 0000", "key 0010", "key 0020", "key 0030"]
-    page = await too_big.select(Query(EXCERPTS, core, NEWEST_STORED, after=page.next, limit=4))
-    assert [entry.key for entry in page.items] == ["key 0040", "key 0050", "key 0060", "key 0070"]
-    assert server.points_sent - begun == 8
-    handles = (await too_big.select(Query(HANDLES, core))).items
+    page = await too_big.rows(Query(EXCERPTS, core, NEWEST_STORED, limit=4))
+    assert [entry.key for entry in page] == ["key 0000", "key 0010", "key 0020", "key 0030"]
+    page = await too_big.rows(Query(EXCERPTS, core, NEWEST_STORED, offset=4, limit=4))
+    assert [entry.key for entry in page] == ["key 0040", "key 0050", "key 0060", "key 0070"]
+    assert server.points_sent - begun == 12
+    handles = await too_big.rows(Query(HANDLES, core))
     assert len(handles) == 100
-    assert list((await too_big.select(Query(HANDLES, core, offset=10, limit=5))).items) == list(handles[10:15])
-    assert (await too_big.facets(core, NOW.isoformat())).total == 100
+    assert list(await too_big.rows(Query(HANDLES, core, offset=10, limit=5))) == list(handles[10:15])
+    assert await count_matching(too_big, core) == 100
 
 
 async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(
     too_big: QdrantMemory, points: PointStore
 ) -> None:
-    (entry,) = (await too_big.select(Query(ENTRIES, keys=["key 0500"]))).items
+    (entry,) = await too_big.rows(Query(ENTRIES, keys=["key 0500"]))
     assert entry.content == "n 500"
-    (row,) = (await too_big.select(Query(ROWS, keys=["key 0500"]))).items
+    (row,) = await too_big.rows(Query(ROWS, keys=["key 0500"]))
     assert "embedding" in row.values
-    (version,) = (await too_big.select(Query(VERSIONS, ids=[entry.id]))).items
-    assert (await too_big.select(Query(HANDLES, handles=[entry.handle, "nobody's"]))).items == [entry.handle]
+    (version,) = await too_big.rows(Query(VERSIONS, ids=[entry.id]))
+    assert await too_big.rows(Query(HANDLES, handles=[entry.handle, "nobody's"])) == [entry.handle]
     assert (await too_big.remove([version], lambda changes: None)).removed == 1
     assert len(points.payloads) == NUMBER - 1
 
 
 async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big: QdrantMemory) -> None:
     for asked in (
-        too_big.select(Query(ENTRIES, MemoryFilter(contains="n 5"), limit=5)),
-        too_big.select(Query(ENTRIES, prefix="key", limit=5)),
-        too_big.select(Query(ENTRIES, contents=["n 5"])),
-        too_big.facets(MemoryFilter(regex="5"), NOW.isoformat()),
-        too_big.statistics(),
+        too_big.rows(Query(ENTRIES, MemoryFilter(contains="n 5"), limit=5)),
+        too_big.rows(Query(ENTRIES, prefix="key", limit=5)),
+        too_big.rows(Query(ENTRIES, contents=["n 5"])),
+        count_matching(too_big, MemoryFilter(regex="5")),
     ):
         with pytest.raises(Refused, match="1,000 points"):
             await asked

@@ -13,15 +13,16 @@ from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id, versions
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
+from zeroclaw_tui.testing.tools import EVERY, Kept, handles_of, written_row
 
 ODD: tuple[dict[str, Any], ...] = (
     {"mood": {"joy": 0.25, "words": ["a", None]}, "rank": 2**60},
@@ -55,7 +56,7 @@ def state_of(points: PointStore) -> dict[Any, Any]:
 
 async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: QdrantMemory, points: PointStore) -> None:
     before, kept = state_of(points), Kept()
-    row = await memory.stored("42")
+    row = await row_with_id(memory, "42")
     assert row is not None
     done = await memory.update("42", Edit({"content": "now a number", "session_id": "s 1"}), row.fingerprint, kept)
     payload = points.payloads[42]
@@ -63,7 +64,7 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: Qdrant
     assert (payload["content"], payload["session_id"]) == ("now a number", "s_1")
     assert any("s_1" in note for note in done.notes)
     assert points.vectors[42].tobytes() != before[42][1]
-    await memory.remove(await memory.stamps(EVERY), kept)
+    await memory.remove(await versions(memory, EVERY), kept)
     assert points.payloads == {}
     reversal = await memory.revert(kept.last_first, Kept())
     assert not reversal.notes
@@ -72,7 +73,7 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: Qdrant
 
 async def test_an_edit_that_leaves_the_text_leaves_the_vector(memory: QdrantMemory, points: PointStore) -> None:
     before = state_of(points)
-    row = await memory.stored("42")
+    row = await row_with_id(memory, "42")
     assert row is not None
     await memory.update("42", Edit({"category": "projects"}), row.fingerprint, Kept())
     assert points.payloads[42] == before[42][0] | {"category": "projects"}
@@ -100,7 +101,7 @@ async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMem
 
 
 async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemory, points: PointStore) -> None:
-    rows = await memory.stored_of(list(await memory.order(EVERY, Sort())))
+    rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERY, Sort()))))
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()
     new = [NewVector(row.id, row.fingerprint, Vector(data, "x", "x")) for row in rows[:2]]
@@ -119,9 +120,9 @@ async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> 
     assert (points.payloads[mine.id]["agent_id"], points.payloads[other.id]["agent_id"]) == ("ada", "default")
     with pytest.raises(DuplicateKey, match="agent ada"):
         await memory.create(Draft("plan", "again", agent="ada"), Kept())
-    assert [entry.agent for entry in await memory.with_key("plan")] == ["ada", "default"]
-    assert [entry.content for entry in await memory.with_key("plan", "default")] == ["of nobody"]
-    order = await memory.order(MemoryFilter(agent=("default",)), Sort())
+    assert [entry.agent for entry in await entries_with_key(memory, "plan")] == ["ada", "default"]
+    assert [entry.content for entry in await entries_with_key(memory, "plan", "default")] == ["of nobody"]
+    order = await handles_of(memory, MemoryFilter(agent=("default",)), Sort())
     assert mine.handle not in order
     assert "42" in order
     found = await memory.search(RecallRequest("plan", agents=("ada",)), profile_for(NEWEST), ScoringSettings())
@@ -132,7 +133,7 @@ async def test_the_deletions_of_several_agents_come_back_and_clash_each_with_its
     kept = Kept()
     for agent in ("ada", "bob"):
         await memory.create(Draft("plan", f"of {agent}", agent=agent), Kept())
-    stamps = [stamp for stamp in await memory.stamps(EVERY) if stamp.key == "plan"]
+    stamps = [stamp for stamp in await versions(memory, EVERY) if stamp.key == "plan"]
     await memory.remove(stamps, kept)
     await memory.create(Draft("plan", "new of bob", agent="bob"), Kept())
     reversal = await memory.revert(kept.last_first, Kept(), clash="rename")
@@ -153,7 +154,7 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
     )
     before, kept = state_of(points), Kept()
     await memory.create(Draft(first.key, "the only one"), kept, replace=True)
-    assert [entry.content for entry in await memory.with_key(first.key)] == ["the only one"]
+    assert [entry.content for entry in await entries_with_key(memory, first.key)] == ["the only one"]
     await memory.revert(kept.last_first, Kept())
     assert state_of(points) == before
 
@@ -164,7 +165,7 @@ async def test_a_row_of_another_store_comes_in_and_what_is_lost_is_told(
     """Its id is kept where Qdrant takes such; the same again is known to be there."""
     entry = replace(sample_entries()[8], id="no uuid", importance=0.9, pinned=True, namespace="work")
     source = InMemory([entry])
-    row = await source.stored("no uuid")
+    row = await row_with_id(source, "no uuid")
     kept, count = Kept(), len(points.payloads)
     reversal = await memory.revert(lambda: iter([[RowChange(row, None)]]), kept)
     assert len(points.payloads) == count + 1
@@ -190,7 +191,7 @@ async def test_text_that_is_no_unicode_is_refused(memory: QdrantMemory) -> None:
 async def test_what_another_program_wrote_at_the_same_moment_is_told(
     memory: QdrantMemory, server: QdrantServer, points: PointStore
 ) -> None:
-    row = await memory.stored("42")
+    row = await row_with_id(memory, "42")
     assert row is not None
 
     def meanwhile(method: str, path: str) -> None:
@@ -222,7 +223,7 @@ async def test_forget_says_whether_there_was_something(memory: QdrantMemory) -> 
     await memory.create(Draft("plan", "of ada", agent="ada"), Kept())
     await memory.create(Draft("plan", "of nobody"), Kept())
     assert await memory.forget("plan")
-    assert await memory.with_key("plan") == []
+    assert await entries_with_key(memory, "plan") == []
     assert not await memory.forget("plan")
 
 
@@ -235,7 +236,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
     assert why in memory.capabilities.why_not["vectors"]
     assert any(why in notice for notice in memory.notices)
-    row = await memory.stored("42")
+    row = await row_with_id(memory, "42")
     assert row is not None
     for deed in (
         memory.create(Draft("new", "content"), kept),
@@ -250,7 +251,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     found = await memory.search(RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
     assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
     await memory.update("42", Edit({"category": "projects"}), row.fingerprint, kept)
-    await memory.remove(await memory.stamps(EVERY), kept)
+    await memory.remove(await versions(memory, EVERY), kept)
     await memory.revert(kept.last_first, Kept())
     assert state_of(points) == before
     await memory.close()
@@ -297,7 +298,7 @@ async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: 
 
 
 async def test_the_nearest_points_to_a_point_are_told_by_the_server(memory: QdrantMemory, points: PointStore) -> None:
-    entry = await memory.with_id("42")
+    entry = await entry_with_id(memory, "42")
     assert entry is not None
     found = await memory.nearest(entry, None, 10)
     assert found is not None

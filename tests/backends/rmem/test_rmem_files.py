@@ -12,11 +12,12 @@ from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, Opened, RMemFil
 from support.small_store import make
 
 from zeroclaw_tui.backends.foreign import key_of
+from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.backends.rmem.tables import is_rmem
 from zeroclaw_tui.memory.errors import Corrupt, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.testing.tools import EVERY, raises
+from zeroclaw_tui.testing.tools import EVERY, entries_of, excerpts_at, handles_of, raises
 
 
 @pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
@@ -26,7 +27,7 @@ async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opene
     memory = await opened(file)
     assert (await memory.health()).facts["R-Mem"] == version
     assert version in memory.notices[0]
-    bees = await memory.with_id(BEES)
+    bees = await entry_with_id(memory, BEES)
     assert bees is not None
     assert bees.category == ("personal" if version == "0.3.0" else "misc")
 
@@ -46,7 +47,7 @@ async def test_a_file_that_was_brought_up_to_date_has_its_columns_in_another_ord
 
 async def test_rows_are_memories(memory: RMemMemory) -> None:
     """Living ones as they are, an earlier text as superseded by them, a relation as one of its own kind."""
-    entries = {entry.key: entry for entry in await memory.entries(EVERY)}
+    entries = {entry.key: entry for entry in (await entries_of(memory, EVERY))}
     bread, white = entries[BREAD_KEY], entries[WHITE_KEY]
     assert (bread.id, bread.timestamp, bread.embedding_dimensions) == (BREAD, "2026-04-11 09:00:00", 3)
     assert (white.content, white.superseded_by, white.kind) == ("Mila prefers white bread", BREAD, "archive:superseded")
@@ -54,8 +55,8 @@ async def test_rows_are_memories(memory: RMemMemory) -> None:
     assert (relation.content, relation.namespace) == ("Mila sells Honey", "mila")
     assert relation.key.startswith("rmem_rel_")
     assert len(entries) == await memory.count() == 4
-    assert [entry.key for entry in await memory.entries(MemoryFilter(superseded=Superseded.ONLY))] == [WHITE_KEY]
-    facets = await memory.facets(MemoryFilter(), "2026-11-21T12:00:00+00:00")
+    assert [entry.key for entry in (await entries_of(memory, MemoryFilter(superseded=Superseded.ONLY)))] == [WHITE_KEY]
+    facets = await count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00+00:00")
     assert facets.namespace == {"mila": 3}
     assert facets.category == {"personal": 1, "preference": 1, "relation": 1}
 
@@ -93,7 +94,7 @@ async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemM
     before = await memory.version()
     file.add("a" * 32, "mila", "Mila bakes", vector(1, 1, 1), at="2026-05-01 09:00:00")
     assert await memory.version() != before
-    newest, *_ = await memory.rows(list(await memory.order(MemoryFilter(), Sort(SortField.STORED)))[:1])
+    newest, *_ = await excerpts_at(memory, list(await handles_of(memory, MemoryFilter(), Sort(SortField.STORED)))[:1])
     assert newest.content == "Mila bakes"
     os.replace(mila(file.path.with_name("other.db"), "0.2.x").path, file.path)
     for side in ("-wal", "-shm"):

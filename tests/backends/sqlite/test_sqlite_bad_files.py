@@ -15,7 +15,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.sqlite.upkeep import make_database
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
+from zeroclaw_tui.testing.tools import handles_of
 
 
 async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
@@ -100,9 +101,9 @@ async def test_damaged_pages_are_told_while_browsing(make_store, open_store):
     path.write_bytes(whole)
     async with open_store(path) as memory:
         with pytest.raises(Corrupt, match="is corrupt"):
-            await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
+            (await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10)))
         with pytest.raises(Corrupt, match="is corrupt"):
-            await memory.order(MemoryFilter(), NEWEST_STORED)
+            (await handles_of(memory, MemoryFilter(), NEWEST_STORED))
         assert await memory.health_check() is False
 
 

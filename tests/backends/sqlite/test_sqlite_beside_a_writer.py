@@ -18,12 +18,23 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files.database import connect_read_only_blocking
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, Unreadable
-from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import (
+    EXCERPTS,
+    HANDLES,
+    NEWEST_STORED,
+    NEWEST_UPDATED,
+    MemoryFilter,
+    Query,
+    Sort,
+    SortField,
+)
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import excerpts_at, handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"
 RECALL = RecallRequest("left words", limit=5, layer="store", as_of=LATER)
@@ -78,21 +89,17 @@ async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writ
             assert process.poll() is None
             seen_versions.add(await memory.version())
             counts.append(await memory.count())
-            handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+            handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
             assert len(handles) % 2 == 0
             assert list(handles) == sorted(handles, reverse=True)
-            facets = await memory.facets(MemoryFilter(contains="round"), LATER)
+            facets = await count_facets(memory, MemoryFilter(contains="round"), LATER)
             assert facets.total % 2 == 0
-            found = await memory.order(MemoryFilter(contains="round 1"), Sort(SortField.KEY))
+            found = await handles_of(memory, MemoryFilter(contains="round 1"), Sort(SortField.KEY))
             assert len(found) % 2 == 0
-            page = await memory.page(MemoryFilter(), NEWEST_STORED, None, 50)
-            assert [entry.handle for entry in page.entries] == sorted(
-                (entry.handle for entry in page.entries), reverse=True
-            )
-            assert all(
-                entry.content.count("words") > 0 and entry.embedding_dimensions is None for entry in page.entries
-            )
-            assert len(await memory.rows(handles[:100])) == min(100, len(handles))
+            page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
+            assert [entry.handle for entry in page] == sorted((entry.handle for entry in page), reverse=True)
+            assert all(entry.content.count("words") > 0 and entry.embedding_dimensions is None for entry in page)
+            assert len(await excerpts_at(memory, handles[:100])) == min(100, len(handles))
             recalled = await memory.search(RECALL, profile_for("0.8.4"), ScoringSettings())
             assert 0 < len(recalled.entries) <= 5
             assert all("words" in scored.entry.content for scored in recalled.entries)
@@ -107,19 +114,19 @@ async def test_the_data_version_stands_still_while_nobody_writes(make_store, ope
     path = make_store([{}])
     async with open_store(path) as memory:
         before = await memory.version()
-        await memory.order(MemoryFilter(), NEWEST_UPDATED)
+        (await handles_of(memory, MemoryFilter(), NEWEST_UPDATED))
         assert await memory.version() == before
         with closing(sqlite3.connect(path)) as writer, writer:
             writer.execute("UPDATE memories SET content = 'new'")
         assert await memory.version() != before
-        assert (await memory.whole(1)).content == "new"
+        assert (await whole_entry(memory, 1)).content == "new"
 
 
 async def browse_everything(memory):
     for field in SortField:
-        await memory.page(MemoryFilter(), Sort(field), None, 20)
-        await memory.order(MemoryFilter(contains="t"), Sort(field))
-    await memory.facets(MemoryFilter(), LATER)
+        (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(field), limit=20)))
+        (await handles_of(memory, MemoryFilter(contains="t"), Sort(field)))
+    await count_facets(memory, MemoryFilter(), LATER)
     await memory.list()
     await memory.health()
     await memory.recall("text", 5)
@@ -135,7 +142,7 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         after = await memory.version()
         assert after != before
         assert await memory.version() == after
-        assert (await memory.whole(1)).content == "restored left words"
+        assert (await whole_entry(memory, 1)).content == "restored left words"
         assert await _recalled(memory) == ["restored left words"]
         assert memory.generation == "G2"
         assert not memory.capabilities.agents
@@ -213,20 +220,20 @@ async def test_an_interrupted_find_stops_and_listing_goes_on(make_store, open_st
     path = make_store({"content": "x" * 2000} for _ in range(2000))
     found = MemoryFilter(contains="y")
     async with open_store(path) as memory:
-        listing = asyncio.create_task(memory.order(MemoryFilter(), Sort(SortField.CONTENT)))
-        assert await _is_stopped(memory, lambda: memory.order(found, Sort(SortField.CONTENT)))
-        assert await _is_stopped(memory, lambda: memory.page(found, NEWEST_STORED, None, 5))
-        assert len(await listing) == 2000
+        listing = asyncio.create_task(memory.rows(Query(HANDLES, MemoryFilter(), Sort(SortField.CONTENT))))
+        assert await _is_stopped(memory, lambda: memory.rows(Query(HANDLES, found, Sort(SortField.CONTENT))))
+        assert await _is_stopped(memory, lambda: memory.rows(Query(EXCERPTS, found, NEWEST_STORED, limit=5)))
+        assert len((await listing).items) == 2000
 
 
 async def test_a_cancelled_listing_leaves_the_store_usable(make_store, open_store):
     async with open_store(make_store({} for _ in range(500))) as memory:
-        listing = asyncio.create_task(memory.order(MemoryFilter(), Sort(SortField.SIZE)))
+        listing = asyncio.create_task(memory.rows(Query(HANDLES, MemoryFilter(), Sort(SortField.SIZE))))
         await asyncio.sleep(0)
         listing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await listing
-        assert len(await memory.order(MemoryFilter(), NEWEST_STORED)) == 500
+        assert len(await handles_of(memory, MemoryFilter(), NEWEST_STORED)) == 500
 
 
 def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
@@ -240,7 +247,7 @@ def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
         memory = SqliteMemory(Path(folder) / "brain.db")
         await memory.open()
         keys = [entry.key for entry in await memory.list()]
-        handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+        handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
         told = (keys, len(handles), memory.notices, memory.read_only_because)
         await memory.close()
         return told

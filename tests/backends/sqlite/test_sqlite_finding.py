@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 
+from zeroclaw_tui.backends.lookup import count_facets, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
+from zeroclaw_tui.memory.query import HANDLES, MemoryFilter, Query, Sort, Superseded
+from zeroclaw_tui.testing.tools import entries_of, handles_of, statistics_of
 
 NOW = "2026-11-21T12:00:00+00:00"
 ENDLESS = "(a|aa)+$"
@@ -52,14 +54,14 @@ def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters
 
     async def look(path: Path) -> None:
         async with opened(path) as memory:
-            every = await memory.entries(MemoryFilter())
+            every = await entries_of(memory, MemoryFilter())
             for found in filters:
                 left = [entry.handle for entry in every if matches(entry, found)]
-                assert list(await memory.order(found, Sort(descending=False))) == left, found
-                assert [entry.handle for entry in await memory.entries(found)] == left
-                assert (await memory.facets(found, NOW)).total == len(left)
-                assert (await memory.statistics(found)).total == len(left)
-                assert [stamp.handle for stamp in await memory.stamps(found)] == left
+                assert list(await handles_of(memory, found, Sort(descending=False))) == left, found
+                assert [entry.handle for entry in (await entries_of(memory, found))] == left
+                assert (await count_facets(memory, found, NOW)).total == len(left)
+                assert (await statistics_of(memory, found)).total == len(left)
+                assert [stamp.handle for stamp in await versions(memory, found)] == left
                 seen: list[object] = []
                 await memory.scan(lambda row, seen=seen: seen.append(row.handle), found)
                 assert seen == left
@@ -75,9 +77,9 @@ async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> Non
         writer.execute("UPDATE memories SET content = CAST(x'c384ff62' AS TEXT) WHERE rowid = 2")
     async with opened(path) as memory:
         for wanted in (MemoryFilter(contains="ä"), MemoryFilter(regex="ä")):
-            assert len(await memory.entries(wanted)) == 2
-        assert len(await memory.entries(MemoryFilter(contains="\udcffb"))) == 1
-        assert await memory.entries(MemoryFilter(contains="\ud800")) == []
+            assert len(await entries_of(memory, wanted)) == 2
+        assert len(await entries_of(memory, MemoryFilter(contains="\udcffb"))) == 1
+        assert (await entries_of(memory, MemoryFilter(contains="\ud800"))) == []
 
 
 @pytest.mark.parametrize("verb", ["page", "order", "entries", "facets", "statistics", "stamps", "scan"])
@@ -117,7 +119,7 @@ async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_
     async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
         memory.find_seconds = 60.0
         turns = 0
-        asking = asyncio.ensure_future(memory.order(MemoryFilter(regex=ENDLESS), Sort()))
+        asking = asyncio.ensure_future(memory.rows(Query(HANDLES, MemoryFilter(regex=ENDLESS), Sort())))
         while turns < 50:
             await asyncio.sleep(0)
             turns += 1
@@ -130,8 +132,8 @@ async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_
 async def test_superseded_rows_are_found_when_they_are_asked_for(tmp_path: Path) -> None:
     rows = [{"content": "old tea", "superseded_by": "x"}, {"content": "new tea"}]
     async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
-        assert len(await memory.entries(MemoryFilter(regex="tea"))) == 1
-        assert len(await memory.entries(MemoryFilter(contains="tea", superseded=Superseded.SHOW))) == 2
+        assert len(await entries_of(memory, MemoryFilter(regex="tea"))) == 1
+        assert len(await entries_of(memory, MemoryFilter(contains="tea", superseded=Superseded.SHOW))) == 2
 
 
 async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
@@ -145,10 +147,10 @@ async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path)
             MemoryFilter(regex=r"\btea\b"),
             MemoryFilter(contains="МОЛОКО"),
         ):
-            shown = await memory.order(wanted, Sort(descending=False))
-            plan = plan_of(await memory.stamps(wanted), wanted)
+            shown = await handles_of(memory, wanted, Sort(descending=False))
+            plan = plan_of(await versions(memory, wanted), wanted)
             assert [stamp.handle for stamp in plan.stamps] == list(shown) != []
             removal = await memory.remove(plan.stamps, lambda changes: None)
             assert removal.removed == len(shown)
-            assert list(await memory.order(wanted, Sort())) == []
+            assert list(await handles_of(memory, wanted, Sort())) == []
         assert [entry.content for entry in await memory.list()] == ["milk"]

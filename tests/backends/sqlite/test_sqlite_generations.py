@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.sql import HYDRATED, create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Query
+from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 DATA = Path(__file__).parents[2] / "data" / "sqlite"
 GENERATION = {"0.1.7": "G1", "0.7.5": "G2", "0.8.3": "G4", "0.8.4": "G4"}
@@ -55,11 +57,11 @@ async def test_real_files_open_in_their_generation_and_keep_every_byte(version, 
         expected = "G1" if "hydrated" in original.name else GENERATION[version]
         assert memory.generation == expected
         total = await memory.count()
-        handles = await memory.order(MemoryFilter(), NEWEST_STORED)
-        facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
+        handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
+        facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
         assert len(handles) == facets.total == sum(facets.category.values()) == sum(facets.age.values())
         assert total == facets.total + (facets.superseded or 0)
-        assert len(await memory.entries(MemoryFilter())) == facets.total
+        assert len(await entries_of(memory, MemoryFilter())) == facets.total
         health = await memory.health()
         assert health.facts["memories"] == total
         assert health.ok is ("hydrated" not in original.name)
@@ -73,7 +75,7 @@ async def test_every_field_is_as_zeroclaw_wrote_it(version, tmp_path, open_store
     shutil.copy(DATA / f"zeroclaw_{version}.db", path)
     async with open_store(path) as memory:
         for row in rows:
-            entry = await memory.whole(row["rowid"])
+            entry = await whole_entry(memory, row["rowid"])
             assert entry == await memory.get(row["key"])
             assert (entry.id, entry.key, entry.content) == (row["id"], row["key"], row["content"])
             assert (entry.timestamp, entry.updated_at) == (row["created_at"], row["updated_at"])
@@ -87,8 +89,8 @@ async def test_every_field_is_as_zeroclaw_wrote_it(version, tmp_path, open_store
             assert (entry.size, entry.is_excerpt) == (len(row["content"].encode()), False)
         newest = sorted(rows, key=lambda row: row["updated_at"], reverse=True)
         assert [entry.key for entry in await memory.list()] == [row["key"] for row in newest]
-        page = await memory.page(MemoryFilter(), NEWEST_UPDATED, None, 10)
-        assert [entry.key for entry in page.entries] == [row["key"] for row in newest]
+        page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_UPDATED, limit=10))
+        assert [entry.key for entry in page] == [row["key"] for row in newest]
 
 
 @pytest.mark.parametrize(
@@ -121,11 +123,11 @@ async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newes
         for what in ("agents", "namespaces", "superseded", "pinned", "importance", "kind"):
             assert getattr(able, what) is (what not in absent)
             assert (what in able.why_not) is (what in absent)
-        facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
+        facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
         assert (facets.agent is None) is ("agents" in absent)
         assert (facets.namespace is None) is ("namespaces" in absent)
         assert (facets.superseded is None) is ("superseded" in absent)
-        (entry,) = await memory.entries(MemoryFilter())
+        (entry,) = await entries_of(memory, MemoryFilter())
         assert (entry.importance is None) is ("importance" in absent)
         assert memory.notices == ()
 
@@ -169,13 +171,13 @@ async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open
         other.executemany("INSERT INTO memories VALUES (?, ?)", [("k", "c"), (None, None), (7, b"\xff\x00z")])
     async with open_store(path) as memory:
         assert "lacks id, category" in memory.read_only_because
-        page = await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
-        assert [(entry.key, entry.content, entry.category) for entry in page.entries] == [
+        page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10))
+        assert [(entry.key, entry.content, entry.category) for entry in page] == [
             ("7", "\udcff\x00z", ""),
             ("", "", ""),
             ("k", "c", ""),
         ]
-        facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
+        facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
         assert (facets.total, facets.category, facets.session, facets.not_embedded) == (3, {"": 3}, None, None)
         assert facets.age["no date"] == 3
         assert not memory.capabilities.vectors

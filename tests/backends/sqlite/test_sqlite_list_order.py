@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from zeroclaw_tui.backends.sqlite.sql import GENERATIONS, HYDRATED, create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.testing.tools import handles_of, part_of
 
 CATEGORIES = ("core", "daily")
 WITH_AGENTS = ("G3", "G4")
@@ -48,16 +49,6 @@ def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
         return [row[0] for row in connection.execute(statement, () if category is None else (category,))]
 
 
-async def pages(memory: SqliteMemory, filter: MemoryFilter, sort: Sort, size: int) -> list[int | str]:
-    found, cursor = list[int | str](), None
-    while True:
-        page = await memory.page(filter, sort, cursor, size)
-        found += [entry.handle for entry in page.entries]
-        cursor = page.next
-        if cursor is None:
-            return found
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     generation=st.sampled_from([*GENERATIONS, HYDRATED]),
@@ -74,14 +65,12 @@ async def test_orders_pages_and_lists_are_those_of_the_statement(
     await memory.open()
     try:
         wanted = MemoryFilter(category=None if category is None else (category,))
-        assert list(await memory.order(wanted, NEWEST_UPDATED)) == expected
-        assert await pages(memory, wanted, NEWEST_UPDATED, size) == expected
+        assert list(await handles_of(memory, wanted, NEWEST_UPDATED)) == expected
         assert [entry.handle for entry in await memory.list(category)] == expected
-        part, total = await memory.order_part(wanted, NEWEST_UPDATED, 2, size)
+        part, total = await part_of(memory, wanted, NEWEST_UPDATED, 2, size)
         assert (list(part), total) == (expected[2 : 2 + size], len(expected))
         turned = Sort(SortField.UPDATED, descending=False)
-        assert list(await memory.order(wanted, turned)) == expected[::-1]
-        assert await pages(memory, wanted, turned, size) == expected[::-1]
+        assert list(await handles_of(memory, wanted, turned)) == expected[::-1]
     finally:
         await memory.close()
 
@@ -97,7 +86,7 @@ async def test_of_equal_times_the_first_stored_comes_first_but_last_where_an_ind
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        assert list(await memory.order(MemoryFilter(), NEWEST_UPDATED)) == expected
+        assert list(await handles_of(memory, MemoryFilter(), NEWEST_UPDATED)) == expected
     finally:
         await memory.close()
 
@@ -117,7 +106,7 @@ async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path: Path, 
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        found = await pages(memory, MemoryFilter(), NEWEST_UPDATED, 100_000)
+        found = list(await handles_of(memory, MemoryFilter(), NEWEST_UPDATED))
         assert found == (list(range(million, 0, -1)) if generation == HYDRATED else list(range(1, million + 1)))
     finally:
         await memory.close()

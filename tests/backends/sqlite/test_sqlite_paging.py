@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import tempfile
-from array import array
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -14,18 +13,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key
 from zeroclaw_tui.backends.matching import age_groups, matches
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
+    EXCERPTS,
     NEWEST_STORED,
     NEWEST_UPDATED,
-    Cursor,
     MemoryFilter,
+    Query,
     Sort,
     SortField,
     Superseded,
 )
+from zeroclaw_tui.testing.tools import entries_of, handles_of, keys_starting, part_of
 
 NOW = "2026-03-20T12:00:00+00:00"
 TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1"), max_size=12)
@@ -113,7 +115,7 @@ def stored(row):
 def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fill_store, open_store):
     async def check(path):
         async with open_store(path) as memory:
-            every = await memory.entries(MemoryFilter(superseded=Superseded.SHOW))
+            every = await entries_of(memory, MemoryFilter(superseded=Superseded.SHOW))
             assert len(every) == len(rows)
             expected = sorted(
                 (entry for entry in every if matches(entry, filter)),
@@ -121,21 +123,13 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
                 reverse=sort.descending,
             )
             handles = [entry.handle for entry in expected]
-            assert list(await memory.order(filter, sort)) == handles
-            begin, total = await memory.order_part(filter, sort, 0, limit)
+            assert list(await handles_of(memory, filter, sort)) == handles
+            begin, total = await part_of(memory, filter, sort, 0, limit)
             assert (list(begin), total) == (handles[:limit], len(handles))
-            assert await memory.order_part(filter, sort, 0, 0) == (array("q"), len(handles))
-            paged, cursor = [], None
-            while True:
-                page = await memory.page(filter, sort, cursor, limit)
-                assert len(page.entries) <= limit
-                paged += [entry.handle for entry in page.entries]
-                cursor = page.next
-                if cursor is None:
-                    break
-            assert paged == handles
-            assert {entry.handle for entry in await memory.entries(filter)} == set(handles)
-            facets = await memory.facets(filter, NOW)
+            page = await memory.rows(Query(EXCERPTS, filter, sort, offset=1, limit=limit))
+            assert [entry.handle for entry in page] == handles[1 : 1 + limit]
+            assert {entry.handle for entry in (await entries_of(memory, filter))} == set(handles)
+            facets = await count_facets(memory, filter, NOW)
             assert facets.total == len(expected)
             assert facets.category == Counter(entry.category for entry in expected)
             assert facets.session == Counter(entry.session_id or "" for entry in expected)
@@ -159,7 +153,7 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
 
 async def test_the_order_is_eight_bytes_a_row(make_store, open_store):
     async with open_store(make_store({} for _ in range(5000))) as memory:
-        handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+        handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
         assert handles.itemsize * len(handles) == 40_000
         assert (handles[0], handles[-1]) == (5000, 1)
 
@@ -177,11 +171,11 @@ async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store, 
 async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store, open_store):
     rows = [{"key": "tz", "agent": "bob", "content": "EST"}, {"key": "tz", "agent": "alice", "content": "CET"}]
     async with open_store(make_store(rows)) as memory:
-        assert [(entry.agent, entry.content) for entry in await memory.with_key("tz")] == [
+        assert [(entry.agent, entry.content) for entry in await entries_with_key(memory, "tz")] == [
             ("bob", "EST"),
             ("alice", "CET"),
         ]
-        assert [entry.content for entry in await memory.with_key("tz", "alice")] == ["CET"]
+        assert [entry.content for entry in await entries_with_key(memory, "tz", "alice")] == ["CET"]
         assert (await memory.get("tz")).content == "EST"
 
 
@@ -189,9 +183,9 @@ async def test_keys_are_found_by_their_beginning_newest_update_first(make_store,
     keys = ["user_1", "user_2", "userX", "User_3", "a user_4", "用户_1", "user_", "user%"]
     rows = [{"key": key, "updated_at": f"2026-01-0{at + 1}"} for at, key in enumerate(keys)]
     async with open_store(make_store(rows)) as memory:
-        assert [entry.key for entry in await memory.keys_starting("user_", 10)] == ["user_", "user_2", "user_1"]
-        assert [entry.key for entry in await memory.keys_starting("用", 10)] == ["用户_1"]
-        assert len(await memory.keys_starting("", 3)) == 3
+        assert [entry.key for entry in (await keys_starting(memory, "user_", 10))] == ["user_", "user_2", "user_1"]
+        assert [entry.key for entry in (await keys_starting(memory, "用", 10))] == ["用户_1"]
+        assert len(await keys_starting(memory, "", 3)) == 3
 
 
 async def test_moments_are_compared_as_times_across_offsets(make_store, open_store):
@@ -201,10 +195,11 @@ async def test_moments_are_compared_as_times_across_offsets(make_store, open_sto
         {"key": "later", "created_at": "2026-03-01T20:00:00+00:00", "updated_at": "2026-03-01T20:00:00+00:00"},
     ]
     async with open_store(make_store(rows)) as memory:
-        page = await memory.page(MemoryFilter(), NEWEST_UPDATED, None, 5)
-        assert [entry.key for entry in page.entries] == ["later", "earlier"]
-        older = await memory.page(MemoryFilter(older_than="2026-03-01T15:00:00Z"), NEWEST_UPDATED, None, 5)
-        assert [entry.key for entry in older.entries] == ["earlier"]
+        page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_UPDATED, limit=5))
+        assert [entry.key for entry in page] == ["later", "earlier"]
+        before = MemoryFilter(older_than="2026-03-01T15:00:00Z")
+        older = await memory.rows(Query(EXCERPTS, before, NEWEST_UPDATED, limit=5))
+        assert [entry.key for entry in older] == ["earlier"]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +209,7 @@ async def test_contains_takes_every_character_as_itself(text, make_store, open_s
     rows = [{"key": "in content", "content": f"before {text} after"}, {"key": f"k {text}"}, {"key": "neither"}]
     rows.append({"key": "decoy", "content": "50 percent aXb backslash aeoe x OR 1=1"})
     async with open_store(make_store(rows)) as memory:
-        found = await memory.entries(MemoryFilter(contains=text))
+        found = await entries_of(memory, MemoryFilter(contains=text))
         assert [entry.handle for entry in found] == [1, 2]
         assert await memory.count() == 4
 
@@ -223,19 +218,17 @@ async def test_contains_finds_chinese_words_inside_runs_and_letters_in_any_case(
     rows = [{"content": "用户喜欢深色主题"}, {"content": "Prefers RUST"}, {"content": "long" * 20_000 + "深色"}]
     rows += [{"content": "Любит Чай без сахара"}, {"content": "GROẞE Füße"}]
     async with open_store(make_store(rows)) as memory:
-        assert len(await memory.entries(MemoryFilter(contains="深色"))) == 2
+        assert len(await entries_of(memory, MemoryFilter(contains="深色"))) == 2
         for text in ("rUsT", "ЧАЙ", "чай", "FÜSSE".replace("SS", "ẞ"), "große"):
-            assert len(await memory.entries(MemoryFilter(contains=text))) == 1, text
+            assert len(await entries_of(memory, MemoryFilter(contains=text))) == 1, text
 
 
-async def test_a_cursor_may_hold_text_that_is_no_utf8(make_store, open_store):
+async def test_a_key_that_is_no_utf8_finds_its_row(make_store, open_store):
     path = make_store({} for _ in range(4))
     with closing(sqlite3.connect(path)) as writer, writer:
         writer.execute("UPDATE memories SET key = CAST(x'FF' || rowid AS TEXT)")
     async with open_store(path) as memory:
         sort = Sort(SortField.KEY, descending=False)
-        first = await memory.page(MemoryFilter(), sort, None, 2)
-        second = await memory.page(MemoryFilter(), sort, first.next, 2)
-        assert [entry.handle for entry in (*first.entries, *second.entries)] == [1, 2, 3, 4]
-        assert isinstance(first.next, Cursor)
-        assert (await memory.get(first.entries[0].key)).handle == 1
+        entries = await memory.rows(Query(EXCERPTS, MemoryFilter(), sort))
+        assert [entry.handle for entry in entries] == [1, 2, 3, 4]
+        assert (await memory.get(entries[0].key)).handle == 1

@@ -7,9 +7,11 @@ from contextlib import closing
 
 import pytest
 
+from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import NotFound
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"
 
@@ -38,11 +40,11 @@ def test_kinds_are_decoded_as_zeroclaw_does(stored, kind):
 async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(make_store, open_store):
     huge = "ä" * 9_000_000
     async with open_store(make_store([{"key": "huge", "content": huge}, {"key": "small"}])) as memory:
-        page = await memory.page(MemoryFilter(), Sort(SortField.SIZE), None, 10)
-        (first, second) = page.entries
+        page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(SortField.SIZE), limit=10))
+        (first, second) = page
         assert (first.key, first.size, first.is_excerpt, first.content) == ("huge", 18_000_000, True, "ä" * 400)
         assert (second.key, second.is_excerpt, second.content) == ("small", False, "text")
-        whole = await memory.whole(first.handle)
+        whole = await whole_entry(memory, first.handle)
         assert whole.content == huge
         assert not whole.is_excerpt
 
@@ -60,12 +62,12 @@ async def test_every_row_is_seen_once_and_in_order_around_text_that_is_no_utf_8(
 async def test_nul_is_kept(make_store, open_store):
     rows = [{"content": "before\0after", "key": "a\0b"}, {"content": "x\0" * 300}]
     async with open_store(make_store(rows)) as memory:
-        long, entry = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 2)).entries
+        long, entry = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=2))
         assert (entry.size, entry.is_excerpt, entry.content) == (12, False, "before\0after")
         assert (long.size, long.is_excerpt, long.content) == (600, True, "x\0" * 200)
-        assert (await memory.whole(entry.handle)).content == "before\0after"
+        assert (await whole_entry(memory, entry.handle)).content == "before\0after"
         assert (await memory.get("a\0b")).key == "a\0b"
-        assert len(await memory.entries(MemoryFilter(contains="after"))) == 1
+        assert len(await entries_of(memory, MemoryFilter(contains="after"))) == 1
 
 
 async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_store):
@@ -82,11 +84,11 @@ async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_
         assert entry.key == entry.content == entry.category == entry.session_id == entry.id == as_read
         assert entry.kind is None
         assert (await memory.get(as_read)).handle == entry.handle
-        facets = await memory.facets(MemoryFilter(), LATER)
+        facets = await count_facets(memory, MemoryFilter(), LATER)
         assert facets.category == {as_read: 1}
         chosen = MemoryFilter(category=(as_read,), session=(as_read,), namespace=(as_read,), contains="\udcff\udcfe")
-        assert (await memory.facets(chosen, LATER)).total == 1
-        assert len(await memory.order(chosen, NEWEST_STORED)) == 1
+        assert (await count_facets(memory, chosen, LATER)).total == 1
+        assert len(await handles_of(memory, chosen, NEWEST_STORED)) == 1
 
 
 async def test_long_and_empty_keys_and_contents_are_ordinary(make_store, open_store):
@@ -95,7 +97,7 @@ async def test_long_and_empty_keys_and_contents_are_ordinary(make_store, open_st
         assert (await memory.get("k" * 300)).handle == 1
         empty = await memory.get("")
         assert (empty.handle, empty.content, empty.size, empty.is_excerpt) == (2, "", 0, False)
-        assert (await memory.facets(MemoryFilter(), LATER)).session == {"": 2}
+        assert (await count_facets(memory, MemoryFilter(), LATER)).session == {"": 2}
 
 
 @pytest.mark.parametrize("date", ["", "now", "yesterday", "0", "2026-13-45", "9" * 300, "2026-03-01T10:00:00+99:99"])
@@ -104,13 +106,13 @@ async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, mak
     async with open_store(make_store(rows)) as memory:
         assert (await memory.get("bad")).timestamp == date
         for field in (SortField.AGE, SortField.UPDATED):
-            page = await memory.page(MemoryFilter(), Sort(field), None, 5)
-            assert [entry.key for entry in page.entries] == ["good", "bad"]
-        facets = await memory.facets(MemoryFilter(), "2026-03-01T12:00:00+00:00")
+            page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(field), limit=5))
+            assert [entry.key for entry in page] == ["good", "bad"]
+        facets = await count_facets(memory, MemoryFilter(), "2026-03-01T12:00:00+00:00")
         assert facets.age == {"today": 1, "this week": 0, "this month": 0, "older": 0, "no date": 1}
-        some = await memory.facets(MemoryFilter(contains="d"), "2026-03-01T12:00:00+00:00")
+        some = await count_facets(memory, MemoryFilter(contains="d"), "2026-03-01T12:00:00+00:00")
         assert some.age == facets.age
-        assert len(await memory.entries(MemoryFilter(older_than="2030-01-01"))) == 1
+        assert len(await entries_of(memory, MemoryFilter(older_than="2030-01-01"))) == 1
         health = await memory.health()
         assert health.facts["without a readable date"] == 1
         assert "1 memory is without a date that can be read." in health.findings
@@ -129,7 +131,7 @@ async def test_numbers_and_blobs_where_text_should_be(make_store, open_store):
 async def test_vectors_are_measured_and_mixed_lengths_are_told(make_store, open_store):
     rows = [{"embedding": bytes(4 * 768)}, {"embedding": bytes(4 * 1536)}, {"embedding": b"12345"}, {}]
     async with open_store(make_store(rows)) as memory:
-        found = await memory.entries(MemoryFilter())
+        found = await entries_of(memory, MemoryFilter())
         assert [entry.embedding_dimensions for entry in found] == [768, 1536, 1, None]
         health = await memory.health()
         assert health.facts["embedded by dimensions"] == {"768": 1, "1536": 1}
@@ -147,8 +149,8 @@ async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store, open_st
         writer.execute("UPDATE memories SET agent_id = 'ghost' WHERE key = 'a'")
     async with open_store(path) as memory:
         assert (await memory.get("a")).agent == "ghost"
-        assert (await memory.facets(MemoryFilter(), LATER)).agent == {"default": 1, "ghost": 1}
-        assert len(await memory.order(MemoryFilter(agent=("ghost",)), NEWEST_STORED)) == 1
+        assert (await count_facets(memory, MemoryFilter(), LATER)).agent == {"default": 1, "ghost": 1}
+        assert len(await handles_of(memory, MemoryFilter(agent=("ghost",)), NEWEST_STORED)) == 1
         assert "owned by agents that do not exist" in " ".join((await memory.health()).findings)
 
 
@@ -196,6 +198,6 @@ async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, 
 async def test_a_row_that_has_gone_is_told(make_store, open_store):
     async with open_store(make_store()) as memory:
         with pytest.raises(NotFound, match="no longer exists"):
-            await memory.whole(1)
-        facets = await memory.facets(MemoryFilter(), LATER)
+            await whole_entry(memory, 1)
+        facets = await count_facets(memory, MemoryFilter(), LATER)
         assert (facets.total, facets.category, facets.superseded, facets.not_embedded) == (0, {}, 0, 0)

@@ -10,6 +10,7 @@ from changed_stores import GENERATIONS, Kept, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends import tables
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
 from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
 
@@ -19,7 +20,7 @@ TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
 
 
 async def edited(memory, id, kept=None, vector=None, **values):
-    row = await memory.stored(id)
+    row = await row_with_id(memory, id)
     return await memory.update(id, Edit(values), row.fingerprint, kept or Kept(), vector=vector)
 
 
@@ -28,7 +29,7 @@ async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
     kept = Kept()
     async with opened(make_store([], generation)) as memory:
         written = await memory.create(Draft("k", "some words", "Core", "s1"), kept)
-        row = await memory.stored(written.change.after.id)
+        row = await row_with_id(memory, written.change.after.id)
         assert row == written.change.after
         assert written.change.before is None
         assert [change.after for change in kept.changes] == [row]
@@ -45,7 +46,7 @@ async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
             plain |= {"kind": None, "pinned": 0, "tenant_id": None}
         del values["updated_at"]
         assert values == plain
-        assert (await memory.with_key("k"))[0].content == "some words"
+        assert (await entries_with_key(memory, "k"))[0].content == "some words"
         assert [rowid for rowid, _ in hits(memory.path, ["words"])["words"]] == [row.handle]
 
 
@@ -75,9 +76,9 @@ async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset
     if generation != "G1":
         row["superseded_by"] = "core_1"
     async with opened(make_store([{"key": "other"}, row], generation)) as memory:
-        before = await memory.stored("id-001")
+        before = await row_with_id(memory, "id-001")
         written = await memory.create(Draft("k", "new words", "daily"), Kept(), replace=True)
-        after = await memory.stored("id-001")
+        after = await row_with_id(memory, "id-001")
         assert (written.change.before, written.change.after) == (before, after)
         changed = {name: after.values[name] for name in after.values if after.values[name] != before.values[name]}
         assert changed.pop("updated_at") > before.values["updated_at"]
@@ -101,7 +102,7 @@ async def test_each_agent_has_its_own_keys(make_store):
         again = Kept()
         await memory.create(Draft("other", "hers too", agent="Ada"), again)
         assert len(again.changes) == 1
-        assert sorted(entry.agent for entry in await memory.with_key("k")) == ["Ada", "default"]
+        assert sorted(entry.agent for entry in await entries_with_key(memory, "k")) == ["Ada", "default"]
         with pytest.raises(DuplicateKey, match="of agent Ada"):
             await edited(memory, written.change.after.id, key="other")
         with pytest.raises(Refused, match="Several agents have the key 'k': Ada, default"):
@@ -137,17 +138,17 @@ async def test_an_edit_changes_what_is_named_and_the_time_of_the_update(generati
     path = make_store([{"key": "k", "content": "old words", "embedding": ONE.data}, {"key": "other"}], generation)
     kept = Kept()
     async with opened(path) as memory:
-        other = await memory.stored("id-001")
-        before = await memory.stored("id-000")
+        other = await row_with_id(memory, "id-001")
+        before = await row_with_id(memory, "id-000")
         written = await edited(memory, "id-000", kept, content="new words", category=" DAILY ", session_id="s")
-        after = await memory.stored("id-000")
+        after = await row_with_id(memory, "id-000")
         assert (kept.changes[0].before, kept.changes[0].after) == (before, after)
         assert written.change.after == after
         changed = {name for name in after.values if after.values[name] != before.values[name]}
         assert changed == {"content", "category", "session_id", "updated_at", "embedding"}
         assert (after.values["category"], after.values["embedding"], after.handle) == ("daily", None, before.handle)
         assert after.values["updated_at"] > before.values["updated_at"]
-        assert await memory.stored("id-001") == other
+        assert await row_with_id(memory, "id-001") == other
         found = hits(path, ["old", "new"])
         assert (found["old"], [rowid for rowid, _ in found["new"]]) == ([], [before.handle])
 
@@ -184,10 +185,10 @@ async def test_a_row_that_changed_since_it_was_opened_is_shown_and_left(make_sto
     path = make_store([{"content": "opened"}])
     kept = Kept()
     async with opened(path) as memory:
-        row = await memory.stored("id-000")
+        row = await row_with_id(memory, "id-000")
         small_store.change(path, "UPDATE memories SET embedding = x'00000000'")
         await memory.update("id-000", Edit({"category": "daily"}), row.fingerprint, Kept())
-        row = await memory.stored("id-000")
+        row = await row_with_id(memory, "id-000")
         small_store.change(path, "UPDATE memories SET content = 'theirs'")
         with pytest.raises(Conflict) as caught:
             await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
@@ -247,7 +248,7 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
         written = await edited(memory, "id-000", content="new")
         assert [row.values["mood"] for row in (written.change.before, written.change.after)] == [b"\x00\xff"] * 2
         kept = Kept()
-        await memory.remove(await memory.stamps_of([1]), kept)
+        await memory.remove(await versions_at(memory, [1]), kept)
         await memory.revert(kept.backwards(), Kept())
         assert (await memory.create(Draft("k", "c"), Kept())).change.after.values["mood"] == "calm"
     assert select(path, "SELECT mood FROM memories ORDER BY rowid") == [(b"\x00\xff",), ("calm",)]

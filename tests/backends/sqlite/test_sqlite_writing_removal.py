@@ -13,6 +13,7 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
 from support import small_store
 
+from zeroclaw_tui.backends.lookup import versions, versions_at
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
@@ -23,14 +24,14 @@ EVERY = MemoryFilter(superseded=Superseded.SHOW)
 async def test_stamps_say_what_a_plan_counts(generation, make_store):
     rows = [{"key": "a", "content": "naïve", "category": "daily"}, {"key": "b"}, {"key": "c", "category": "daily"}]
     async with opened(make_store(rows, generation)) as memory:
-        stamps = await memory.stamps(MemoryFilter(category=("daily",)))
+        stamps = await versions(memory, MemoryFilter(category=("daily",)))
         assert [(stamp.id, stamp.key, stamp.size, stamp.handle) for stamp in stamps] == [
             ("id-000", "a", 6, 1),
             ("id-002", "c", 4, 3),
         ]
         assert stamps[0].timestamp == stamps[0].updated_at == small_store.MOMENT.format(0)
         assert stamps[0].agent == ("default" if generation in ("G3", "G4") else None)
-        assert await memory.stamps_of([3, 99, 1]) == [stamps[1], stamps[0]]
+        assert await versions_at(memory, [3, 99, 1]) == [stamps[1], stamps[0]]
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -38,7 +39,7 @@ async def test_what_changed_or_went_meanwhile_is_left_and_told(generation, make_
     path = make_store([{"content": f"text {at}"} for at in range(6)], generation)
     kept = Kept()
     async with opened(path) as memory:
-        stamps = await memory.stamps(EVERY)
+        stamps = await versions(memory, EVERY)
         small_store.change(path, "UPDATE memories SET updated_at = '2027' WHERE id = 'id-001'")
         small_store.change(path, "UPDATE memories SET content = 'longer than it was' WHERE id = 'id-002'")
         small_store.change(path, "DELETE FROM memories WHERE id = 'id-003'")
@@ -54,7 +55,7 @@ async def test_what_changed_or_went_meanwhile_is_left_and_told(generation, make_
 async def test_a_memory_that_was_superseded_meanwhile_is_left(make_store):
     path = make_store([{}])
     async with opened(path) as memory:
-        stamps = await memory.stamps(EVERY)
+        stamps = await versions(memory, EVERY)
         small_store.change(path, "UPDATE memories SET superseded_by = 'core_1'")
         assert (await memory.remove(stamps, Kept())).changed == ("id-000",)
 
@@ -68,9 +69,9 @@ async def test_whatever_keeping_raises_leaves_everything(make_store):
 
     async with opened(path) as memory:
         with pytest.raises(sqlite3.OperationalError, match="the trash has no room"):
-            await memory.remove(await memory.stamps(EVERY), full)
+            await memory.remove(await versions(memory, EVERY), full)
         assert everything(path) == before
-        assert (await memory.remove(await memory.stamps(EVERY), Kept())).removed == 2
+        assert (await memory.remove(await versions(memory, EVERY), Kept())).removed == 2
 
 
 async def test_another_program_writes_between_two_batches(make_store):
@@ -85,7 +86,7 @@ async def test_another_program_writes_between_two_batches(make_store):
         return True
 
     async with opened(path) as memory:
-        removal = await memory.remove(await memory.stamps(EVERY), Kept(), write)
+        removal = await memory.remove(await versions(memory, EVERY), Kept(), write)
         assert (removal.removed, removal.changed) == (1599, ("id-1599",))
     assert len(written) > 2
 
@@ -99,7 +100,7 @@ async def test_a_cancelled_await_ends_with_whole_batches(make_store):
         return True
 
     async with opened(path) as memory:
-        stamps = await memory.stamps(EVERY)
+        stamps = await versions(memory, EVERY)
         removing = asyncio.ensure_future(memory.remove(stamps, kept, advance))
         await asyncio.to_thread(first.wait, 30)
         removing.cancel()
@@ -114,7 +115,7 @@ async def test_a_cancelled_await_before_anything_is_kept_changes_nothing(make_st
     path = make_store([{}])
     before, kept = everything(path), Kept()
     async with opened(path) as memory:
-        stamps = await memory.stamps(EVERY)
+        stamps = await versions(memory, EVERY)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             begun = changed_stores.connecting(monkeypatch)
@@ -132,7 +133,7 @@ async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
     secret = "correct horse battery staple " * 300
     path = make_store([{"content": secret}, {"content": "something else"}])
     async with opened(path) as memory:
-        await memory.remove((await memory.stamps(EVERY))[:1], Kept(), zero=True)
+        await memory.remove((await versions(memory, EVERY))[:1], Kept(), zero=True)
     files = [file.read_bytes() for file in path.parent.iterdir()]
     assert not any(b"correct horse battery staple" in data for data in files)
     assert any(b"something else" in data for data in files)
@@ -142,7 +143,7 @@ async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
     path = make_store([{}, {"id": None, "key": "n"}, {"id": b"\xff", "key": "b"}])
     before, kept = everything(path), Kept()
     async with opened(path) as memory:
-        stamps = await memory.stamps(EVERY)
+        stamps = await versions(memory, EVERY)
         assert (await memory.remove(stamps[1:], kept)).removed == 2
         assert select(path, "SELECT key FROM memories") == [("key0",)]
         await memory.revert(kept.backwards(), Kept())
@@ -187,7 +188,7 @@ async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store
         connection.execute("UPDATE memories SET id = NULL WHERE key < 'c'")
     before, kept = everything(path), Kept()
     async with opened(path) as memory:
-        removal = await memory.remove(await memory.stamps(EVERY), kept)
+        removal = await memory.remove(await versions(memory, EVERY), kept)
         assert (removal.removed, removal.changed, removal.gone) == (3, (), ())
         assert [change.before.key for change in kept.changes] == ["a", "b", "c"]
         assert (await memory.revert(kept.backwards(), Kept())).reverted == 3

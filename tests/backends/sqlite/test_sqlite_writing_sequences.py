@@ -15,6 +15,7 @@ from changed_stores import Kept, everything, hits, opened, shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
@@ -108,7 +109,7 @@ def make_odd_store(path: Path, generation: str) -> None:
 
 async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: Kept) -> None:
     has_agents, schema = memory.capabilities.agents, memory.schema
-    stamps = await memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
+    stamps = await versions(memory, MemoryFilter(superseded=Superseded.SHOW))
     with suppress(DuplicateKey):
         match step:
             case Store():
@@ -116,7 +117,7 @@ async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: Kept) 
                 draft = Draft(step.key, step.content, step.category, step.session, agent=agent)
                 await memory.create(draft, kept, vector=step.vector, replace=step.replace)
             case Change() if stamps:
-                row = await memory.stored(stamps[step.which % len(stamps)].id)
+                row = await row_with_id(memory, stamps[step.which % len(stamps)].id)
                 assert row is not None
                 values = {name: value for name, value in step.values.items() if schema.has(name)}
                 await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=step.vector)

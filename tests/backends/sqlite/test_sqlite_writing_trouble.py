@@ -12,6 +12,7 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select, shape
 from support import small_store
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
@@ -24,8 +25,8 @@ MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")
 async def fails(memory, kind, match):
     """A store, an edit and a removal all fail so, and neither change nor keep anything."""
     before, kept = everything(memory.path), Kept()
-    row = await memory.stored("id-000")
-    stamps = await memory.stamps(MemoryFilter())
+    row = await row_with_id(memory, "id-000")
+    stamps = await versions(memory, MemoryFilter())
     for deed in (
         lambda: memory.create(Draft("new", "words " * 2000), kept),
         lambda: memory.update("id-000", Edit({"content": "words " * 2000}), row.fingerprint, kept),
@@ -74,7 +75,7 @@ async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypa
         return connection
 
     async with opened(path) as memory:
-        row, before, kept = await memory.stored("id-000"), everything(path), Kept()
+        row, before, kept = await row_with_id(memory, "id-000"), everything(path), Kept()
         monkeypatch.setattr(transaction, "_connected", nearly_full)
         with pytest.raises(DiskFull, match="the disk is full") as caught:
             await memory.create(Draft("new", "words " * 4000), kept)
@@ -100,7 +101,7 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
                 return True
 
             with pytest.raises(Locked) as caught:
-                await memory.remove(await memory.stamps(MemoryFilter()), kept, lock)
+                await memory.remove(await versions(memory, MemoryFilter()), kept, lock)
             other.execute("ROLLBACK")
         assert f"{len(kept.changes)} rows were done before" in caught.value.hint
         assert await memory.count() == 1200 - len(kept.changes)
@@ -175,8 +176,8 @@ async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(
     path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
     kept, removed = Kept(), Kept()
     async with opened(path) as memory:
-        await memory.remove(await memory.stamps_of([2]), removed)
-        row, stamps = await memory.stored("id-000"), await memory.stamps_of([1])
+        await memory.remove(await versions_at(memory, [2]), removed)
+        row, stamps = await row_with_id(memory, "id-000"), await versions_at(memory, [1])
         for column in MIGRATION:
             small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
         match deed:
@@ -190,7 +191,7 @@ async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(
                 assert (await memory.remove(stamps, kept)).removed == 1
             case "revert":
                 assert (await memory.revert(removed.backwards(), kept)).reverted == 1
-                assert (await memory.stored("id-001")).values["pinned"] == 0
+                assert (await row_with_id(memory, "id-001")).values["pinned"] == 0
         assert memory.generation == "G4"
 
 
@@ -264,7 +265,7 @@ async def test_writes_change_neither_the_schema_nor_the_journal(generation, make
         kept = Kept()
         await memory.store("k", "c", "core", "s")
         await memory.store("k", "newer", "daily")
-        await memory.remove(await memory.stamps(MemoryFilter()), kept, zero=True)
+        await memory.remove(await versions(memory, MemoryFilter()), kept, zero=True)
         await memory.revert(kept.backwards(), Kept())
         await memory.repair()
     assert shape(path) == made
@@ -276,6 +277,6 @@ async def test_a_rollback_journal_stays_one(make_store):
         other.execute("PRAGMA journal_mode = DELETE")
     async with opened(path) as memory:
         await memory.create(Draft("k", "c"), Kept())
-        await memory.remove(await memory.stamps(MemoryFilter()), Kept(), zero=True)
+        await memory.remove(await versions(memory, MemoryFilter()), Kept(), zero=True)
     assert select(path, "PRAGMA journal_mode") == [("delete",)]
     assert not path.with_name("brain.db-wal").exists()

@@ -6,6 +6,7 @@ import pytest
 from changed_stores import Kept, everything, hits, opened, select
 from support import small_store
 
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.memory.change import Clashes, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -14,12 +15,12 @@ EVERY = MemoryFilter(superseded=Superseded.SHOW)
 
 
 async def edit(memory, id, kept, **values):
-    row = await memory.stored(id)
+    row = await row_with_id(memory, id)
     return await memory.update(id, Edit(values), row.fingerprint, kept)
 
 
 async def remove(memory, kept, *handles):
-    return await memory.remove(await memory.stamps_of(handles), kept)
+    return await memory.remove(await versions_at(memory, handles), kept)
 
 
 async def refused(memory, kept):
@@ -81,7 +82,7 @@ async def test_an_edited_memory_that_changed_since_is_refused_and_named(path):
         clashes = await refused(memory, kept)
         assert (clashes.found[0].reason, clashes.found[0].present.values["content"]) == ("changed", "theirs")
         await taken_back_twice(memory, kept, "overwrite")
-        assert (await memory.stored("id-000")).values["content"] == "text a"
+        assert (await row_with_id(memory, "id-000")).values["content"] == "text a"
 
 
 async def test_renaming_leaves_what_changed_since_and_adds_what_was(path):
@@ -100,7 +101,7 @@ async def test_a_vector_that_zeroclaw_made_meanwhile_is_no_change(path):
         await edit(memory, "id-001", kept, content="mine")
         small_store.change(path, "UPDATE memories SET embedding = x'00000000' WHERE id = 'id-001'")
         await memory.revert(kept.backwards(), Kept())
-        assert (await memory.stored("id-001")).values["embedding"] == b"1234"
+        assert (await row_with_id(memory, "id-001")).values["embedding"] == b"1234"
 
 
 async def test_an_edited_memory_that_has_gone_since_can_come_back(path):
@@ -110,7 +111,7 @@ async def test_an_edited_memory_that_has_gone_since_can_come_back(path):
         small_store.change(path, "DELETE FROM memories WHERE id = 'id-000'")
         assert (await refused(memory, kept)).found[0].reason == "gone"
         await taken_back_twice(memory, kept, "overwrite")
-        assert (await memory.stored("id-000")).values["content"] == "text a"
+        assert (await row_with_id(memory, "id-000")).values["content"] == "text a"
 
 
 async def test_a_stored_memory_that_changed_since_goes_only_when_told(path):
@@ -121,10 +122,10 @@ async def test_a_stored_memory_that_changed_since_goes_only_when_told(path):
         assert (await refused(memory, kept)).found[0].reason == "changed"
         reversal = await memory.revert(kept.backwards(), back, clash="rename")
         assert "changed since it was stored" in reversal.notes[0]
-        assert back.changes[0].before == back.changes[0].after == await memory.stored(new.id)
+        assert back.changes[0].before == back.changes[0].after == await row_with_id(memory, new.id)
         await memory.revert(kept.backwards(), back, clash="overwrite")
         assert back.changes[1].before.values["content"] == "theirs"
-        assert await memory.stored(new.id) is None
+        assert await row_with_id(memory, new.id) is None
 
 
 async def test_what_already_is_as_it_was_counts_as_taken_back(path):
@@ -136,7 +137,7 @@ async def test_what_already_is_as_it_was_counts_as_taken_back(path):
         before = everything(path)
         reversal = await memory.revert(kept.backwards(), back)
         assert (reversal.reverted, everything(path)) == (2, before)
-        now = await memory.stored("id-000")
+        now = await row_with_id(memory, "id-000")
         assert back.changes == [RowChange(created, None, 1, 2), RowChange(now, now, 2, 1)]
 
 
@@ -147,15 +148,15 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
         other = (await memory.create(Draft("c", "mine"), Kept())).change.after
         assert other.handle == 2
         await memory.revert(kept.backwards(), Kept())
-        assert (await memory.stored("id-001")).handle == 3
-        assert await memory.stored(other.id) == other
+        assert (await row_with_id(memory, "id-001")).handle == 3
+        assert await row_with_id(memory, other.id) == other
 
 
 async def test_several_clashes_are_counted_and_a_hundred_told(make_store):
     path = make_store([{"content": "text"} for _ in range(130)])
     kept = Kept()
     async with opened(path) as memory:
-        await memory.remove(await memory.stamps(EVERY), kept)
+        await memory.remove(await versions(memory, EVERY), kept)
         small_store.add(path, [{"id": f"new-{at}", "key": f"key{at}"} for at in range(120)])
         clashes = await refused(memory, kept)
         assert (clashes.total, len(clashes.found)) == (120, 100)
@@ -182,7 +183,7 @@ async def test_many_removed_memories_come_back_to_their_places(make_store):
     path = make_store(rows)
     before, found, kept, told = everything(path), hits(path, ["text"]), Kept(), []
     async with opened(path) as memory:
-        await memory.remove(await memory.stamps(EVERY), kept)
+        await memory.remove(await versions(memory, EVERY), kept)
         assert await memory.count() == 0
         reversal = await memory.revert(kept.backwards(250), Kept(), advance=lambda done: told.append(done) or False)
         assert reversal.cancelled
@@ -200,7 +201,7 @@ async def test_rows_of_an_older_generation_come_back_into_a_migrated_file(old, n
     create_database(tmp_path / "new.db", new)
     async with opened(tmp_path / "new.db") as memory:
         reversal = await memory.revert(kept.backwards(), Kept())
-        row = await memory.stored("id-000")
+        row = await row_with_id(memory, "id-000")
         assert (row.handle, row.values["content"], row.values["session_id"]) == (1, "text a", "s")
         assert row.agent == ("default" if new in ("G3", "G4") else None)
         assert len(reversal.notes) == (1 if old == "G3" else 0)
@@ -216,7 +217,7 @@ async def test_an_edit_before_a_migration_can_be_taken_back_after_it(make_store)
     async with opened(path) as memory:
         assert memory.generation == "G2"
         await memory.revert(kept.backwards(), Kept())
-        row = await memory.stored("id-000")
+        row = await row_with_id(memory, "id-000")
         assert (row.values["content"], row.values["namespace"]) == ("text a", "default")
 
 
@@ -231,7 +232,7 @@ async def test_what_has_no_column_any_more_is_named(make_store, tmp_path):
         for name in ("namespace", "kind", "agent_id"):
             assert name in reversal.notes[0]
         assert "superseded_by" not in reversal.notes[0]
-        assert (await memory.stored("id-000")).values["content"] == "text"
+        assert (await row_with_id(memory, "id-000")).values["content"] == "text"
 
 
 async def test_an_owner_is_found_by_alias_when_its_id_is_new(path):
@@ -243,7 +244,7 @@ async def test_an_owner_is_found_by_alias_when_its_id_is_new(path):
         small_store.change(path, "INSERT INTO agents VALUES ('new-id', 'Ada', '')")
         removed = [change for change in back.changes if change.before.table == "memories"]
         reversal = await memory.revert(lambda: iter([removed]), Kept())
-        (entry,) = await memory.with_key("c")
+        (entry,) = await entries_with_key(memory, "c")
         assert (entry.agent, len(reversal.notes)) == ("Ada", 1)
 
 
@@ -256,7 +257,7 @@ async def test_a_kept_row_without_its_vector_can_still_be_compared(path):
         values = {name: value for name, value in change.after.values.items() if name != "embedding"}
         light([RowChange(change.before, StoredRow("id-001", values, 2, "default"))])
         await memory.revert(light.backwards(), Kept())
-        assert (await memory.stored("id-001")) == change.before
+        assert (await row_with_id(memory, "id-001")) == change.before
 
 
 async def test_an_agent_that_comes_back_with_its_memory_owns_it_beside_one_of_the_same_key(path):
@@ -266,7 +267,7 @@ async def test_an_agent_that_comes_back_with_its_memory_owns_it_beside_one_of_th
         await memory.create(Draft("a", "hers", agent="Ada"), kept)
         after = everything(memory.path)
         await memory.revert(kept.backwards(), undone)
-        assert [entry.agent for entry in await memory.with_key("a")] == ["default"]
+        assert [entry.agent for entry in await entries_with_key(memory, "a")] == ["default"]
         assert select(path, "SELECT alias FROM agents") == [("default",)]
         assert (await memory.revert(undone.backwards(), Kept())).reverted == 1
         assert everything(memory.path) == after

@@ -12,6 +12,7 @@ from audit_rows import PLAIN
 from support.opened import opened_at
 from support.small_store import blob
 
+from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import AuditReport, FindingKind, audit_memories
 from zeroclaw_tui.memory.errors import SearchInterrupted
@@ -124,7 +125,7 @@ async def test_stamps_of_findings_are_those_of_the_store(opened: Any) -> None:
     rows = [{"content": text} for text in ("short", "same text of two memories", "same text of two memories ", "ß" * 9)]
     for store in STORES:
         library = await opened(store, rows)
-        expected = {stamp.id: stamp for stamp in await library.memory.stamps(EVERY)}
+        expected = {stamp.id: stamp for stamp in await versions(library.memory, EVERY)}
         report = await audit_memories(library)
         found = [stamp for finding in report.findings for stamp in finding.stamps]
         assert len(found) == 4

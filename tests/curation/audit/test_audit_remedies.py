@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support import small_store
 from support.opened import opened_at
 
+from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import Finding, FindingKind, audit_memories, merge, plan_merge
@@ -72,7 +73,7 @@ async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(o
     assert (outcome.verb, outcome.count) == ("merge", 3)
     assert outcome.action is not None
     assert outcome.action.summary == "merged away 3 memories"
-    assert {stamp.id for stamp in await library.memory.stamps(EVERY)} == {"newest", "other", "twin 2"}
+    assert {stamp.id for stamp in await versions(library.memory, EVERY)} == {"newest", "other", "twin 2"}
     assert (await audit_memories(library)).finding("exact duplicates") is None
     assert (await changes.undo(library)).count == 3
     assert await _state(library) == before
@@ -277,7 +278,7 @@ def _by_another(library: Library, statement: str) -> None:
 
 
 async def _stamps(library: Library) -> Sequence[Stamp]:
-    return await library.memory.stamps(EVERY)
+    return await versions(library.memory, EVERY)
 
 
 async def test_a_read_only_store_is_refused_with_its_reason(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from support.left_texts import AUDIT, snapshot
 from support.small_store import blob, make
 from support.whole_store import everything, hits
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge
@@ -173,10 +174,10 @@ async def _store(library: Library, place: Place, number: int) -> Outcome | None:
 
 
 async def _edit(library: Library, place: Place, number: int) -> Outcome | None:
-    stamps = await library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
+    stamps = await versions(library.memory, MemoryFilter(superseded=Superseded.SHOW))
     if not stamps:
         return None
-    row = await library.memory.stored(stamps[number % len(stamps)].id)
+    row = await row_with_id(library.memory, stamps[number % len(stamps)].id)
     assert row is not None
     return await changes.edit_memory(library, row.id, Edit({"content": f"crossing {number}"}), row.fingerprint)
 
@@ -187,6 +188,6 @@ async def _purge(library: Library, place: Place, number: int) -> Outcome | None:
 
 
 async def _snapshot(library: Library, place: Place, number: int) -> Outcome | None:
-    if not await library.memory.stamps(MemoryFilter(category=("core",))):
+    if not await versions(library.memory, MemoryFilter(category=("core",))):
         return None
     return await write_snapshot(library)

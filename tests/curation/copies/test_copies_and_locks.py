@@ -15,6 +15,7 @@ import pytest
 from support import small_store
 from support.opened import opened
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.copies.copies import find_copies
 from zeroclaw_tui.curation.copies.texts import Text
@@ -49,7 +50,7 @@ async def test_what_is_written_after_a_look_reaches_the_file(look: Look, tmp_pat
         await look(library)
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", FOREIGN, str(database)], check=True)
         assert wal_file(database).exists()
-        row = await library.memory.stored("id-002")
+        row = await row_with_id(library.memory, "id-002")
         assert row is not None
         await edit_memory(library, "id-002", Edit({"content": "ours"}), row.fingerprint)
         await look(library)

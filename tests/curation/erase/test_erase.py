@@ -18,6 +18,7 @@ from support import small_store
 from support.left_texts import SESSIONS, cache, snapshot
 from support.opened import opened, opened_at
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, undo
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
@@ -151,7 +152,7 @@ async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> Non
 async def test_marked_memories_go_whatever_they_hold(alone: Planted) -> None:
     """What they held before as well."""
     async with alone.opened() as library:
-        row = await library.memory.stored("id-000")
+        row = await row_with_id(library.memory, "id-000")
         assert row is not None
         await edit_memory(library, "id-000", Edit({"content": "Now it says this"}), row.fingerprint)
         plan = await _plan(library, ids=("id-000",))
@@ -167,7 +168,7 @@ async def test_a_copy_is_written_first_and_only_outside(alone: Planted, tmp_path
         with pytest.raises(Refused, match="install itself"):
             await write_copy(library, plan, alone.config_dir / "copy.jsonl")
         assert await write_copy(library, plan, copy) == 2
-        with pytest.raises(Refused, match="there already"):
+        with pytest.raises(Refused, match="already exists"):
             await write_copy(library, plan, copy)
         assert (await erase_texts(library, plan, copy=copy)).is_complete
     assert copy.stat().st_mode & 0o777 == 0o600

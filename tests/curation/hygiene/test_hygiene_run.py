@@ -14,6 +14,7 @@ import pytest
 from hygiene_world import NOW, STATE, Place, row
 from support.racing import after_keeping
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import side_files as files_rows
 from zeroclaw_tui.curation.changes import edit_memory, foresee, redo, undo
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hygiene
@@ -137,7 +138,7 @@ async def test_what_vanished_or_changed_since_is_told_and_the_rest_goes_on(place
         plan = await plan_of(library)
         (place.root / "memory" / "2026-03-01.md").unlink()
         place.write("sessions/old.jsonl", b"written again\n", day="2026-03-19")
-        changed = await library.memory.stored("id-talk")
+        changed = await row_with_id(library.memory, "id-talk")
         assert changed is not None
         await edit_memory(library, "id-talk", Edit({"content": "something new"}), changed.fingerprint)
         outcome = await run_hygiene(library, plan)
@@ -321,7 +322,7 @@ async def test_undo_where_the_audit_log_is_gone_says_so(place: Place) -> None:
 async def test_a_run_after_other_changes_is_undone_one_by_one(place: Place) -> None:
     before, rows = place.tree(), place.rows()
     async with place.opened() as library:
-        fact = await library.memory.stored("id-fact")
+        fact = await row_with_id(library.memory, "id-fact")
         assert fact is not None
         await run_hygiene(library, await plan_of(library))
         await edit_memory(library, "id-fact", Edit({"content": "new"}), fact.fingerprint)

@@ -13,6 +13,7 @@ import pytest
 from support.replaying import FixedEmbedder, Silent, library_of, parts_of, recalled, trial
 from support.small_store import add, blob, change, make
 
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence, recall_each, trial_of
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
@@ -152,7 +153,7 @@ async def test_few_named_rows_of_a_big_store_are_enough(tmp_path: Path) -> None:
         assert isinstance(found, StageEvidence)
         assert (len(found.rows.handles), found.store_rows) == (20, 1000)
         assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried))
-        (stranger,) = await memory.with_key("key8")
+        (stranger,) = await entries_with_key(memory, "key8")
         assert (await evidence.way(tried, stranger)).stopped_at == "candidates"
     finally:
         await memory.close()

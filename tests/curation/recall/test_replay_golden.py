@@ -14,6 +14,7 @@ from support.replaying import KnownEvidence, RecordedEmbedder, library_of, parts
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings
+from zeroclaw_tui.testing.tools import entries_of
 
 EMBEDDERS = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 RECORDED = [("0.1.7", "none"), ("0.1.7", "hash:64"), ("0.7.5", "none"), ("0.7.5", "hash:64")] + [
@@ -88,7 +89,7 @@ async def test_the_way_of_any_row_agrees_with_what_was_recalled(embedder: str, t
     await memory.open()
     try:
         known = KnownEvidence(library_of(memory, None if embedder == "none" else RecordedEmbedder(embedder)))
-        some = (await memory.entries(EVERY))[::EVERY_SO_MANY]
+        some = (await entries_of(memory, EVERY))[::EVERY_SO_MANY]
         recorded = golden.runs("0.8.4", "recall_runs")["runs"]
         asked = {run["query"]: run for run in recorded if run["embed"] == embedder}
         for (query, run), version in zip(asked.items(), cycle(LANDMARKS), strict=False):

@@ -11,6 +11,7 @@ from support.replaying import FixedEmbedder, library_of, trial
 from support.small_store import AGENT, blob, change, make
 
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -38,7 +39,7 @@ async def way_of(
     await memory.open()
     try:
         evidence = await gather_evidence(library_of(memory, embedder), tried)
-        (entry,) = await memory.with_key(key)
+        (entry,) = await entries_with_key(memory, key)
         return await evidence.way(tried, entry)
     finally:
         await memory.close()
@@ -172,7 +173,7 @@ async def test_repairing_what_stops_a_row_lets_it_pass_that_stage(tmp_path: Path
         }
         while True:
             tried = trial("tea", "0.8.3", ALL, **asked)
-            (entry,) = await memory.with_key("key20")
+            (entry,) = await entries_with_key(memory, "key20")
             evidence = await gather_evidence(library_of(memory), tried)
             stop = (await evidence.way(tried, entry)).stopped_at
             stops.append(stop)

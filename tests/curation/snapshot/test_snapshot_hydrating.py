@@ -8,6 +8,7 @@ import pytest
 from snapshot_samples import make_install, opened, rows_in
 from support import small_store
 
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
@@ -65,13 +66,13 @@ async def test_new_ones_come_in_as_core_with_the_dates_of_the_file_as_the_plan_t
     assert "no id, session" in plan.notes[0]
     assert any("cannot be read" in note and "(1 memory)" in note for note in plan.notes)
     assert await _brought(library, hand_made) == 1
-    (tea,) = await library.memory.with_key("tea")
+    (tea,) = await entries_with_key(library.memory, "tea")
     assert (tea.content, tea.category, tea.session_id) == ("Green tea at four", "core", None)
     assert tea.timestamp > "2026"
     again = await plan_hydrate(library, hand_made)
     assert (again.new, again.same) == ((), 1)
     assert not any("cannot be read" in note for note in again.notes)
-    (lang,) = await library.memory.with_key("lang")
+    (lang,) = await entries_with_key(library.memory, "lang")
     assert lang.content == "User prefers Rust"
     found = await library.memory.recall("green tea", 3)
     assert [scored.entry.key for scored in found] == ["tea"]
@@ -80,9 +81,9 @@ async def test_new_ones_come_in_as_core_with_the_dates_of_the_file_as_the_plan_t
 async def test_a_conflict_is_overwritten_when_asked_and_keeps_what_the_file_does_not_say(
     library: Library, hand_made: Path
 ) -> None:
-    before = await library.memory.stored("id-000")
+    before = await row_with_id(library.memory, "id-000")
     await _brought(library, hand_made, "overwrite")
-    after = await library.memory.stored("id-000")
+    after = await row_with_id(library.memory, "id-000")
     assert before is not None
     assert after is not None
     changed = {name for name, value in after.values.items() if before.values[name] != value}
@@ -130,14 +131,14 @@ async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: 
 
 async def test_an_id_that_is_taken_by_now_is_given_anew(library: Library) -> None:
     await write_snapshot(library)
-    row = await library.memory.stored("id-001")
+    row = await row_with_id(library.memory, "id-001")
     assert row is not None
     await changes.edit_memory(library, "id-001", Edit({"key": "cat"}), row.fingerprint)
     plan = await plan_hydrate(library, place_of(library.config))
     assert [found.key for found in plan.new] == ["pet"]
     await hydrate(library, plan, "skip")
-    assert {entry.id for entry in await library.memory.with_key("cat")} == {"id-001"}
-    (pet,) = await library.memory.with_key("pet")
+    assert {entry.id for entry in await entries_with_key(library.memory, "cat")} == {"id-001"}
+    (pet,) = await entries_with_key(library.memory, "pet")
     assert pet.id != "id-001"
 
 
@@ -167,7 +168,7 @@ async def test_what_an_older_schema_cannot_hold_is_said(library: Library, tmp_pa
     assert "superseded_by" in told
     assert "pinned" not in told
     assert (await hydrate(old, plan, "skip")).count == 4
-    (pet,) = await old.memory.with_key("pet")
+    (pet,) = await entries_with_key(old.memory, "pet")
     assert (pet.session_id, pet.embedding_dimensions) == ("tg_1", 2)
     await old.close()
 
@@ -183,7 +184,7 @@ async def test_vectors_of_another_model_are_left_out(library: Library, tmp_path:
     plan = await plan_hydrate(other, place_of(library.config))
     assert any("do not fit" in note for note in plan.notes)
     await hydrate(other, plan, "skip")
-    (pet,) = await other.memory.with_key("pet")
+    (pet,) = await entries_with_key(other.memory, "pet")
     assert pet.embedding_dimensions is None
     await other.close()
 
@@ -204,9 +205,9 @@ async def test_the_owner_can_be_named_and_has_to_be_known(agents: Library, hand_
     plan = await plan_hydrate(agents, hand_made, agent="writer")
     assert [here.content for here in plan.here] == ["Rust, says writer"]
     await hydrate(agents, plan, "overwrite")
-    owners = {(entry.agent, entry.content) for entry in await agents.memory.with_key("lang")}
+    owners = {(entry.agent, entry.content) for entry in await entries_with_key(agents.memory, "lang")}
     assert owners == {("default", "Rust, says default"), ("writer", "User prefers Haskell")}
-    assert {entry.agent for entry in await agents.memory.with_key("tea")} == {"writer"}
+    assert {entry.agent for entry in await entries_with_key(agents.memory, "tea")} == {"writer"}
     with pytest.raises(Refused, match="no agent 'nobody'"):
         await plan_hydrate(agents, hand_made, agent="nobody")
 
@@ -215,7 +216,7 @@ async def test_sessions_are_stored_as_zeroclaw_from_0_8_on_stores_them(agents: L
     export = tmp_path / "export.jsonl"
     export.write_text('{"key": "k", "content": "c", "session_id": "tg/1 x"}\n')
     await _brought(agents, export)
-    (found,) = await agents.memory.with_key("k")
+    (found,) = await entries_with_key(agents.memory, "k")
     assert found.session_id == "tg_1_x"
 
 

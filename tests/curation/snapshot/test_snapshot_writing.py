@@ -11,6 +11,7 @@ import pytest
 from snapshot_samples import OTHERS_FILE, config_of, make_install, opened
 from support import small_store
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
@@ -177,7 +178,7 @@ async def test_vectors_that_are_too_many_are_left_out_and_said(
 
 async def test_a_difference_is_told_for_each_key(library: Library) -> None:
     await write_snapshot(library)
-    row = await library.memory.stored("id-000")
+    row = await row_with_id(library.memory, "id-000")
     assert row is not None
     await changes.edit_memory(library, "id-000", Edit({"content": "User prefers Zig"}), row.fingerprint)
     await changes.store_memory(library, Draft("new", "only in the store"))
@@ -185,7 +186,7 @@ async def test_a_difference_is_told_for_each_key(library: Library) -> None:
         library,
         "id-001",
         Edit({"category": "daily"}),
-        (await library.memory.stored("id-001")).fingerprint,  # type: ignore[union-attr]
+        (await row_with_id(library.memory, "id-001")).fingerprint,  # type: ignore[union-attr]
     )
     found = await compare(library, place_of(library.config))
     told = [(difference.where, difference.key) for difference in found]

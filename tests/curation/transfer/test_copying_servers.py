@@ -12,6 +12,7 @@ from support.qdrant_server import QdrantServer, serving
 from support.redis_server import running_redis
 from support.small_store import blob
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.local import local_vector
@@ -57,7 +58,7 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
         assert (outcome.count, outcome.verified, outcome.differs) == (6, 6, 0)
         assert (await copied(library, "qdrant", qdrant.base)).count == 0
     async with opened(tmp_path, "qdrant", qdrant.base) as target:
-        row = await target.memory.stored((await target.memory.list())[0].id)
+        row = await row_with_id(target.memory, (await target.memory.list())[0].id)
         assert row is not None
         assert row.values["embedding"] == local_vector(f"{row.values['key']}\n{row.values['content']}", DIMENSIONS)
         back = tmp_path / "back.db"

@@ -13,6 +13,7 @@ from support.small_store import AGENT, blob, change, make
 from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened, opened_notes
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import undo
@@ -102,7 +103,7 @@ async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_
     for file in files:
         await imported(here, file, "overwrite")
         async with opened(here) as library:
-            found.append(await library.memory.stored("changed") or pytest.fail("it has gone"))
+            found.append(await row_with_id(library.memory, "changed") or pytest.fail("it has gone"))
     first, row = found
     assert (first.handle, first.values["embedding"], first.values["importance"]) == (2, blob(3, 4), 0.1)
     assert (row.values["content"], row.values["embedding"], row.values["importance"]) == ("newest", None, 0.1)
@@ -353,7 +354,7 @@ async def test_only_vectors_of_the_same_model_come_along(
         plan = await plan_import(library, file)
         assert bool(plan.losses) is not comes
         await import_memories(library, plan, "skip")
-        row = await library.memory.stored("id-000")
+        row = await row_with_id(library.memory, "id-000")
     assert row is not None
     assert row.values["embedding"] == (vector if comes else None)
 

@@ -10,6 +10,7 @@ from support.marks import plan_of_marked
 from support.opened import opened
 from support.racing import after_keeping
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library
@@ -49,7 +50,7 @@ async def test_letting_go_of_one_line_keeps_another_that_had_its_number(library:
 async def test_deleting_one_line_for_ever_keeps_another_that_had_its_number(library: Library) -> None:
     """What grew into that very line goes with it."""
     await _forget(library, "MEMORY:1")
-    row = await library.memory.stored("MEMORY:1")
+    row = await row_with_id(library.memory, "MEMORY:1")
     assert row is not None
     await edit_memory(library, "MEMORY:1", Edit({"content": "charlie edited"}), row.fingerprint)
     await _forget(library, "MEMORY:1", forever=True)
@@ -73,7 +74,7 @@ async def test_an_edit_that_met_a_conflict_leaves_nothing_to_undo(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The agent rewrites the line after it was kept and before it is written."""
-    row = await library.memory.stored("MEMORY:0")
+    row = await row_with_id(library.memory, "MEMORY:0")
     assert row is not None
     notes = Path(library.memory.location) / "MEMORY.md"
     rewritten = notes.read_text().replace("alpha one", "alpha rewritten")

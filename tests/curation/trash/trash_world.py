@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Trash
@@ -45,8 +46,8 @@ class World:
 
     async def rows(self) -> dict[str, StoredRow]:
         """Every memory as it is stored, by id."""
-        stamps = await self.library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
-        found = [await self.library.memory.stored(stamp.id) for stamp in stamps]
+        stamps = await versions(self.library.memory, MemoryFilter(superseded=Superseded.SHOW))
+        found = [await row_with_id(self.library.memory, stamp.id) for stamp in stamps]
         return {row.id: row for row in found if row is not None}
 
     def bytes_of_trash(self) -> bytes:

@@ -14,6 +14,7 @@ from support.settling import press, running, settled
 from support.small_store import blob, make
 from tui.tui_samples import Inspector
 
+from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
@@ -36,7 +37,7 @@ async def delete(sample: Sample, *ids: str, verb: Any = "forget") -> None:
 
 
 async def edited(sample: Sample, id: str, **values: Any) -> None:
-    stored = await sample.memory.stored(id)
+    stored = await row_with_id(sample.memory, id)
     assert stored is not None
     await changes.edit_memory(sample.library, id, Edit(values), stored.fingerprint)
 
@@ -233,17 +234,17 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
         [{"id": "a", "key": "first", "content": "Likes ramen.", "embedding": blob(1, 0)}, {"id": "b", "key": "second"}],
     )
     library = await open_library(configs_for(OpenOptions(path=path))[0])
-    before = await library.memory.stored("a")
+    before = await row_with_id(library.memory, "a")
     await changes.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
     async with running(room(sample, library=library), WIDE) as (app, pilot):
         await press(pilot, "u")
         assert "Undid: deleted first." in screen_words(app)
-        assert await library.memory.stored("a") == before
+        assert await row_with_id(library.memory, "a") == before
         assert [found.entry.key for found in await library.memory.recall("ramen", 5)] == ["first"]
         await press(pilot, "U")
-        assert await library.memory.stored("a") is None
+        assert await row_with_id(library.memory, "a") is None
         await press(pilot, "u", "escape")
-        assert await library.memory.stored("a") == before
+        assert await row_with_id(library.memory, "a") == before
     assert app.given == [True]
     await library.close()
 
@@ -342,13 +343,13 @@ async def test_of_an_edit_taken_back_nothing_is_said_of_the_vector_that_came_bac
 ) -> None:
     stored = {"id": "a", "key": "tz", "content": "EST", "embedding": blob(1, 0)}
     library = await open_library(configs_for(OpenOptions(path=make(tmp_path / "brain.db", "G4", [stored])))[0])
-    before = await library.memory.stored("a")
+    before = await row_with_id(library.memory, "a")
     assert before is not None
     await changes.edit_memory(library, "a", Edit({"content": "CET"}), before.fingerprint)
     await changes.undo(library)
     await changes.redo(library)
     await changes.undo(library)
-    assert await library.memory.stored("a") == before
+    assert await row_with_id(library.memory, "a") == before
     async with running(room(sample, before.entry(), library), WIDE) as (app, pilot):
         for key, what in (("g", "edit undone"), ("j", "edited again"), ("j", "edit undone")):
             await press(pilot, key)
@@ -446,11 +447,11 @@ async def test_keys_typed_ahead_of_the_question_make_no_version(inspector: Inspe
     """`y` copies in the room, so that it may be meant for that."""
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "e", "=!", "ctrl+s", "h")
-        (entry,) = await inspector.store.with_key("recipe")
+        (entry,) = await entries_with_key(inspector.store, "recipe")
         await press(pilot, "=\ry")
         assert "Change recipe back to how it was before" in screen_words(app)
         await press(pilot, "n")
-        assert await inspector.store.with_key("recipe") == [entry]
+        assert await entries_with_key(inspector.store, "recipe") == [entry]
 
 
 async def test_enter_is_called_what_it_does_and_each_row_has_its_own_word(sample: Sample) -> None:
@@ -477,7 +478,7 @@ async def test_a_deleted_memory_comes_back_as_it_was_before_any_step(sample: Sam
         await press(pilot, "G", "enter")
         assert "Restore fav_food as it was before 2026-11-16 12:00?" in screen_words(app)
         await press(pilot, "y")
-        now = await sample.memory.with_id(entry.id)
+        now = await entry_with_id(sample.memory, entry.id)
         assert now is not None
         assert (now.key, now.content, now.category) == ("fav_food", "Likes ramen.\nAnd soup.", "core")
         assert await sample.trash.numbers() == []

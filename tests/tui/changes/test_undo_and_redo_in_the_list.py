@@ -10,6 +10,7 @@ from support.screens import said, screen_words
 from support.settling import press, running, settled, until
 from tui.tui_samples import NOW, Inspector
 
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Edit
@@ -108,9 +109,9 @@ async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspec
         await press(pilot, "u")
         assert "recipe cannot be restored as it was. Its key is in use again." in screen_words(app)
         await press(pilot, "n")
-        assert [entry.content for entry in await inspector.store.with_key("recipe")] == ["Another recipe."]
+        assert [entry.content for entry in await entries_with_key(inspector.store, "recipe")] == ["Another recipe."]
         await press(pilot, "u", "o")
-        (entry,) = await inspector.store.with_key("recipe")
+        (entry,) = await entries_with_key(inspector.store, "recipe")
         assert entry.content.startswith("# Ramen")
 
 
@@ -132,8 +133,8 @@ async def test_a_change_of_another_process_is_not_taken_for_ours(inspector: Insp
         library = inspector.library
         assert library is not None
         ours, library.trash = library.trash, elsewhere(inspector)
-        (entry,) = await inspector.store.with_key("tz")
-        row = await inspector.store.stored(entry.id)
+        (entry,) = await entries_with_key(inspector.store, "tz")
+        row = await row_with_id(inspector.store, entry.id)
         assert row is not None
         await edit_memory(library, row.id, Edit({"content": "Timezone is CET"}), row.fingerprint)
         library.trash = ours
@@ -141,5 +142,5 @@ async def test_a_change_of_another_process_is_not_taken_for_ours(inspector: Insp
         assert "Undo: edited tz (content), 12:00?" in screen_words(app)
         assert 'is again: tz "Timezone is EST' in screen_words(app)
         await press(pilot, "escape")
-        (entry,) = await inspector.store.with_key("tz")
+        (entry,) = await entries_with_key(inspector.store, "tz")
         assert entry.content == "Timezone is CET"

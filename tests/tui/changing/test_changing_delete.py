@@ -14,10 +14,12 @@ from support.settling import click_text, press, running, settled, until
 from textual.widgets import Static
 from tui_samples import Inspector, paced
 
+from zeroclaw_tui.backends.base import T
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
-from zeroclaw_tui.memory.change import Draft, Edit, Stamp
+from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.actions import PlannedMemories
 from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
@@ -29,7 +31,7 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -> None:
     """Enter at the question keeps the memory; y moves it to the trash; u puts the very row back."""
     async with running(inspector.app()) as (app, pilot):
-        before = await inspector.store.with_key("recipe")
+        before = await entries_with_key(inspector.store, "recipe")
         await press(pilot, "u")
         assert "Nothing to undo" in said(app)
         await press(pilot, "d")
@@ -42,7 +44,7 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
         assert "244 memories" in screen_text(app)
         assert "recipe is in the trash until 20 Dec · u restores it." in said(app)
         await press(pilot, "u")
-        assert await inspector.store.with_key("recipe") == before
+        assert await entries_with_key(inspector.store, "recipe") == before
         assert "245 memories" in screen_text(app)
         assert "Undid" in said(app)
 
@@ -239,7 +241,7 @@ async def test_a_read_only_store_says_why_at_each_dimmed_key(inspector: Inspecto
 async def test_a_hundred_thousand_marks_are_no_burden(inspector: Inspector) -> None:
     """Setting one more mark does not go through the others: no row is asked for again, and all of them are counted."""
     async with running(inspector.app()) as (app, pilot):
-        (stamp,) = await inspector.store.stamps_of([1])
+        (stamp,) = await versions_at(inspector.store, [1])
         marks = rows_of(pilot).marks
         others = [replace(stamp, id=str(number), handle=10_000 + number) for number in range(100_000)]
         marks.put(others)
@@ -251,15 +253,15 @@ async def test_a_hundred_thousand_marks_are_no_burden(inspector: Inspector) -> N
 async def test_while_very_many_are_looked_up_it_is_said_so(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    goes_on, stamps = asyncio.Event(), inspector.store.stamps
+    goes_on, rows = asyncio.Event(), inspector.store.rows
 
-    async def slow_stamps(every: MemoryFilter) -> Sequence[Stamp]:
+    async def slow_rows(query: Query[T]) -> Sequence[T]:
         await goes_on.wait()
-        return await stamps(every)
+        return await rows(query)
 
     async with running(inspector.app(pace=paced(patience=0.001))) as (app, pilot):
         await press(pilot, "asterisk")
-        monkeypatch.setattr(inspector.store, "stamps", slow_stamps)
+        monkeypatch.setattr(inspector.store, "rows", slow_rows)
         await pilot.press("d")
         await until(pilot, lambda: "245 memories are being read …" in screen_text(app))
         assert isinstance(app.screen, BrowserRoom)
@@ -296,7 +298,7 @@ async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_wher
         assert "Stored fresh_key · u reverses that." in said(pilot.app)
         await press(pilot, "space", "k", "e")
         assert isinstance(app.screen, EditorScreen)
-        row = await inspector.store.stored(entry.id)
+        row = await row_with_id(inspector.store, entry.id)
         assert row is not None
         edit = Edit({"content": "Typed anew."})
         app.screen.dismiss(await edit_memory(inspector.library, row.id, edit, row.fingerprint))

@@ -13,6 +13,7 @@ from support.settling import press, running, until
 from textual.pilot import Pilot
 from tui_samples import Inspector, paced
 
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
@@ -40,14 +41,14 @@ TRASH = copies.Copy("trash", "/srv/trash.db", 1, False, "An earlier version.")
 async def changed(inspector: Inspector, pilot: Pilot[Any], key: str, content: str) -> None:
     """Edit a memory behind the browser's back, through the trash."""
     assert inspector.library is not None
-    (entry,) = await inspector.store.with_key(key)
-    row = await inspector.store.stored(entry.id)
+    (entry,) = await entries_with_key(inspector.store, key)
+    row = await row_with_id(inspector.store, entry.id)
     assert row is not None
     await edit_memory(inspector.library, row.id, Edit({"content": content}), row.fingerprint)
 
 
 async def content_of(inspector: Inspector, key: str) -> str:
-    (entry,) = await inspector.store.with_key(key)
+    (entry,) = await entries_with_key(inspector.store, key)
     return entry.content
 
 

@@ -12,6 +12,7 @@ from support.screens import said
 from support.settling import press, running
 from tui_samples import STILL
 
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
@@ -37,5 +38,5 @@ async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str,
         assert sentence in said(pilot.app)
         library = screen_of(pilot).library
         assert library is not None
-        (entry,) = await library.memory.with_key("key0")
+        (entry,) = await entries_with_key(library.memory, "key0")
         assert (entry.embedding_dimensions is not None) == has_one

@@ -13,6 +13,7 @@ from support.screens import WIDE, screen_words
 from support.settling import click_text, press, running, until
 from textual.widgets import Input
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
@@ -30,7 +31,7 @@ def library(tmp_path: Path) -> Library:
 async def stored(library: Library, key: str) -> StoredRow:
     entry = await library.memory.get(key)
     assert entry is not None, f"no memory {key}"
-    row = await library.memory.stored(entry.id)
+    row = await row_with_id(library.memory, entry.id)
     assert row is not None
     return row
 

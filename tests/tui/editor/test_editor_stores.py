@@ -16,6 +16,7 @@ from support.settling import press, running, until
 from textual.widgets import Input
 from tui.tui_samples import sample_config
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import StoredRow
@@ -49,7 +50,7 @@ def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def row_of(library: Library, id: str) -> StoredRow:
-    row = await library.memory.stored(id)
+    row = await row_with_id(library.memory, id)
     assert row is not None
     return row
 

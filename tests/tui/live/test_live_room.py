@@ -102,7 +102,7 @@ async def test_nothing_recorded_says_so_and_one_key_turns_it_on_after_the_diff(p
         await press(pilot, "n")
         assert place.config.read_text() == before
         await press(pilot, "W", "y")
-        assert f"`zeroclaw onboard --config-dir {place.config.parent} --restore` brings back the one" in said(app)
+        assert f"`zeroclaw onboard --config-dir {place.config.parent} --restore` restores the previous one" in said(app)
     written = tomllib.loads(place.config.read_text())
     assert written["observability"]["log_llm_request_payload"] == "full"
     assert written["memory"] == {"backend": "sqlite"}

@@ -14,6 +14,7 @@ from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -21,7 +22,6 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.store_choice import Candidate, StoreStatus
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
@@ -45,13 +45,9 @@ class Away(SampleMemory):
             self.asked_in_vain += 1
             raise self.failure
 
-    async def page(self, *parts: Any) -> Any:
+    async def loaded(self) -> Loaded:
         self._answer()
-        return await super().page(*parts)
-
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        self._answer()
-        return await super().facets(filter, now)
+        return await super().loaded()
 
     async def version(self) -> int | None:
         self._answer()
@@ -64,10 +60,6 @@ class Away(SampleMemory):
     async def update(self, *parts: Any, **more: Any) -> Any:
         self._answer()
         return await super().update(*parts, **more)
-
-    async def with_id(self, id: str) -> MemoryEntry | None:
-        self._answer()
-        return await super().with_id(id)
 
 
 class Notes(InMemory):

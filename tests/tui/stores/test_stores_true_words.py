@@ -15,15 +15,14 @@ from support.screens import WIDE, line, said, screen_text, screen_words
 from support.settling import press, running, settled, until
 from tui_samples import NOW, STILL, Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
 
-from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.base import Memory, T
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Stamp
-from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.format import shorten_path
@@ -40,9 +39,11 @@ NO_LUCID = "Local memories only: There is no lucid on PATH."
 class Moved(SampleMemory):
     """Has another memory at each place than the one that was marked there."""
 
-    async def stamps_of(self, handles: Sequence[Handle]) -> Sequence[Stamp]:
-        (other,) = await super().stamps_of([2])
-        return [replace(other, handle=handle) for handle in handles]
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        if query.read.name != "version" or query.handles is None:
+            return await super().rows(query)
+        (other,) = await super().rows(replace(query, handles=[2]))
+        return [replace(other, handle=handle) for handle in query.handles]
 
 
 class Silent(SampleMemory):

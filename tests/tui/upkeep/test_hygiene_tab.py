@@ -10,6 +10,7 @@ from support.screens import WIDE
 from support.settling import press, running, settled, until
 from upkeep_samples import HOSTILE, Workspace, chat
 
+from zeroclaw_tui.backends.lookup import row_with_id, whole_entry
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.memory.change import Edit
 
@@ -123,13 +124,13 @@ async def test_a_run_can_be_taken_back_after_other_changes(workspace: Workspace)
         await settled(pilot)
         assert "No hygiene run to undo." in app.told
         await press(pilot, "enter", "y")
-        row = await app.library.memory.stored("chat-3")
+        row = await row_with_id(app.library.memory, "chat-3")
         assert row is not None
         await edit_memory(app.library, row.id, Edit({"content": "Another topic."}), row.fingerprint)
         await app.screen.run_action("undo_run")
         await settled(pilot)
         assert (workspace.files(), workspace.keys()) == (files, keys)
-        assert (await app.library.memory.whole(row.handle)).content == "Another topic."
+        assert (await whole_entry(app.library.memory, row.handle)).content == "Another topic."
 
 
 async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:

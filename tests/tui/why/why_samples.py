@@ -15,6 +15,7 @@ import numpy as np
 from support.small_store import add, blob, make
 from textual.app import App
 
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
@@ -217,7 +218,7 @@ class WhyApp(App[None]):
         tab, key, request = self._asked
         entry: MemoryEntry | None = None
         if key is not None:
-            (entry,) = await self.library.memory.with_key(key)
+            (entry,) = await entries_with_key(self.library.memory, key)
         room = WhyRoom(self.library, tab, entry, request, lambda: NOW, self._kitchen.pace)
         await self.push_screen(room, self.given.append)
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.matching import sort_key
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
 from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import date_of_note
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 Signature = tuple[tuple[str, int, int, int], ...]
@@ -58,12 +63,16 @@ class ParsedFile:
 class Notes:
     """All entries as ZeroClaw lists them: newest file name first, each file's lines in order."""
 
-    entries: tuple[MemoryEntry, ...] = ()
-    by_handle: dict[str, MemoryEntry] = field(default_factory=dict)
+    loaded: Loaded = field(default_factory=Loaded)
     files: int = 0
     size: int = 0
     headings: int = 0
     problems: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> Sequence[MemoryEntry]:
+        """The memories, those of the newest file first."""
+        return self.loaded.entries
 
 
 def find_files(folder: NoteFolder) -> list[NoteFile]:
@@ -141,13 +150,24 @@ def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
         entries += _entries(note, parsed, label)
     entries.sort(key=lambda entry: entry.timestamp, reverse=True)
     return Notes(
-        entries=tuple(entries),
-        by_handle={str(entry.handle): entry for entry in entries},
+        loaded=Loaded(entries, backend="markdown", order_value=partial(_order_value, _places(entries))),
         files=len(pairs),
         size=sum(parsed.size for _, parsed in pairs),
         headings=sum(parsed.headings for _, parsed in pairs),
         problems=tuple(parsed.problem for _, parsed in pairs if parsed.problem),
     )
+
+
+def _places(entries: Sequence[MemoryEntry]) -> Mapping[Handle, int]:
+    """The place of each line, the first line of the newest file highest."""
+    return {entry.handle: len(entries) - at for at, entry in enumerate(entries)}
+
+
+def _order_value(places: Mapping[Handle, int], entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    """Lines have no times: they were stored in the order of the files. "x:10" comes after "x:9"."""
+    if field in (SortField.STORED, SortField.UPDATED):
+        return (places[entry.handle],)
+    return (sort_key(entry, Sort(field))[0], places[entry.handle])
 
 
 def labels_of(files: Iterable[NoteFile]) -> list[str]:

@@ -10,19 +10,18 @@ import asyncio
 import os
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
+from zeroclaw_tui.backends.base import Capabilities, Entries, Scored
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
-from zeroclaw_tui.backends.fallback import brought_in_by, show
+from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by
 from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -35,7 +34,6 @@ from zeroclaw_tui.backends.markdown.files import (
     signature,
 )
 from zeroclaw_tui.backends.markdown.write import NoteWriter, append, foresee, revert, stamp_of, store_all
-from zeroclaw_tui.backends.matching import left_of, sort_key
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.files.database import is_database
@@ -50,16 +48,14 @@ from zeroclaw_tui.memory.change import (
     Removal,
     Reversal,
     RowChange,
-    See,
     Stamp,
     StoredRow,
     Vector,
     Written,
 )
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotFound, NothingYet, Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, SortField
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
@@ -167,8 +163,6 @@ def _day(text: str) -> date | None:
 
 Answer = TypeVar("Answer")
 
-LISTINGS_KEPT = 4
-"""How many listings can be paged through at once; an older one goes on by handles alone."""
 LOOSE_NOTES = "Loose notes: no agent reads these as memory."
 LOOSE_ARE_KEPT = (
     "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
@@ -192,32 +186,7 @@ WHY_NOT = {
 }
 
 
-@dataclass(slots=True)
-class Listings:
-    """The listings whose first page was shown, each as it was then."""
-
-    _kept: dict[int, Sequence[MemoryEntry]] = field(default_factory=dict)
-    _numbers: count[int] = field(default_factory=lambda: count(1))
-
-    def page(self, ordered: Sequence[MemoryEntry], cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
-        """The rows behind a cursor that are still there, by their text; `ordered` is the listing as it is now."""
-        number, at = cursor.value if cursor is not None else (next(self._numbers), 0)
-        if cursor is None or number not in self._kept:
-            handles = [] if cursor is None else [entry.handle for entry in ordered]
-            at = 0 if cursor is None else _behind(handles, cursor)
-            number = number if cursor is None else next(self._numbers)
-            self._kept[number] = ordered
-            while len(self._kept) > LISTINGS_KEPT:
-                self._kept.pop(next(iter(self._kept)))
-        listed = self._kept[number]
-        now = _as_they_are_now(listed, ordered)
-        there = [place for place in range(at, len(listed)) if now[place] is not None]
-        chosen = [entry for place in there[:limit] if (entry := now[place]) is not None]
-        following = Cursor((number, there[limit - 1] + 1), chosen[-1].handle) if len(there) > limit > 0 else None
-        return Page(tuple(entry.excerpt() for entry in chosen), following)
-
-
-class MarkdownMemory(Memory):
+class MarkdownMemory(HeldMemory):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
     `root` is the folder that holds them, or one .md file. `agents` maps an alias to that agent's own folder
@@ -256,7 +225,6 @@ class MarkdownMemory(Memory):
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
         self._signature: Signature | None = None
         self._notes = Notes()
-        self._listings = Listings()
         self._version = 0
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -282,9 +250,11 @@ class MarkdownMemory(Memory):
         """Read the files. Raises NothingYet or Unreadable when there is no such folder."""
         if not await self.health_check():
             if self._is_makeable:
-                raise NothingYet(f"There is no folder {self._root} yet.", hint="ZeroClaw makes it at its first start.")
+                raise NothingYet(
+                    f"There is no directory {self._root} yet.", hint="ZeroClaw makes it at its first start."
+                )
             raise Unreadable(
-                f"There is no folder {self._root}.", hint="Pass the directory that holds MEMORY.md or memory/."
+                f"There is no directory {self._root}.", hint="Pass the directory that holds MEMORY.md or memory/."
             )
         if await asyncio.to_thread(self._is_database):
             raise Unreadable(
@@ -305,7 +275,7 @@ class MarkdownMemory(Memory):
         if await self.health_check():
             raise Refused(f"{self._root} is there already; its files come with the first memory.")
         if not self._is_makeable or self.read_only_because is not None:
-            raise Refused(self.read_only_because or f"There is no folder {self._root}.")
+            raise Refused(self.read_only_because or f"There is no directory {self._root}.")
         try:
             await asyncio.to_thread(make_folder, self._root)
         except OSError as error:
@@ -364,43 +334,13 @@ class MarkdownMemory(Memory):
         entries = (await self._read()).entries
         return next((entry for entry in entries if entry.key == key or key in entry.content), None)
 
-    async def with_key(self, key: str, agent: str | None = None) -> Entries:
-        """Every memory of exactly that key; where there is none, the first that contains it, as ZeroClaw does."""
-        entries = [entry for entry in (await self._read()).entries if agent is None or entry.agent == agent]
-        exact = [entry for entry in entries if entry.key == key]
-        return exact or [entry for entry in entries if key in entry.content][:1]
-
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories, the newest file first; MEMORY.md comes before dates. The session makes no difference."""
         return [entry for entry in (await self._read()).entries if category is None or entry.category == category]
 
-    async def count(self) -> int:
-        """How many memories there are."""
-        return len((await self._read()).entries)
-
     async def health_check(self) -> bool:
         """True when the folder exists, or one of an agent's own."""
         return await asyncio.to_thread(lambda: any(map(exists, (self._root, *(own.root for own in self._agents)))))
-
-    async def entries(self, filter: MemoryFilter) -> Entries:
-        """The lines a filter leaves."""
-        return await asyncio.to_thread(left_of, (await self._read()).entries, filter, self.find_seconds)
-
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
-        """The rows after `cursor`, as excerpts; of lines that come meanwhile none."""
-        return self._listings.page(await self._ordered(filter, sort), cursor, limit)
-
-    async def rows(self, handles: Sequence[Handle]) -> Entries:
-        """The rows of these handles, in that order, as excerpts."""
-        lines = (await self._read()).by_handle
-        return [lines[str(handle)].excerpt() for handle in handles if str(handle) in lines]
-
-    async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotFound when the line has gone."""
-        entry = await self.with_id(str(handle))
-        if entry is None:
-            raise NotFound("This line no longer exists.", hint="Press r to reload the list.")
-        return entry
 
     async def version(self) -> int | None:
         """Changes when a file was written, came or went."""
@@ -411,7 +351,7 @@ class MarkdownMemory(Memory):
         """Which files are read, and which of them stand in ZeroClaw's way."""
         exists = await self.health_check()
         notes = await self._read()
-        findings = notes.problems if exists else (f"There is no folder {self._root}.", *notes.problems)
+        findings = notes.problems if exists else (f"There is no directory {self._root}.", *notes.problems)
         if self._is_loose:
             findings = (LOOSE_NOTES, *notes.problems)
         elif exists and not notes.files:
@@ -426,35 +366,16 @@ class MarkdownMemory(Memory):
         ok = exists and not notes.problems
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
-    async def with_id(self, id: str) -> MemoryEntry | None:
-        """The line of that id."""
-        return (await self._read()).by_handle.get(id)
-
-    async def stamps(self, filter: MemoryFilter) -> Stamps:
-        """Every line a filter leaves, the oldest file first."""
-        return [*map(stamp_of, await self._ordered(filter, Sort(descending=False)))]
-
-    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """The stamps of lines; those gone meanwhile are left out."""
-        lines = (await self._read()).by_handle
-        return [stamp_of(lines[str(handle)]) for handle in handles if str(handle) in lines]
-
-    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every line a filter leaves."""
-        found = await self._ordered(filter or MemoryFilter(), Sort(descending=False))
-        await show(map(StoredRow.of, found), see)
-
     def stamp_of(self, row: StoredRow) -> Stamp:
-        """The stamp of a line that was shown."""
         return stamp_of(row.entry())
 
-    async def stored(self, id: str) -> StoredRow | None:
-        """One line with its very bytes; `line` is its place among all lines of its file, counted from 0."""
-        return (await self.stored_by_id([id])).get(id)
+    async def loaded(self) -> Loaded:
+        return (await self._read()).loaded
 
-    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
-        """The same for many lines, with one look at each file."""
-        return await asyncio.to_thread(self._writer().stored, ids)
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+        """The lines of these memories with their very bytes; `line` is the place in the file, counted from 0."""
+        rows = await asyncio.to_thread(self._writer().stored, [entry.id for entry in entries])
+        return [rows[entry.id] for entry in entries if entry.id in rows]
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Append a line; no key can be taken, so nothing is replaced. Raises Refused for what no line can be."""
@@ -486,13 +407,6 @@ class MarkdownMemory(Memory):
         """Append many lines, with one write of each file; see `append` of its module."""
         stop = threading.Event()
         return await self._write(lambda writer: append(writer, wanted, keep, unless(stop, advance)), stop)
-
-    async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
-        found = await self.entries(filter)
-        if sort.field in (SortField.STORED, SortField.UPDATED):
-            return found if sort.descending else found[::-1]
-        # Without the handle, equal values stay in the order of the files: "x:10" comes after "x:9".
-        return sorted(found, key=lambda entry: sort_key(entry, sort)[0], reverse=sort.descending)
 
     @property
     def _nothing_yet(self) -> str:
@@ -574,33 +488,6 @@ def capabilities_of(read_only_because: str | None, *, has_agents: bool) -> Capab
         editable=("content",) if read_only_because is None else (),
         why_not=reasons,
     )
-
-
-def _behind(handles: Sequence[object], cursor: Cursor) -> int:
-    return handles.index(cursor.handle) + 1 if cursor.handle in handles else len(handles)
-
-
-def _as_they_are_now(listed: Sequence[MemoryEntry], ordered: Sequence[MemoryEntry]) -> Sequence[MemoryEntry | None]:
-    """For each row of a listing the one it is now; of several alike, the first is the first."""
-    if listed == ordered:
-        return listed
-    alike: dict[tuple[str, str], list[MemoryEntry]] = defaultdict(list)
-    for entry in sorted(ordered, key=_place):
-        alike[_text(entry)].append(entry)
-    now: list[MemoryEntry | None] = [None] * len(listed)
-    for _, place in sorted((_place(entry), place) for place, entry in enumerate(listed)):
-        same = alike[_text(listed[place])]
-        now[place] = same.pop(0) if same else None
-    return now
-
-
-def _place(entry: MemoryEntry) -> tuple[str, int]:
-    label, _, number = entry.id.rpartition(":")
-    return label, int(number)
-
-
-def _text(entry: MemoryEntry) -> tuple[str, str]:
-    return entry.id.rpartition(":")[0], entry.content
 
 
 def _are_loose(given: Path, config: MemoryConfig) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.postgres.connect import (
@@ -29,15 +27,14 @@ from zeroclaw_tui.backends.postgres.sql import (
 from zeroclaw_tui.memory.change import Stamp, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter
+from zeroclaw_tui.memory.query import AGE_GROUPS, MemoryFilter
 from zeroclaw_tui.memory.statistics import (
-    BIGGEST,
     QUARTER_SECONDS,
     SIZE_GROUPS,
     SIZE_LIMITS,
-    BigMemory,
-    Embedded,
-    Statistics,
+    CountField,
+    Counts,
+    by_count,
 )
 from zeroclaw_tui.scoring.neighbours import LOOKED_AT, Neighbour, as_neighbours
 
@@ -48,174 +45,113 @@ if TYPE_CHECKING:
 Groups = Sequence[Mapping[str, Any]]
 
 _DAYS = (1, 7, 30)
-_GROUPED = ("category", "agent_id", "namespace")
-_GROUPS_AT_ONCE = 2000
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _SMALL = 8 * 1024 * 1024
 """Up to this size, in bytes without what lies beside the rows, a table is looked through whole."""
 
 
-def facet_statement(table: Table, filter: MemoryFilter, now: str) -> tuple[str, Sequence[Any]]:
-    """What counts by category, session, agent, namespace and age in one pass, and its values.
-
-    There may be as many sessions as memories: they are counted separately from what else occurs together, and put in
-    order by the server.
-    """
+def count_statement(
+    table: Table, filter: MemoryFilter, now: str, by: Sequence[CountField]
+) -> tuple[str, Sequence[Any]]:
+    """What counts a filter's rows in groups that agree in some fields, with the bytes of their contents."""
     condition, values = conditions(filter, table)
     given = Parameters(values)
-    to = moment(now) or datetime.max.replace(tzinfo=UTC)
-    limits = [moment_of(given.text((to - timedelta(days=days)).isoformat())) for days in _DAYS]
-    ages = " ".join(f"WHEN m.{table.created} > {limit} THEN {at}" for at, limit in enumerate(limits))
-    columns = ", ".join(
-        [
-            *(f"m.{name}::text AS {name}" if table.has(name) else f"NULL AS {name}" for name in _GROUPED),
-            "coalesce(m.session_id::text, '') AS session" if table.has("session_id") else "NULL AS session",
-            f"CASE WHEN NOT {is_dated(table)} THEN {len(_DAYS) + 1} {ages} ELSE {len(_DAYS)} END AS age",
-            ("m.embedding IS NULL" if table.keeps_vectors else "false") + " AS bare",
-        ]
-    )
-    others = ", ".join((*_GROUPED, "age", "bare"))
-    each = f"(SELECT {columns} FROM {table.quoted} AS m WHERE {condition}) AS each"
+    columns = {field: _column(table, field, now, given) for field in _grouped(table, by)}
+    size = "octet_length(m.content)" if "size" in by else "0"
+    selected = "".join(f"{sql} AS {field}, " for field, sql in columns.items())
+    grouped = f" GROUP BY {', '.join(columns)}" if columns else ""
+    named = "".join(f"{field}, " for field in columns)
     statement = f"""
-        SELECT {others}, session, grouping(session) = 0 AS is_session, sum(rows)::bigint AS rows
-        FROM (SELECT {others}, session, count(*) AS rows FROM {each} GROUP BY {others}, session) AS groups
-        GROUP BY GROUPING SETS (({others}), (session)) ORDER BY rows DESC, session COLLATE "C"
-    """
+        SELECT {named}count(*) AS rows, coalesce(sum(bytes), 0)::bigint AS bytes
+        FROM (SELECT {selected}{size} AS bytes FROM {table.quoted} AS m WHERE {condition}) AS each{grouped}"""
     return statement, given.values
 
 
-async def facets_of(groups: Groups, table: Table) -> Facets:
-    """The groups of `facet_statement` added up."""
-    counts = _Counts(table)
-    for start in range(0, len(groups), _GROUPS_AT_ONCE):
-        counts.add(groups[start : start + _GROUPS_AT_ONCE])
-        await asyncio.sleep(0)
-    return counts.facets()
-
-
-class _Counts:
-    """Groups added up."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._sessions: dict[str, int] = {}
-        self._by: dict[str, Counter[str | None]] = {name: Counter() for name in _GROUPED}
-        self._ages = Counter[int]()
-        self._bare = 0
-
-    def add(self, groups: Sequence[Mapping[str, Any]]) -> None:
-        """Some more of the groups."""
-        for group in groups:
-            rows = group["rows"]
-            if group["is_session"]:
-                self._sessions[group["session"]] = rows
-                continue
-            for name, counter in self._by.items():
-                counter[group[name]] += rows
-            self._ages[group["age"]] += rows
-            self._bare += rows if group["bare"] else 0
-
-    def facets(self) -> Facets:
-        """What they come to. A row without a namespace is in none."""
-        table = self._table
-        namespaces = {name: rows for name, rows in self._by["namespace"].items() if name is not None}
-        return Facets(
-            total=self._ages.total(),
-            category=_ordered(self._by["category"], lambda stored: category_of(stored, table)),
-            session=self._sessions if table.has("session_id") else None,
-            agent=_ordered(self._by["agent_id"], lambda owner: table.agents.get(owner, owner))
-            if table.has("agent_id")
-            else None,
-            namespace=_ordered(namespaces, str) if table.has("namespace") else None,
-            age={name: self._ages[at] for at, name in enumerate(AGE_GROUPS)},
-            not_embedded=self._bare if table.keeps_vectors else None,
-        )
-
-
-def _ordered(counted: Mapping[Any, int], named: Callable[[str], str]) -> dict[str, int]:
-    """By count descending, then by name; NULL counts as blank, and several spellings of one name as that name."""
-    counter = Counter[str]()
-    for stored, rows in counted.items():
-        counter[named(stored or "")] += rows
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
-
-
-def statistics_statements(
-    table: Table, filter: MemoryFilter
-) -> tuple[tuple[str, Sequence[Any]], tuple[str, Sequence[Any]]]:
-    """What counts the groups of `statistics_of`, and what finds the biggest memories, each with its values."""
-    condition, values = conditions(filter, table)
-    given = Parameters(values)
-    return (_counting(table, condition), values), (_biggest(table, condition, given.count(BIGGEST)), given.values)
-
-
-def statistics_of(groups: Groups, biggest: Groups, table: Table) -> Statistics:
-    """The statistics of these. A vector counts as four bytes a number."""
-    embedded, dimensions = _vectors(groups, table)
-    quarters = Counter[int]()
+def counts_of(groups: Groups, table: Table, by: Sequence[CountField]) -> Counts:
+    """The groups of `count_statement` added up. A row without a namespace is in none."""
+    fields = [field for field in by if (field == "embedded" and table.keeps_vectors) or field in _grouped(table, by)]
+    counters = {field: Counter[Any]() for field in fields}
     for group in groups:
-        if group["quarter"] is not None:
-            quarters[group["quarter"]] += group["rows"]
-    return Statistics(
-        total=sum(group["rows"] for group in groups),
-        content=sum(group["bytes"] for group in groups),
-        quarters=dict(quarters),
-        undated=sum(group["rows"] for group in groups if group["quarter"] is None),
-        size={name: sum(group[f"size_{at}"] for group in groups) for at, name in enumerate(SIZE_GROUPS)},
-        biggest=tuple(
-            BigMemory(row["id"], row["key"], category_of(row["category"] or "", table), row["size"]) for row in biggest
-        ),
-        vectors=None if dimensions is None else sum(4 * length * count for length, count in dimensions.items()),
-        embedded=embedded,
-        dimensions=dimensions,
-        cut_vectors=None if dimensions is None else 0,
-    )
+        for field, counter in counters.items():
+            value = _value(group, field, table)
+            if value is not None or field == "quarter":
+                counter[value] += group["rows"]
+    counts: dict[CountField, Mapping[Any, int]] = {}
+    for field, counter in counters.items():
+        if field in ("age", "size"):
+            names = AGE_GROUPS if field == "age" else SIZE_GROUPS
+            counts[field] = {name: counter[at] for at, name in enumerate(names)}
+        elif field in ("quarter", "dimensions"):
+            counts[field] = dict(counter.most_common())
+        else:
+            counts[field] = by_count(counter)
+    return Counts(sum(group["rows"] for group in groups), counts, sum(group["bytes"] for group in groups))
 
 
-def _counting(table: Table, condition: str) -> str:
-    """For each category, length of vector and quarter hour: how many rows, how many bytes, how many of each size."""
-    limits = (0, *SIZE_LIMITS, None)
-    sizes = [
-        f"count(*) FILTER (WHERE size >= {low}{'' if high is None else f' AND size < {high}'}) AS size_{at}"
-        for at, (low, high) in enumerate(pairwise(limits))
-    ]
+def _grouped(table: Table, by: Sequence[CountField]) -> Sequence[CountField]:
+    """The fields to group by, as far as the table has them."""
+    fields = [field for field in by if _has(table, field)]
+    return ["category", *(field for field in fields if field != "category")] if "embedded" in fields else fields
+
+
+def _has(table: Table, field: CountField) -> bool:
+    match field:
+        case "superseded":
+            return False
+        case "embedded" | "dimensions":
+            return table.keeps_vectors
+        case "session" | "agent":
+            return table.has(f"{field}_id")
+        case "namespace":
+            return table.has(field)
+        case _:
+            return True
+
+
+def _column(table: Table, field: CountField, now: str, given: Parameters) -> str:
+    """SQL for a field of a row."""
     created = f"m.{table.created}"
-    return f"""
-        SELECT category, length, quarter, count(*) AS rows, coalesce(sum(size), 0)::bigint AS bytes, {", ".join(sizes)}
-        FROM (SELECT m.category::text AS category, {_length(table)} AS length, octet_length(m.content) AS size,
-                     CASE WHEN isfinite({created})
-                          THEN floor(extract(epoch FROM {created}) / {QUARTER_SECONDS})::bigint END AS quarter
-              FROM {table.quoted} AS m WHERE {condition}) AS each
-        GROUP BY category, length, quarter"""
+    match field:
+        case "category":
+            return "m.category::text"
+        case "session":
+            return "coalesce(m.session_id::text, '')"
+        case "agent":
+            return "m.agent_id::text"
+        case "age":
+            to = moment(now) or datetime.max.replace(tzinfo=UTC)
+            limits = [moment_of(given.text((to - timedelta(days=days)).isoformat())) for days in _DAYS]
+            ages = " ".join(f"WHEN {created} > {limit} THEN {at}" for at, limit in enumerate(limits))
+            return f"CASE WHEN NOT {is_dated(table)} THEN {len(_DAYS) + 1} {ages} ELSE {len(_DAYS)} END"
+        case "embedded":
+            return "m.embedding IS NOT NULL"
+        case "size":
+            return " + ".join(f"(octet_length(coalesce(m.content, '')) >= {limit})::int" for limit in SIZE_LIMITS)
+        case "quarter":
+            quarter = f"floor(extract(epoch FROM {created}) / {QUARTER_SECONDS})::bigint"
+            return f"CASE WHEN isfinite({created}) THEN {quarter} END"
+        case "dimensions":
+            return _length(table)
+        case _:
+            return f"m.{field}::text"
+
+
+def _value(group: Mapping[str, Any], field: CountField, table: Table) -> Any:
+    """The value of a field in a group; several spellings of one category are that category."""
+    if field == "category":
+        return category_of(group["category"] or "", table)
+    if field == "agent":
+        return table.agents.get(group["agent"] or "", group["agent"] or "")
+    if field == "embedded":
+        return category_of(group["category"] or "", table) if group["embedded"] else None
+    return group[field]
 
 
 def _length(table: Table) -> str:
     """How many numbers a vector has; where the column's type says so no vector is read for it."""
-    if not table.keeps_vectors:
-        return "NULL::int"
     if table.dimensions is not None:
         return f"CASE WHEN m.embedding IS NOT NULL THEN {table.dimensions} END"
     return f"{table.schema_of_vector}.vector_dims(m.embedding)"
-
-
-def _vectors(groups: Groups, table: Table) -> tuple[dict[str, Embedded] | None, dict[int, int] | None]:
-    if not table.keeps_vectors:
-        return None, None
-    totals, embedded, lengths = Counter[str](), Counter[str](), Counter[int]()
-    for group in groups:
-        category = category_of(group["category"] or "", table)
-        totals[category] += group["rows"]
-        if group["length"] is not None:
-            embedded[category] += group["rows"]
-            lengths[group["length"]] += group["rows"]
-    ordered = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
-    return {category: Embedded(embedded[category], total) for category, total in ordered}, dict(lengths.most_common())
-
-
-def _biggest(table: Table, condition: str, count: str) -> str:
-    return f"""
-        SELECT m.id::text AS id, m.key::text AS key, m.category::text AS category, octet_length(m.content) AS size
-        FROM {table.quoted} AS m WHERE {condition} ORDER BY octet_length(m.content) DESC, m.id LIMIT {count}"""
 
 
 def stamp_of(row: StoredRow) -> Stamp:

@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EXCERPT, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.text import is_unicode
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
@@ -506,82 +506,6 @@ def _value_type(table: Table, sort: Sort) -> str:
             return table.columns[table.created]
         case SortField.STORED | SortField.UPDATED:
             return table.columns[table.updated]
-
-
-def page_statement(
-    table: Table, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int
-) -> tuple[str, list[Any]]:
-    """What selects the rows after `cursor` as excerpts with their sort value, one more than `limit`."""
-    condition, values = conditions(filter, table)
-    value_key, _ = _sort_keys(table, sort)
-    bound = [*values]
-    if cursor is not None:
-        condition += f" AND ({_after(table, sort, cursor, len(bound))})"
-        bound += [cursor.value, str(cursor.handle)]
-    bound.append(limit + 1)
-    # To write a time as text takes the server longer than to find the row: those of the memory are used again.
-    more = "" if sort.field in _TIMES else f", ({value_key})::text AS sort_value"
-    statement = (
-        f"SELECT {entry_columns(table, excerpt=True)}{more} FROM {table.quoted} AS m "
-        f"WHERE {condition} {order_by(table, sort)} LIMIT ${len(bound)}::bigint"
-    )
-    return statement, bound
-
-
-def order_statement(table: Table, filter: MemoryFilter, sort: Sort, offset: int, limit: int) -> tuple[str, list[Any]]:
-    """What selects some ids of an order, as `handles`, and how many there are in all, as `total`.
-
-    Where every row has to be read for the filter, that is done once for both.
-    """
-    condition, values = conditions(filter, table)
-    part = f"OFFSET ${len(values) + 1}::bigint LIMIT ${len(values) + 2}::bigint"
-    bound = [*values, min(offset, 2**62), limit]
-    if not filter.looks_for_text:
-        listed = f"FROM {table.quoted} AS m WHERE {condition}"
-        return (
-            f"SELECT array(SELECT m.id::text {listed} {order_by(table, sort)} {part}) AS handles, "
-            f"(SELECT count(*) {listed}) AS total"
-        ), bound
-    value_key, id_key = _sort_keys(table, sort)
-    direction = "DESC" if sort.descending else "ASC"
-    return (
-        f"WITH found AS (SELECT {value_key} AS value, {id_key} AS id FROM {table.quoted} AS m WHERE {condition}) "
-        f"SELECT array(SELECT id::text FROM found ORDER BY value {direction}, id {direction} {part}) AS handles, "
-        "(SELECT count(*) FROM found) AS total"
-    ), bound
-
-
-def _after(table: Table, sort: Sort, cursor: Cursor, bound: int) -> str:
-    """What holds for the rows behind a cursor, whose value and id are bound next. NULL counts as the greatest value."""
-    value_key, id_key = _sort_keys(table, sort)
-    sign = "<" if sort.descending else ">"
-    value, last = f"${bound + 1}::text::{_value_type(table, sort)}", f"${bound + 2}::text::{table.columns['id']}"
-    if cursor.value is None:
-        after = f"{value_key} IS NULL AND {id_key} {sign} {last} AND {value} IS NULL"
-        return f"{after} OR {value_key} IS NOT NULL" if sort.descending else after
-    after = f"({value_key}, {id_key}) {sign} ({value}, {last})"
-    # Where no value can be NULL, asking for it would keep older servers from going by the index.
-    return f"{after} OR {value_key} IS NULL" if _may_be_null(table, sort) and not sort.descending else after
-
-
-def _may_be_null(table: Table, sort: Sort) -> bool:
-    match sort.field:
-        case SortField.KEY:
-            column = "key"
-        case SortField.CATEGORY:
-            column = "category"
-        case SortField.CONTENT | SortField.SIZE:
-            column = "content"
-        case SortField.AGE:
-            column = table.created
-        case SortField.STORED | SortField.UPDATED:
-            column = table.updated
-    return column in table.may_be_null
-
-
-def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
-    """Where the page behind this record of `page_statement` begins."""
-    return Cursor(record[_TIMES.get(sort.field, "sort_value")], record["id"])
 
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:

@@ -6,12 +6,12 @@ import asyncio
 import math
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, T, Work
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.matching import TextSearch, needle_of
 from zeroclaw_tui.backends.postgres import search, sql
@@ -25,25 +25,21 @@ from zeroclaw_tui.backends.postgres.address import (
 )
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
-    OUT_OF_TIME,
     PASS_SECONDS,
     STATEMENT_SECONDS,
     USUAL_SECONDS,
     Connections,
-    expected,
     in_batches,
     no_answer,
     patience,
 )
 from zeroclaw_tui.backends.postgres.counts import (
-    facet_statement,
-    facets_of,
+    count_statement,
+    counts_of,
     nearest_by_words,
     stamp_from,
     stamp_of,
     stamp_select,
-    statistics_of,
-    statistics_statements,
     version_of,
 )
 from zeroclaw_tui.backends.postgres.schema import (
@@ -84,14 +80,21 @@ from zeroclaw_tui.memory.change import (
     Removal,
     See,
     Stamp,
-    StoredRow,
     Vector,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NotFound, NothingYet, UsageError
-from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NothingYet, UsageError
+from zeroclaw_tui.memory.query import (
+    ENTRIES,
+    EVERYTHING,
+    OLDEST_STORED,
+    VERSIONS,
+    MemoryFilter,
+    Query,
+    Superseded,
+)
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
@@ -112,7 +115,6 @@ _WHOLE_ROWS_AT_ONCE = 100
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
 _NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
-_EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
 class _RolledBack(Exception):
@@ -319,20 +321,7 @@ class PostgresMemory(Memory):
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key with its full content; several agents' rows: the oldest."""
-        for entry in await self.with_key(key):
-            return entry
-        return None
-
-    async def get_batch(self, keys: Sequence[str]) -> Entries:
-        """The memories of these keys in that order, each as `get` gives it; those that are not there are left out."""
-        by_key: dict[str, MemoryEntry] = {}
-        for start in range(0, len(keys), sql.ROWS_AT_ONCE):
-            some = [key for key in keys[start : start + sql.ROWS_AT_ONCE] if _can_be_a_key(key)]
-            given = Parameters()
-            condition = f"m.key = ANY({given.texts(some)})"
-            for entry in await self._entries(condition, given.values, f"ORDER BY m.{self.table.created}, m.id"):
-                by_key.setdefault(entry.key, entry)
-        return [by_key[key] for key in keys if key in by_key]
+        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories with full content, `updated_at` descending; ZeroClaw's own list in PostgreSQL has no limit."""
@@ -341,10 +330,6 @@ class PostgresMemory(Memory):
         )
         return await self._filtered(wanted, f"ORDER BY m.{self.table.updated} DESC, m.id DESC")
 
-    async def entries(self, filter: MemoryFilter) -> Entries:
-        """Every memory a filter leaves, with full content."""
-        return await self._filtered(filter, "")
-
     async def count(self) -> int:
         """How many memories there are."""
         condition, values = conditions(MemoryFilter(superseded=Superseded.SHOW), self.table)
@@ -352,67 +337,100 @@ class PostgresMemory(Memory):
         rows = await self._fetch(statement, values, seconds=LONG_SECONDS)
         return int(rows[0]["counted"])
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
-        """The rows after `cursor` as excerpts.
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        found: Any
+        if query.read.name == "version" and _is_whole_pass(query):
+            found = await self._every_version(query.filter)
+        elif query.read.name == "excerpt" and _is_page(query):
+            found = await self._page(query)
+        else:
+            found = await self._handles(query)
+            if query.read.name != "handle":
+                found = await self._read(query.read.name, found)
+        read: Sequence[T] = found
+        return read
 
-        In the orders STORED and UPDATED any depth costs the same by ZeroClaw's index on `updated_at`.
-        """
+    async def _page(self, query: Query[Any]) -> Entries:
+        """One page as excerpts, by one statement."""
         table = self.table
-        statement, values = sql.page_statement(table, await self._found(filter), sort, cursor, limit)
-        seconds = LONG_SECONDS if sql.takes_long(filter, sort) else None
-        found = await self._fetch(statement, values, seconds=seconds, interruptible=filter.looks_for_text)
-        entries = tuple(entry_from(row, table) for row in found[:limit])
-        following = sql.cursor_after(found[limit - 1], sort) if len(found) > limit else None
-        return Page(entries, following)
+        condition, values = conditions(await self._found(query.filter), table)
+        given = Parameters(values)
+        order = f"{sql.order_by(table, query.sort)} {_part(query, given)}"
+        statement = f"SELECT {entry_columns(table, excerpt=True)} FROM {table.quoted} AS m WHERE {condition} {order}"
+        seconds = LONG_SECONDS if sql.takes_long(query.filter, query.sort) or query.offset else None
+        is_find = query.filter.looks_for_text
+        found = await self._fetch(statement, given.values, seconds=seconds, interruptible=is_find)
+        return [entry_from(row, table) for row in found]
 
-    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
-        """The ids of all rows in order, read in parts; cancelling the await stops the pass on the server too."""
+    async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
+        """The ids of the rows that a query selects, in its order."""
         table = self.table
-        condition, values = conditions(await self._found(filter), table)
-        statement = (
-            f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {sql.order_by(table, sort)}"
-        )
-        ids: list[Handle] = []
-        is_find = filter.looks_for_text
+        if query.handles is not None or query.ids is not None:
+            ids = _ids(list(dict.fromkeys(query.handles if query.handles is not None else query.ids or ())))
+            return ids if query.filter == EVERYTHING else await self._ids_of(query, "id", ids)
+        if query.keys is not None:
+            return await self._ids_of(query, "key", list(dict.fromkeys(query.keys)))
+        if query.contents is not None:
+            return await self._ids_of(query, "content", query.contents)
+        condition, values = conditions(await self._found(query.filter), table)
+        given = Parameters(values)
+        if query.prefix is not None:
+            if not _can_be_a_key(query.prefix):
+                return []
+            condition += f" AND starts_with(m.key::text, {given.text(query.prefix)})"
+            order = f"ORDER BY m.{table.updated} DESC, m.id DESC LIMIT {given.count(query.limit or 2**62)}"
+        else:
+            order = f"{sql.order_by(table, query.sort)} {_part(query, given)}"
+        statement = f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {order}"
+        ids = []
+        is_find = query.filter.looks_for_text
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
-            async for batch in in_batches(connection, statement, values, sql.IDS_AT_ONCE, LONG_SECONDS):
+            async for batch in in_batches(connection, statement, given.values, sql.IDS_AT_ONCE, LONG_SECONDS):
                 ids += [row[0] for row in batch]
         return ids
 
-    async def order_part(
-        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
-    ) -> tuple[Sequence[Handle], int]:
-        """Some ids in order and how many there are in all, by one statement; no other id comes over."""
-        if limit > sql.MOST_IDS:
-            return await super().order_part(filter, sort, offset, limit)
-        statement, values = sql.order_statement(self.table, await self._found(filter), sort, offset, limit)
-        (record,) = await self._fetch(statement, values, seconds=LONG_SECONDS, interruptible=filter.looks_for_text)
-        return record["handles"], record["total"]
+    async def _ids_of(self, query: Query[Any], column: str, names: Sequence[str]) -> Sequence[Handle]:
+        """The ids of the rows with one of these values, in the order of the values, then of storing.
 
-    async def rows(self, handles: Sequence[Handle]) -> Entries:
-        """The rows of these ids, in that order, as excerpts; rows gone meanwhile are left out."""
-        by_handle: dict[Handle, MemoryEntry] = {}
-        for start in range(0, len(handles), sql.ROWS_AT_ONCE):
+        No index has whole contents: for those the server may look at every row.
+        """
+        table, by_name = self.table, dict[str, list[Handle]]()
+        condition, values = conditions(await self._found(query.filter), table)
+        value = "''" if column == "content" else f"m.{column}::text"
+        for some in _parts(names):
+            given = Parameters(values)
+            named = ids_are(table, some, given) if column == "id" else f"m.{column} = ANY({given.texts(some)})"
+            statement = (
+                f"SELECT m.id::text AS id, {value} AS name FROM {table.quoted} AS m WHERE {condition} AND {named} "
+                f"ORDER BY m.{table.created}, m.id"
+            )
+            for row in await self._fetch(statement, given.values, seconds=LONG_SECONDS):
+                by_name.setdefault(row["name"], []).append(row["id"])
+        return [one for name in ([""] if column == "content" else names) for one in by_name.get(name, ())]
+
+    async def _read(self, read: str, handles: Sequence[Handle]) -> Sequence[Any]:
+        """The rows of these ids, in that order; rows deleted meanwhile are left out."""
+        table, found = self.table, dict[Handle, Any]()
+        size = _WHOLE_ROWS_AT_ONCE if read == "row" else sql.ROWS_AT_ONCE
+        columns = {
+            "excerpt": f"SELECT {entry_columns(table, excerpt=True)} FROM {table.quoted} AS m",
+            "entry": f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m",
+            "row": f"SELECT {stored_columns(table)} FROM {table.quoted} AS m",
+            "version": stamp_select(table),
+        }[read]
+        make: Callable[[Any, Table], Any] = {"row": stored_row, "version": stamp_from}.get(read, entry_from)
+        for start in range(0, len(handles), size):
             given = Parameters()
-            condition = ids_are(self.table, _ids(handles[start : start + sql.ROWS_AT_ONCE]), given)
-            for entry in await self._entries(condition, given.values, excerpt=True):
-                by_handle[entry.handle] = entry
-        return [by_handle[handle] for handle in handles if handle in by_handle]
+            condition = ids_are(table, _ids(handles[start : start + size]), given)
+            for record in await self._fetch(f"{columns} WHERE {condition}", given.values):
+                row = make(record, table)
+                found[row.id] = row
+        return [found[handle] for handle in handles if handle in found]
 
-    async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotFound when it has gone."""
-        found = await self.with_id(str(handle))
-        if found is None:
-            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
-        return found
-
-    async def with_id(self, id: str) -> MemoryEntry | None:
-        """The memory of that id with its full content, or None."""
-        given = Parameters()
-        condition = ids_are(self.table, _ids([id]), given)
-        for entry in await self._entries(condition, given.values):
-            return entry
-        return None
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        statement, values = count_statement(self.table, await self._found(filter), now, by)
+        groups = await self._fetch(statement, values, seconds=PASS_SECONDS, interruptible=True)
+        return await asyncio.to_thread(counts_of, groups, self.table, by)
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""
@@ -450,59 +468,6 @@ class PostgresMemory(Memory):
             return await super().nearest_by_words(text, limit, without)
         return await nearest_by_words(self.connections, self.table, text, limit, without)
 
-    async def with_key(self, key: str, agent: str | None = None) -> Entries:
-        """Every row of that key, the oldest first, with full content."""
-        if not _can_be_a_key(key):
-            return []
-        wanted = MemoryFilter(agent=None if agent is None else (agent,), superseded=Superseded.SHOW)
-        condition, values = conditions(wanted, self.table)
-        given = Parameters(values)
-        condition += f" AND m.key = {given.text(key)}"
-        return await self._entries(condition, given.values, f"ORDER BY m.{self.table.created}, m.id")
-
-    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
-        """The memories of these contents or keys, asked of the server, and whether those of the contents are all.
-
-        No index has whole contents, so every row may be looked at for some thousand of them, there and not here.
-        """
-        found: dict[Handle, MemoryEntry] = {}
-        for some in _parts(keys):
-            given = Parameters()
-            for entry in await self._entries(f"m.key = ANY({given.texts(some)})", given.values):
-                found[entry.handle] = entry
-        until = time.monotonic() + seconds
-        for some in _parts(contents):
-            left = until - time.monotonic()
-            alike = await self._alike(some, left) if left > 0 else None
-            if alike is None:
-                return [*found.values()], False
-            found |= {entry.handle: entry for entry in alike}
-            if len(alike) == _MOST_ALIKE:
-                return [*found.values()], False
-        return [*found.values()], True
-
-    async def _alike(self, contents: Sequence[str], seconds: float) -> Entries | None:
-        """The first rows of these contents; None where the server would look for them for longer."""
-        given = Parameters()
-        columns, places = entry_columns(self.table, excerpt=False), given.texts(contents)
-        statement = f"SELECT {columns} FROM {self.table.quoted} AS m WHERE m.content = ANY({places}) "
-        statement += f"LIMIT {given.count(_MOST_ALIKE)}"
-        found: Entries = []
-        async with self.connections.reading(seconds=seconds, interruptible=False) as connection:
-            with expected(OUT_OF_TIME) as stopped:
-                async for batch in in_batches(connection, statement, given.values, sql.ROWS_AT_ONCE, seconds):
-                    found += [entry_from(row, self.table) for row in batch]
-        return None if stopped else found
-
-    async def keys_starting(self, prefix: str, limit: int) -> Entries:
-        """Rows whose key begins so, `updated_at` descending, with full content."""
-        if not _can_be_a_key(prefix):
-            return []
-        given = Parameters()
-        condition = f"starts_with(m.key::text, {given.text(prefix)})"
-        order = f"ORDER BY m.{self.table.updated} DESC, m.id DESC LIMIT {given.count(limit)}"
-        return await self._entries(condition, given.values, order)
-
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
@@ -524,23 +489,8 @@ class PostgresMemory(Memory):
         """Stop the searches that run now; they raise SearchInterrupted."""
         self.connections.stop(everything=False)
 
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        """Counts of what a filter leaves, by one statement."""
-        statement, values = facet_statement(self.table, await self._found(filter), now)
-        return await facets_of(
-            await self._fetch(statement, values, seconds=PASS_SECONDS, interruptible=True), self.table
-        )
-
-    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
-        """How much there is, by two statements."""
-        counting, biggest = statistics_statements(self.table, await self._found(filter or MemoryFilter()))
-        async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-            groups = await connection.fetch(counting[0], *counting[1], timeout=patience(PASS_SECONDS))
-            biggest_ones = await connection.fetch(biggest[0], *biggest[1], timeout=patience(PASS_SECONDS))
-        return statistics_of(groups, biggest_ones, self.table)
-
-    async def stamps(self, filter: MemoryFilter) -> Stamps:
-        """Every memory a filter leaves, in the order of storing."""
+    async def _every_version(self, filter: MemoryFilter) -> Stamps:
+        """The versions of all rows that a filter selects, in the order of storing."""
         table = self.table
         condition, values = conditions(await self._found(filter), table)
         statement = f"{stamp_select(table)} WHERE {condition} ORDER BY m.{table.updated}, m.id"
@@ -550,23 +500,12 @@ class PostgresMemory(Memory):
                 found += [stamp_from(record, table) for record in records]
         return found
 
-    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """The stamps of these ids, in that order; rows gone meanwhile are left out."""
-        table, by_id = self.table, dict[Handle, Stamp]()
-        async with self.connections.reading() as connection:
-            for start in range(0, len(handles), _STAMPS_AT_ONCE):
-                given = Parameters()
-                condition = ids_are(table, map(str, handles[start : start + _STAMPS_AT_ONCE]), given)
-                records = await connection.fetch(f"{stamp_select(table)} WHERE {condition}", *given.values)
-                by_id |= {record["id"]: stamp_from(record, table) for record in records}
-        return [by_id[handle] for handle in handles if handle in by_id]
-
     stamp_of = staticmethod(stamp_of)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read."""
         table = self.table
-        condition, values = conditions(await self._found(_EVERYTHING if filter is None else filter), table)
+        condition, values = conditions(await self._found(EVERYTHING if filter is None else filter), table)
         order = f"m.{table.updated}, m.id"
         statement = f"SELECT {stored_columns(table)} FROM {table.quoted} AS m WHERE {condition} ORDER BY {order}"
 
@@ -577,27 +516,6 @@ class PostgresMemory(Memory):
         async with self.connections.reading(seconds=PASS_SECONDS) as connection:
             async for records in in_batches(connection, statement, values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
                 await asyncio.to_thread(show, records)
-
-    async def stored(self, id: str) -> StoredRow | None:
-        """One memory with every column, or None."""
-        return next(iter(await self.stored_of([id])), None)
-
-    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
-        """The same for many ids, some hundreds by one question."""
-        return {row.id: row for row in await self.stored_of(ids)}
-
-    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
-        """The rows of these ids with every column, in that order; rows gone meanwhile are left out."""
-        table, found = self.table, dict[Handle, StoredRow]()
-        async with self.connections.reading() as connection:
-            for start in range(0, len(handles), _WHOLE_ROWS_AT_ONCE):
-                given = Parameters()
-                condition = ids_are(table, map(str, handles[start : start + _WHOLE_ROWS_AT_ONCE]), given)
-                statement = f"SELECT {stored_columns(table)} FROM {table.quoted} AS m WHERE {condition}"
-                for record in await connection.fetch(statement, *given.values):
-                    row = stored_row(record, table)
-                    found[row.id] = row
-        return [found[handle] for handle in handles if handle in found]
 
     async def version(self) -> int | None:
         """Changes when somebody has written to the table; None for a view or a foreign table.
@@ -630,8 +548,7 @@ class PostgresMemory(Memory):
     async def forget(self, key: str) -> bool:
         """Delete the memories of that key; as ZeroClaw's own verb does it, those of all agents that hold one."""
         while True:
-            held = await self.with_key(key)
-            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), keep_nothing)
+            removal = await self.remove(await self.rows(Query(VERSIONS, keys=[key])), keep_nothing)
             if not removal.changed:
                 return removal.removed > 0
 
@@ -719,6 +636,26 @@ class PostgresMemory(Memory):
         answer = await work(rows)
         self._table = replace(self.table, agents=rows.agents)
         return answer
+
+
+def _part(query: Query[Any], given: Parameters) -> str:
+    """The LIMIT and OFFSET of a query; LIMIT NULL is all rows."""
+    limit = "NULL" if query.limit is None else given.count(min(query.limit, 2**62))
+    return f"LIMIT {limit} OFFSET {given.count(min(query.offset, 2**62))}"
+
+
+def _names_rows(query: Query[Any]) -> bool:
+    return any(names is not None for names in (query.handles, query.ids, query.keys, query.contents))
+
+
+def _is_page(query: Query[Any]) -> bool:
+    return query.limit is not None and query.prefix is None and not _names_rows(query)
+
+
+def _is_whole_pass(query: Query[Any]) -> bool:
+    """Whether a query selects all rows of its filter in the order of storing."""
+    is_part = query.limit is not None or query.prefix is not None or query.offset or _names_rows(query)
+    return not is_part and query.sort == OLDEST_STORED
 
 
 def _can_be_a_key(text: str) -> bool:

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Answer, Capabilities, Neighbours, Scored, Work
-from zeroclaw_tui.backends.fallback import DEEPEST, Held, HeldMemory, show, stamp_of
+from zeroclaw_tui.backends.fallback import DEEPEST, HeldMemory, show, stamp_of
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.matching import age_groups, matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     TOTAL_SECONDS,
@@ -51,8 +52,9 @@ from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_each, embed_q
 from zeroclaw_tui.memory.change import Draft, See, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, UsageError
-from zeroclaw_tui.memory.query import EVERYTHING, Cursor, Facets, MemoryFilter, Page, Query, Sort, SortField
+from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.neighbours import Neighbour
@@ -89,6 +91,11 @@ class TooManyPoints(Refused):
             "ID, with filters by category, session and agent.",
             hint="Recall works, and so do commands that name keys or ids.",
         )
+
+
+def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    """Points are in no order of storing: their times stand for it."""
+    return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
 class QdrantMemory(HeldMemory):
@@ -129,7 +136,7 @@ class QdrantMemory(HeldMemory):
         self._has_agents = has_agents
         self.notices = self._warnings = (_UNENCRYPTED,) if api_key and address.is_unencrypted else ()
         self._clock = clock
-        self._loaded: tuple[Held, float] | None = None
+        self._loaded_at: tuple[Loaded, float] | None = None
         self._loading, self._writing = asyncio.Lock(), asyncio.Lock()
         self._write_count = 0
         self.capabilities = self._describe_capabilities()
@@ -151,7 +158,7 @@ class QdrantMemory(HeldMemory):
         """Look at the collection. Raises NothingYet, NotReachable, and Unreadable for another program's."""
         description = await self._client.describe()
         self._info = await inspect_collection(self._client, description, has_agents=self._has_agents)
-        self._loaded, self._has_agents = None, self._info.has_agents
+        self._loaded_at, self._has_agents = None, self._info.has_agents
         self.capabilities = self._describe_capabilities()
         self.recalls_by = f"{self._scale} only"
         notices = [*self._warnings, *self._embedding_problem()]
@@ -160,7 +167,7 @@ class QdrantMemory(HeldMemory):
         self.notices = tuple(notices)
 
     async def close(self) -> None:
-        self._loaded = None
+        self._loaded_at = None
         await self._client.close()
         if self._embedder is not None:
             await self._embedder.close()
@@ -236,13 +243,13 @@ class QdrantMemory(HeldMemory):
     async def count(self) -> int:
         return await self._client.count_points()
 
-    async def held(self) -> Held:
+    async def loaded(self) -> Loaded:
         async with self._loading:
             number = await self._client.count_points()
             if number > MAX_LOADED:
                 raise TooManyPoints(self._client.address.collection, number)
-            if self._loaded is not None:
-                loaded, loaded_at = self._loaded
+            if self._loaded_at is not None:
+                loaded, loaded_at = self._loaded_at
                 is_recent = self._clock() - loaded_at <= number * LOADED_SECONDS_PER_POINT
                 if is_recent and len(loaded.entries) == number:
                     return loaded
@@ -250,37 +257,43 @@ class QdrantMemory(HeldMemory):
             entries: list[MemoryEntry] = []
             async for page in self._client.scroll():
                 entries += [self._info.entry(self._info.row(point)) for point in page]
-            loaded = Held(tuple(await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, _OLDEST))))
+            ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, _OLDEST))
+            loaded = Loaded(ordered, backend=self.name, order_value=_order_value)
             if writes == self._write_count:
-                self._loaded = loaded, now
+                self._loaded_at = loaded, now
             return loaded
 
-    def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-        return super().order_value(entry, SortField.AGE if field is SortField.STORED else field)
-
-    async def select(self, query: Query[T]) -> Page[T]:
+    async def rows(self, query: Query[T]) -> Sequence[T]:
         try:
-            return await super().select(query)
+            return await super().rows(query)
         except TooManyPoints as error:
-            rows, following = await self._select_on_server(query, error)
+            rows = await self._rows_on_server(query, error)
+        found: Any
         if query.read.name == "row":
-            return Page(await self.stored_of([row.id for row in rows]), following)  # type: ignore[arg-type]
-        readings: dict[str, Callable[[StoredRow], Any]] = {
-            "entry": self._info.entry,
-            "excerpt": lambda row: self._info.entry(row).excerpt(),
-            "version": self.stamp_of,
-            "handle": lambda row: row.id,
-        }
-        return Page([readings[query.read.name](row) for row in rows], following)
+            found = await self._stored([row.id for row in rows])
+        else:
+            readings: dict[str, Callable[[StoredRow], Any]] = {
+                "entry": self._info.entry,
+                "excerpt": lambda row: self._info.entry(row).excerpt(),
+                "version": self.stamp_of,
+                "handle": lambda row: row.id,
+            }
+            found = [readings[query.read.name](row) for row in rows]
+        read: Sequence[T] = found
+        return read
 
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+        return await self._stored([entry.handle for entry in entries])
+
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         """The counts; in a collection that is too big to load only the total."""
         try:
-            return await super().facets(filter, now)
+            return await super().count_up(filter, now, by)
         except TooManyPoints:
             if (conditions := self._info.conditions(filter)) is None:
                 raise
-            return Facets(await self._client.count_points(conditions), {}, age=age_groups((), now))
+            nothing: dict[CountField, Mapping[str, int]] = {"category": {}, "age": age_groups((), now)}
+            return Counts(await self._client.count_points(conditions), nothing)
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         return stamp_of(self._info.entry(row))
@@ -288,13 +301,7 @@ class QdrantMemory(HeldMemory):
     def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
         return list(json.loads(str(row.values[OTHER_FIELDS]))) if name == OTHER_FIELDS else (name,)
 
-    async def stored(self, id: str) -> StoredRow | None:
-        return next(iter(await self.stored_of([id])), None)
-
-    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
-        return {row.id: row for row in await self.stored_of(ids)}
-
-    async def stored_of(self, handles: Sequence[Handle]) -> list[StoredRow]:
+    async def _stored(self, handles: Sequence[Handle]) -> list[StoredRow]:
         """The rows of these handles with their vectors, read from the server."""
         ids = [parsed for handle in handles if (parsed := parse_id(str(handle))) is not None]
         points = await self._client.retrieve(ids)
@@ -303,9 +310,9 @@ class QdrantMemory(HeldMemory):
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, some hundreds read at a time."""
-        handles = await self.order(EVERYTHING if filter is None else filter, _OLDEST)
+        handles = await self.rows(Query(HANDLES, filter or EVERYTHING, _OLDEST))
         for start in range(0, len(handles), _ROWS_AT_ONCE):
-            await show(await self.stored_of(handles[start : start + _ROWS_AT_ONCE]), see)
+            await show(await self._stored(handles[start : start + _ROWS_AT_ONCE]), see)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -376,7 +383,8 @@ class QdrantMemory(HeldMemory):
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         import numpy as np
 
-        if vector is None and entry is not None and (row := await self.stored(entry.id)) is not None:
+        if vector is None and entry is not None and (rows := await self._stored([entry.id])):
+            (row,) = rows
             vector = np.frombuffer(row.values["embedding"], dtype="<f4")  # type: ignore[arg-type]
         if vector is None or self._info.distance != _COSINE or len(vector) != self._info.dimensions:
             return None
@@ -408,32 +416,31 @@ class QdrantMemory(HeldMemory):
                 return await work(rows)
             finally:
                 self._write_count += 1
-                self._loaded = None
+                self._loaded_at = None
 
     def text_to_embed(self, row: StoredRow) -> str:
         return text_to_embed(row.key, str(row.values["content"]))
 
-    async def _select_on_server(self, query: Query[Any], error: TooManyPoints) -> tuple[list[StoredRow], Cursor | None]:
+    async def _rows_on_server(self, query: Query[Any], error: TooManyPoints) -> list[StoredRow]:
         """Read rows by name, or a list in the order of ids. Raises `error` for everything else."""
         names = query.handles if query.handles is not None else query.ids
         if names is not None:
-            rows = await self.stored_of(list(dict.fromkeys(names)))
-            return [row for row in rows if matches(self._info.entry(row), query.filter)], None
+            rows = await self._stored(list(dict.fromkeys(names)))
+            return [row for row in rows if matches(self._info.entry(row), query.filter)]
         conditions = self._info.conditions(query.filter)
         if conditions is None or query.prefix is not None or query.contents is not None:
             raise error
         if query.keys is not None:
             conditions["must"].append(any_of("key", query.keys))
         rows, end = list[StoredRow](), None if query.limit is None else query.offset + query.limit
-        position = None if query.after is None else query.after.handle
+        position: Handle | None = None
         while end is None or len(rows) < end:
             page_size = _ROWS_AT_ONCE if end is None else min(_ROWS_AT_ONCE, end - len(rows))
             points, position = await self._client.scroll_page(conditions, page_size, position)
             rows += map(self._info.row, points)
             if position is None:
                 break
-        following = None if position is None or end is None else Cursor(None, position)
-        return rows[query.offset :], following
+        return rows[query.offset :]
 
     def _describe_capabilities(self) -> Capabilities:
         reasons = dict(WHY_NOT)

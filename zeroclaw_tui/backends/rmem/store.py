@@ -90,7 +90,7 @@ class RMemMemory(ForeignFile[Contents]):
         self._readings.stop(only_searches=True)
 
     async def health(self) -> Health:
-        contents = await self.held()
+        contents = await self.loaded()
         counts = Counter(row.table for row in contents.rows)
         invalid = sum(row.table == "relations" and row.entry.superseded_by is not None for row in contents.rows)
         facts = {
@@ -108,11 +108,11 @@ class RMemMemory(ForeignFile[Contents]):
     async def vector_norm(self, handle: Handle) -> float | None:
         import numpy as np
 
-        vector = _vector_of(await self.held(), handle)
+        vector = _vector_of(await self.loaded(), handle)
         return None if vector is None else float(np.linalg.norm(vector.astype(np.float64)))
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
-        contents = await self.held()
+        contents = await self.loaded()
         if entry is not None:
             vector = _vector_of(contents, entry.handle)
         if vector is None or not len(vector):
@@ -135,7 +135,7 @@ class RMemMemory(ForeignFile[Contents]):
     async def related(self, entry: MemoryEntry) -> Entries:
         """The other versions of a memory and the relations whose source or destination it names; for a relation, the
         memories that name one of the two."""
-        contents = await self.held()
+        contents = await self.loaded()
         row, user = contents.row_by_handle.get(entry.handle), entry.namespace or ""
         if row is None:
             return []
@@ -149,7 +149,7 @@ class RMemMemory(ForeignFile[Contents]):
         return found + [other.entry for other in valid if _names_end(entry, other)]
 
     async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
-        contents = await self.held()
+        contents = await self.loaded()
         users = contents.namespaces if request.namespace is None else (request.namespace,)
         usable, notes = _usable_vector(contents, vector)
 

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zeroclaw_tui.backends.fallback import Held
 from zeroclaw_tui.backends.foreign import key_of
+from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.files.database import as_text, columns_of, connect_read_only_blocking, tables_of_rows, translated
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Unreadable
@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Contents(Held):
+class Contents(Loaded):
     """All memories of a file: those of the table `memories`, then the archive, then the relations."""
 
     rows: Sequence[Row] = ()

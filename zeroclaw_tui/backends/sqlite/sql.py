@@ -25,7 +25,7 @@ from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import Unreadable, UsageError
-from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.text import is_unicode, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
 
@@ -396,6 +396,7 @@ ROWS_AT_ONCE = 500
 """The most rows fetched in one statement, so that the event loop never waits for Python objects to be made."""
 _HANDLES_AT_ONCE = 2000
 _MOST_ROWIDS = 2**63 - 1
+_MOST_SKIPPED = 10_000
 _BY_CONTENT = 200
 NO_MOMENT = "-1.0"
 """SQL for what `moment_of` makes of a timestamp that is no moment."""
@@ -587,48 +588,31 @@ def moment_of(column: str) -> str:
     return f"CASE WHEN {column} GLOB '[0-9][0-9][0-9][0-9]-*' THEN coalesce(julianday({column}), -1.0) ELSE -1.0 END"
 
 
-def page_statement(
-    schema: Schema, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int
-) -> tuple[str, tuple[Any, ...]]:
-    """What selects the rowid and the sort values of the rows after `cursor`, one more than `limit`."""
-    keys = _sort_keys(schema, filter, sort)
-    found = where(schema, filter)
-    if cursor is not None:
-        marks, values = bound(cursor.value)
-        found = found.also(f"({', '.join(keys)}) {'<' if sort.descending else '>'} ({marks})", values)
-    columns = ", ".join(("m.rowid", *keys))
-    statement = f"SELECT {columns} FROM memories AS m {found.sql} ORDER BY {_order(keys, sort)} LIMIT ?"
-    return statement, (*found.values, limit + 1)
+def page_statement(schema: Schema, query: Query[Any]) -> tuple[str, tuple[Any, ...]]:
+    """What selects the rowids of one page."""
+    keys = _sort_keys(schema, query.filter, query.sort)
+    found = where(schema, query.filter)
+    limit = -1 if query.limit is None else min(query.limit, _MOST_ROWIDS)
+    statement = (
+        f"SELECT m.rowid FROM memories AS m {found.sql} ORDER BY {_order(keys, query.sort)} "
+        f"LIMIT {limit:d} OFFSET {min(query.offset, _MOST_ROWIDS):d}"
+    )
+    return statement, found.values
 
 
-def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
-    """Whether a page may have to look at every row: a text is looked for, or no index has the order."""
-    return filter.looks_for_text or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
+def takes_long(query: Query[Any]) -> bool:
+    """Whether a query may have to look at every row: a text is looked for, or no index has the order."""
+    in_index = query.sort.field in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
+    return query.filter.looks_for_text or not in_index or query.limit is None or query.offset > _MOST_SKIPPED
 
 
-def page_of(chosen: Sequence[Sequence[Any]], limit: int) -> tuple[list[int], Cursor | None]:
-    """The rowids of one page out of the rows of `page_statement`, and where the next begins."""
-    handles = [row[0] for row in chosen[:limit]]
-    if len(chosen) <= limit or not handles:
-        return handles, None
-    return handles, Cursor(tuple(chosen[limit - 1][1:]), handles[-1])
-
-
-def ordered_handles(
-    connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, sort: Sort, count: int = -1
-) -> array[int]:
-    """The rowids of all rows in order, eight bytes each, or of the first `count`; for a thread of its own."""
+def ordered_handles(connection: sqlite3.Connection, schema: Schema, query: Query[Any]) -> array[int]:
+    """The rowids of all rows in order, eight bytes each; for a thread of its own."""
     handles = array("q")
-    if not count:
-        return handles
-    found = where(schema, filter)
-    order = _order(_sort_keys(schema, filter, sort), sort)
-    # Where it has to sort, SQLite then keeps no more than these.
-    few = f" LIMIT {min(count, _MOST_ROWIDS):d}" if count > 0 else ""
-    statement = f"SELECT m.rowid FROM memories AS m {found.sql} ORDER BY {order}{few}"
-    with closing(connection.execute(statement, found.values)) as rows:
+    statement, values = page_statement(schema, query)
+    with closing(connection.execute(statement, values)) as rows:
         while batch := rows.fetchmany(_HANDLES_AT_ONCE):
-            handles.extend([rowid for (rowid,) in batch])
+            handles.extend([row[0] for row in batch])
     return handles
 
 
@@ -639,11 +623,11 @@ def listing(schema: Schema, category: str | None) -> tuple[Where, str]:
     return found, f"ORDER BY {updated} DESC LIMIT 1000"
 
 
-def starting_with(schema: Schema, prefix: str) -> tuple[Where, str]:
+def starting_with(schema: Schema, filter: MemoryFilter, prefix: str) -> tuple[Where, str]:
     """The rows whose key begins so, compared byte for byte, and their order: newest update first as text."""
     low, values = bound([prefix])
     high, more = bound([prefix + chr(0x10FFFF)])
-    found = where(schema, MemoryFilter()).also(f"m.key >= {low} AND m.key < {high}", (*values, *more))
+    found = where(schema, filter).also(f"m.key >= {low} AND m.key < {high}", (*values, *more))
     return found, f"ORDER BY {_updated(schema)} DESC"
 
 

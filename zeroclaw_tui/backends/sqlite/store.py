@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection, OperationalError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
@@ -34,6 +34,7 @@ from zeroclaw_tui.files.database import (
     ReadOnlyConnection,
     UnfinishedWrite,
     any_text,
+    as_text,
     bound,
     connect_read_only,
     file_identity,
@@ -44,8 +45,16 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, InspectorError, NotFound, Refused, Unreadable
-from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, InspectorError, Refused, Unreadable
+from zeroclaw_tui.memory.query import (
+    ENTRIES,
+    EVERYTHING,
+    OLDEST_STORED,
+    VERSIONS,
+    MemoryFilter,
+    Query,
+    Superseded,
+)
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
@@ -77,9 +86,11 @@ if TYPE_CHECKING:
         Vector,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.memory.statistics import Statistics
+    from zeroclaw_tui.memory.statistics import CountField, Counts, Storage
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.profiles import ScoringSettings
+
+T = TypeVar("T")
 
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
 _TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
@@ -224,9 +235,7 @@ class SqliteMemory(Memory):
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key, superseded or not; several agents' rows: the oldest stored."""
-        for entry in await self.with_key(key):
-            return entry
-        return None
+        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """What ZeroClaw's own list returns: at most 1000 rows, cut before the session is looked at."""
@@ -247,71 +256,95 @@ class SqliteMemory(Memory):
             return False
         return True
 
-    async def entries(self, filter: MemoryFilter) -> Entries:
-        """Every memory a filter leaves, with full content, in the order of storing."""
-        schema, found = self.schema, sql.where(self.schema, filter)
-        if not filter.looks_for_text:
-            return await self._entries(found, "ORDER BY m.rowid")
-        statement = _select(schema, found, "ORDER BY m.rowid")
-        return await self._find(
-            lambda connection: [entry_from(row, schema) for row in connection.execute(statement, found.values)], filter
-        )
-
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
-        """The rows after `cursor`, as excerpts; any depth costs the same. Cancelling the await stops a long pass."""
-        statement, values = sql.page_statement(self.schema, filter, sort, cursor, limit)
-        if sql.takes_long(filter, sort):
-            chosen = await self._find(lambda connection: connection.execute(statement, values).fetchall(), filter)
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        found: Any
+        if query.read.name == "version" and _is_whole_pass(query):
+            schema, chosen = self.schema, sql.where(self.schema, query.filter)
+            found = await self._find(lambda connection: stamps(connection, schema, chosen), query.filter)
         else:
-            chosen = list(await self._fetch(statement, values))
-        handles, following = sql.page_of(chosen, limit)
-        return Page(tuple(await self.rows(handles)), following)
+            found = await self._handles(query)
+            if query.read.name != "handle":
+                found = await self._read(query.read.name, found)
+        read: Sequence[T] = found
+        return read
 
-    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
-        """The rowids of all rows in order as an array; cancelling the await stops the pass."""
+    async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
+        """The rowids of the rows that a query selects, in its order."""
         schema = self.schema
-        return await self._find(lambda connection: sql.ordered_handles(connection, schema, filter, sort), filter)
+        if query.handles is not None and query.filter == EVERYTHING:
+            return list(dict.fromkeys(query.handles))
+        named = (("rowid", query.handles), ("id", query.ids), ("key", query.keys), ("content", query.contents))
+        for column, names in named:
+            if names is not None:
+                return await self._named(column, list(dict.fromkeys(names)), query.filter)
+        if query.prefix is not None:
+            found, order = sql.starting_with(schema, query.filter, query.prefix)
+            limit = -1 if query.limit is None else query.limit
+            statement = f"SELECT m.rowid FROM memories AS m {found.sql} {order} LIMIT {limit:d}"
+            return [rowid for (rowid,) in await self._chosen(statement, found.values, query.filter)]
+        if sql.takes_long(query):
+            find = partial(sql.ordered_handles, schema=schema, query=query)
+            return await self._find(find, query.filter)
+        statement, values = sql.page_statement(schema, query)
+        return [rowid for (rowid,) in await self._fetch(statement, values)]
 
-    async def order_part(
-        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
-    ) -> tuple[Sequence[Handle], int]:
-        """Some rowids of that order, and how many there are; none behind them is read or sorted.
+    async def _named(self, column: str, names: Sequence[Handle], filter: MemoryFilter) -> Sequence[Handle]:
+        """The rowids of the rows with one of these values, in the order of the values, then of storing."""
+        if column != "rowid" and not self.schema.has(column):
+            return []
+        # Contents are not read again to put their rows in order.
+        value = "NULL" if column == "content" else f"m.{column}"
+        by_name: dict[Any, list[Handle]] = {}
+        for start in range(0, len(names), sql.ROWS_AT_ONCE):
+            marks, values = bound(names[start : start + sql.ROWS_AT_ONCE])
+            found = sql.where(self.schema, filter).also(f"m.{column} IN ({marks})", values)
+            statement = f"SELECT m.rowid, {value} FROM memories AS m {found.sql} ORDER BY m.rowid"
+            for rowid, name in await self._chosen(statement, found.values, filter):
+                by_name.setdefault(name if name is None or column == "rowid" else as_text(name), []).append(rowid)
+        order = [None] if column == "content" else names
+        return [rowid for name in order for rowid in by_name.get(name, ())]
 
-        Ordered and counted at once, as neither waits for the other; a text is looked for only once.
-        """
-        if filter.looks_for_text:
-            return await super().order_part(filter, sort, offset, limit)
-        schema, count = self.schema, offset + limit if limit else 0
-        ordering = asyncio.ensure_future(
-            self._find(lambda connection: sql.ordered_handles(connection, schema, filter, sort, count), filter)
-        )
-        try:
-            found = sql.where(schema, filter)
-            statement = f"SELECT count(*) FROM memories AS m {found.sql}"
-            ((total,),) = await self._find(lambda one: one.execute(statement, found.values).fetchall(), filter)
-            return (await ordering)[offset:], total
-        finally:
-            ordering.cancel()
+    async def _chosen(self, statement: str, values: Sequence[Any], filter: MemoryFilter) -> Sequence[Any]:
+        if not filter.looks_for_text:
+            return await self._fetch(statement, values)
+        return await self._find(lambda connection: connection.execute(statement, values).fetchall(), filter)
 
-    async def rows(self, handles: Sequence[Handle]) -> Entries:
-        """The rows of these rowids, in that order, as excerpts; rows gone meanwhile are left out."""
-        by_handle: dict[Handle, MemoryEntry] = {}
+    async def _read(self, read: str, handles: Sequence[Handle]) -> Sequence[Any]:
+        """The rows of these rowids, in that order; rows deleted meanwhile are left out."""
+        found: dict[Handle | None, Any] = {}
         for start in range(0, len(handles), sql.ROWS_AT_ONCE):
-            some = handles[start : start + sql.ROWS_AT_ONCE]
+            some = [handle for handle in handles[start : start + sql.ROWS_AT_ONCE] if isinstance(handle, int)]
             wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
-            for entry in await self._entries(wanted, excerpt=EXCERPT):
-                by_handle[entry.handle] = entry
-        for entry in [entry for entry in by_handle.values() if entry.is_excerpt and len(entry.content) < EXCERPT]:
-            # SQLite's substr() ends at a NUL; the memory goes on behind it.
-            for whole in await self._entries(sql.Where().also("m.rowid = ?", [entry.handle])):
-                by_handle[entry.handle] = whole.excerpt()
-        return [by_handle[handle] for handle in handles if handle in by_handle]
+            match read:
+                case "excerpt":
+                    found |= {entry.handle: entry for entry in await self._excerpts(wanted)}
+                case "entry":
+                    found |= {entry.handle: entry for entry in await self._entries(wanted)}
+                case "version":
+                    found |= {version.handle: version for version in await self._versions(wanted)}
+                case _:
+                    found |= {row.handle: row for row in await self._rows(wanted)}
+        return [found[handle] for handle in handles if handle in found]
 
-    async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotFound when it has gone."""
-        for entry in await self._entries(sql.Where().also("m.rowid = ?", [handle])):
-            return entry
-        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+    async def _excerpts(self, found: sql.Where) -> Entries:
+        entries = await self._entries(found, excerpt=EXCERPT)
+        # SQLite's substr() ends at a NUL; the memory goes on behind it.
+        cut = [entry.handle for entry in entries if entry.is_excerpt and len(entry.content) < EXCERPT]
+        if not cut:
+            return entries
+        wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(cut))})", cut)
+        whole = {entry.handle: entry.excerpt() for entry in await self._entries(wanted)}
+        return [whole.get(entry.handle, entry) for entry in entries]
+
+    async def _versions(self, found: sql.Where) -> Stamps:
+        schema = self.schema
+        return await self._readings.run(lambda connection: stamps(connection, schema, found))
+
+    async def _rows(self, found: sql.Where) -> Sequence[StoredRow]:
+        from zeroclaw_tui.backends.sqlite.transaction import RawTable
+
+        condition = f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
+        return await self._readings.run(lambda one: list(RawTable(one).where(condition, found.values)))
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's float32 vector, little-endian; None when it has none."""
@@ -323,48 +356,17 @@ class SqliteMemory(Memory):
             return None
         return math.hypot(*struct.unpack_from(f"<{len(blob) // 4}f", blob))
 
-    async def with_key(self, key: str, agent: str | None = None) -> Entries:
-        """Every row of that key, the oldest stored first, with full content."""
-        of_agent = MemoryFilter(agent=None if agent is None else (agent,), superseded=Superseded.SHOW)
-        mark, value = bound([key])
-        return await self._entries(sql.where(self.schema, of_agent).also(f"m.key = {mark}", value), "ORDER BY m.rowid")
-
-    async def with_id(self, id: str) -> MemoryEntry | None:
-        """The memory of that id with its full content, or None."""
-        if not self.schema.has("id"):
-            return None
-        mark, value = bound([id])
-        for entry in await self._entries(sql.Where().also(f"m.id = {mark}", value)):
-            return entry
-        return None
-
-    async def keys_starting(self, prefix: str, limit: int) -> Entries:
-        """Rows whose key begins so, `updated_at` descending, with full content."""
-        found, order = sql.starting_with(self.schema, prefix)
-        return await self._entries(found, f"{order} LIMIT {limit:d}")
-
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        """Counts, made in a thread; cancelling the await stops them."""
-        from zeroclaw_tui.backends.sqlite.counts import facets
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        from zeroclaw_tui.backends.sqlite.counts import count_up
 
         schema = self.schema
-        return await self._find(lambda connection: facets(connection, schema, filter, now), filter)
+        return await self._find(lambda connection: count_up(connection, schema, filter, now, by), filter)
 
-    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
-        """How much there is, counted in a thread; cancelling the await stops it."""
-        from zeroclaw_tui.backends.sqlite.counts import statistics
-
-        schema, path = self.schema, self.path
-        wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        found = sql.where(schema, wanted)
-        return await self._find(lambda connection: statistics(connection, schema, path, found), wanted)
-
-    async def counted(self, filter: MemoryFilter, now: str) -> tuple[Statistics, Facets]:
-        """Both in one consistent read, in a thread; cancelling the await stops it."""
-        from zeroclaw_tui.backends.sqlite.counts import counted
+    async def storage(self) -> Storage:
+        from zeroclaw_tui.backends.sqlite.counts import storage_of
 
         schema, path = self.schema, self.path
-        return await self._find(lambda connection: counted(connection, schema, path, filter, now), filter)
+        return await self._readings.run(lambda connection: storage_of(connection, schema, path))
 
     async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
@@ -404,13 +406,6 @@ class SqliteMemory(Memory):
 
         schema, path, notices = self.schema, self.path, self.notices
         return await self._readings.run(lambda connection: health(connection, schema, path, notices))
-
-    async def health_counted(self, rows: Statistics, every: Facets) -> Health:
-        """The same, without the passes that have told these."""
-        from zeroclaw_tui.backends.sqlite.upkeep import health
-
-        schema, path, notices = self.schema, self.path, self.notices
-        return await self._readings.run(lambda connection: health(connection, schema, path, notices, (rows, every)))
 
     async def outdated(self, retention: Retention) -> Sequence[Outdated]:
         """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
@@ -547,13 +542,6 @@ class SqliteMemory(Memory):
             # A damaged index is no reason not to answer.
             return await super().nearest_by_words(text, limit, without)
 
-    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
-        """The rows of these rowids with their whole content, read on the thread that searches."""
-        from zeroclaw_tui.backends.sqlite.recall import read_rows
-
-        rowids = [handle for handle in handles if isinstance(handle, int)]
-        return await (await self._searching()).look(partial(read_rows, self.schema, rowids))
-
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
         from zeroclaw_tui.backends.revert import keep_nothing
@@ -572,32 +560,13 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.revert import keep_nothing
 
         while True:
-            held = await self.with_key(key)
-            if len(held) > 1:
-                names = ", ".join(sorted(str(entry.agent) for entry in held))
+            versions = await self.rows(Query(VERSIONS, keys=[key]))
+            if len(versions) > 1:
+                names = ", ".join(sorted(str(version.agent) for version in versions))
                 raise Refused(f"Several agents have the key {key!r}: {names}.", hint="Name the agent, or the id.")
-            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), keep_nothing)
+            removal = await self.remove(versions, keep_nothing)
             if not removal.changed:
                 return removal.removed > 0
-
-    async def stamps(self, filter: MemoryFilter) -> Stamps:
-        """Every memory a filter leaves, in the order of storing; cancelling the await stops the pass."""
-        schema, found = self.schema, sql.where(self.schema, filter)
-        return await self._find(lambda connection: stamps(connection, schema, found), filter)
-
-    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """The stamps of these rowids, in that order; rows gone meanwhile are left out."""
-        schema = self.schema
-
-        def look(connection: Connection) -> Stamps:
-            by_handle: dict[Handle, Stamp] = {}
-            for start in range(0, len(handles), sql.ROWS_AT_ONCE):
-                some = handles[start : start + sql.ROWS_AT_ONCE]
-                wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
-                by_handle |= {stamp.handle: stamp for stamp in stamps(connection, schema, wanted)}
-            return [by_handle[handle] for handle in handles if handle in by_handle]
-
-        return await self._readings.run(look)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
@@ -634,32 +603,6 @@ class SqliteMemory(Memory):
         await self._find(look, wanted)
 
     stamp_of = staticmethod(stamp_of)
-
-    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
-        """The rows of these rowids with every column, in that order; rows gone meanwhile are left out."""
-        from zeroclaw_tui.backends.sqlite.transaction import RawTable
-        from zeroclaw_tui.memory.change import StoredRow
-
-        def look(connection: Connection) -> Sequence[StoredRow]:
-            memories, found = RawTable(connection), dict[Handle | None, StoredRow]()
-            for start in range(0, len(handles), sql.ROWS_AT_ONCE):
-                some = handles[start : start + sql.ROWS_AT_ONCE]
-                found |= {row.handle: row for row in memories.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
-            return [found[handle] for handle in handles if handle in found]
-
-        return await self._readings.run(look)
-
-    async def stored(self, id: str) -> StoredRow | None:
-        """One memory with every column, or None."""
-        return (await self.stored_by_id([id])).get(id)
-
-    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
-        """The memories of these ids with every column, on one connection; those that are not there are left out."""
-        from zeroclaw_tui.backends.sqlite.transaction import RawTable
-
-        if not self.schema.has("id"):
-            return {}
-        return await self._readings.run(lambda connection: RawTable(connection).with_ids(ids))
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -847,6 +790,12 @@ def _leave_whole(path: Path) -> None:
 
 def _nothing() -> None:
     """Folding in a log cannot be asked to stop."""
+
+
+def _is_whole_pass(query: Query[Any]) -> bool:
+    """Whether a query selects all rows of its filter in the order of storing."""
+    named = (query.handles, query.ids, query.keys, query.contents, query.prefix, query.limit)
+    return named == (None,) * len(named) and not query.offset and query.sort == OLDEST_STORED
 
 
 def _select(schema: Schema, found: sql.Where, order: str, excerpt: int | None = None) -> str:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
@@ -22,7 +23,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
@@ -504,8 +505,8 @@ async def _samples_of(memory: Memory, handles: Sequence[Handle]) -> list[Sample]
     found: list[Sample] = []
     for start in range(0, len(handles), _FETCHED):
         some = handles[start : start + _FETCHED]
-        stamps = {stamp.handle: stamp for stamp in await memory.stamps_of(some)}
-        for entry in await memory.rows(some):
+        stamps = {stamp.handle: stamp for stamp in await versions_at(memory, some)}
+        for entry in await memory.rows(Query(EXCERPTS, handles=some)):
             if entry.handle in stamps:
                 excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
                 stamp, pinned = stamps[entry.handle], bool(entry.pinned)
@@ -598,7 +599,7 @@ async def merge(library: Library, plan: MergePlan, advance: Advance | None = Non
 async def _as_planned(library: Library, plan: MergePlan) -> set[Handle]:
     """The ones that stay which still are as they were looked at."""
     states = {stays.stamp.handle: stays.stamp.state for stays, _ in plan.groups}
-    stamps = await library.memory.stamps_of(list(states))
+    stamps = await versions_at(library.memory, list(states))
     return {stamp.handle for stamp in stamps if stamp.state == states[stamp.handle]}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
 from zeroclaw_tui.curation.copies.texts import (
     MAX_TEXTS,
@@ -59,6 +60,7 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Keep
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, Unreadable
+from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, Query
 from zeroclaw_tui.memory.text import first_names, one_line
 
 LARGEST_SEARCHED = 1_000_000_000
@@ -167,9 +169,9 @@ async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
     handles = [stamp.handle for stamp in plan.stamps]
     texts: list[Text] = []
     for start in range(0, len(handles), _ROWS_AT_ONCE):
-        for entry in await library.memory.rows(handles[start : start + _ROWS_AT_ONCE]):
+        for entry in await library.memory.rows(Query(EXCERPTS, handles=handles[start : start + _ROWS_AT_ONCE])):
             try:
-                whole = await library.memory.whole(entry.handle) if entry.is_excerpt else entry
+                whole = await whole_entry(library.memory, entry.handle) if entry.is_excerpt else entry
             except NotFound:
                 continue
             texts.append(Text(whole.id, whole.key, whole.content))
@@ -320,8 +322,16 @@ async def _stored_now(library: Library, database: Path | None, wanted: Wanted, k
     if database is not None:
         await asyncio.to_thread(_read_store, database, stored)
     else:
-        holding, stored.is_whole = await library.memory.holding(list(wanted.by_content), list(stored.keys), _SECONDS)
-        for entry in holding:
+        memory, found = library.memory, {}
+        for entry in await memory.rows(Query(ENTRIES, keys=list(stored.keys))):
+            found[entry.id] = entry
+        try:
+            async with asyncio.timeout(_SECONDS):
+                for entry in await memory.rows(Query(ENTRIES, contents=list(wanted.by_content))):
+                    found[entry.id] = entry
+        except TimeoutError:
+            stored.is_whole = False
+        for entry in found.values():
             stored.add(entry.id, entry.key, entry.content)
     return stored
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.library import Library
@@ -117,7 +118,7 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
     if ids is None:
         await library.memory.scan(look)
     else:
-        for row in [await library.memory.stored(named) for named in dict.fromkeys(ids)]:
+        for row in [await row_with_id(library.memory, named) for named in dict.fromkeys(ids)]:
             if row is not None:
                 look(row)
     model, tokens = library.config.embedding.model, estimate_tokens(characters)
@@ -232,7 +233,7 @@ class _Reindexing:
 
     async def _still_wanted(self, stamp: Stamp) -> StoredRow | None:
         """The row as it is now; None where it has gone, or got a vector meanwhile."""
-        row = await self._library.memory.stored(stamp.id)
+        row = await row_with_id(self._library.memory, stamp.id)
         if row is None or not isinstance(row.values.get("content"), str):
             return None
         vector = row.values.get("embedding")

@@ -13,6 +13,7 @@ from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_each, turn_limit
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
@@ -259,11 +260,8 @@ async def evaluate(
 async def keys_nobody_has(library: Library, queries: Iterable[TestQuery]) -> tuple[str, ...]:
     """The expected keys that no memory of the store has, superseded or not, in the order of the file."""
     keys = list(dict.fromkeys(key for asked in queries for key in asked.expected))
-    found = {entry.key for entry in await library.memory.get_batch(keys)}
-    missing = [key for key in keys if key not in found]
-    # A Markdown store's `get` is also content with a text that holds the key.
-    there = {entry.key for key in missing for entry in await library.memory.with_key(key)}
-    return tuple(key for key in missing if key not in there)
+    found = {entry.key for entry in await library.memory.rows(Query(EXCERPTS, keys=keys))}
+    return tuple(key for key in keys if key not in found)
 
 
 def _mean(values: Iterable[float]) -> float:

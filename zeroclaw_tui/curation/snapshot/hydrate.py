@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.fallback import show
+from zeroclaw_tui.backends.lookup import entries_with_key, rows_by_id
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
@@ -383,10 +384,10 @@ async def plan_hydrate(
         same = found.of(MatchKind.SAME)
     here = [str(name) for _, name in supply.conflicts]
     coming = [*supply.new, *(row for row, _ in supply.conflicts)]
-    present = await memory.stored_by_id(here)
+    present = await rows_by_id(memory, here)
     told = (*loaded.snapshot.notes, *fit.sentences(coming), *first_taken(supply.seconds))
     if fit.has_agents and not (fit.is_agent_given or loaded.is_exact):
-        shared = [row.key for row in conflicts if len(await memory.with_key(row.key)) > 1]
+        shared = [row.key for row in conflicts if len(await entries_with_key(memory, row.key)) > 1]
         told += (_SEVERAL_OWNERS.format(first_names(shared), one_line(fit.agent or "")),) if shared else ()
     pairs = zip(conflicts, supply.conflicts, strict=True)
     return HydratePlan(
@@ -483,7 +484,7 @@ async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, adv
         for entry in plan.new:
             add(plan.rows[entry.id])
         if on_conflict == "overwrite":
-            now = await library.memory.stored_by_id([here.id for here in plan.here])
+            now = await rows_by_id(library.memory, [here.id for here in plan.here])
             for there, here in zip(plan.conflicts, plan.here, strict=True):
                 row, present = plan.rows[there.id], now.get(here.id)
                 add(row if present is None else _over(present, row), present)
@@ -590,6 +591,6 @@ async def make_and_keep(config: MemoryConfig, plan: HydratePlan, profile: str | 
 
 
 async def _keep(library: Library, plan: HydratePlan, action: RunningAction, advance: Advance) -> Outcome:
-    there = await library.memory.stored_by_id(list(plan.rows))
+    there = await rows_by_id(library.memory, list(plan.rows))
     await asyncio.to_thread(action.keep, [RowChange(None, row) for row in there.values()])
     return Outcome("hydrate", len(plan.new))

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
@@ -80,7 +81,7 @@ async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
     names = [name for table, name in chains if table == MEMORIES]
     for start in range(0, len(names), _ROWS_AT_ONCE):
         some = names[start : start + _ROWS_AT_ONCE]
-        present = await memory.stored_by_id(some)
+        present = await rows_by_id(memory, some)
         for name in some:
             now = present[name].fingerprint if name in present else None
             struck.update(_not_reached(chains[MEMORIES, name], now))

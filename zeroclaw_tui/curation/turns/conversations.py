@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import NotFound
@@ -95,7 +96,7 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
     if why_not is not None:
         raise NotFound(why_not, hint=_HINT)
     if entry.is_excerpt:
-        entry = await library.memory.whole(entry.handle)
+        entry = await whole_entry(library.memory, entry.handle)
     found = await Reading(_chat_file(library)).run(partial(_found, entry=entry, around=messages))
     if found is None:
         session = f"has no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.recall import prompt_for, turn_limit, why_by_words
 from zeroclaw_tui.curation.turns.recording import Turn, recorded
 from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
@@ -153,7 +154,7 @@ async def _is_changed(memory: Memory, key: str, moment: datetime) -> bool:
     # The trace has only the beginning of what it masks, so such a key cannot be looked up.
     if MASKED in key:
         return False
-    existing = [entry for entry in await memory.with_key(key) if not _is_after(entry.timestamp, moment)]
+    existing = [entry for entry in await entries_with_key(memory, key) if not _is_after(entry.timestamp, moment)]
     return not existing or any(_is_edited(entry, moment) for entry in existing)
 
 

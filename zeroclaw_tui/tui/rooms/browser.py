@@ -15,6 +15,8 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
+from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry
+from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.text import are, one_line, shell_word
@@ -786,7 +788,7 @@ class BrowserRoom(Room[None]):
             entry = self._entry_here()
             if entry is None:
                 return
-            whole = await library.memory.whole(entry.handle)
+            whole = await whole_entry(library.memory, entry.handle)
             found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
         banner.hide()
         if await self.app.push_screen_wait(CopiesScreen(library, found)) is not None:
@@ -801,7 +803,7 @@ class BrowserRoom(Room[None]):
             warn(self, "There is no memory to copy.")
             return
         try:
-            whole = await self.library.memory.whole(entry.handle) if entry.is_excerpt else entry
+            whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
         except InspectorError as error:
             self.say_failure(error)
             return
@@ -817,9 +819,9 @@ class BrowserRoom(Room[None]):
         try:
             with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being read …")):
                 if every is not None or len(marks):
-                    stamps = await marks.chosen(library.memory)
+                    stamps: Sequence[Stamp] = await marks.chosen(library.memory)
                 else:
-                    stamps = [] if entry is None else await library.memory.stamps_of([entry.handle])
+                    stamps = [] if entry is None else await versions_at(library.memory, [entry.handle])
                 hidden = 0 if every is None else await library.superseded_hidden(every)
                 # The plan names the filter only where it means all that passes it.
                 return await asyncio.to_thread(plan_of, stamps, every if is_whole else None, hidden)
@@ -855,7 +857,7 @@ class BrowserRoom(Room[None]):
         entry = self._entry_here()
         if entry is None:
             return None
-        row = await library.memory.stored(entry.id)
+        row = await row_with_id(library.memory, entry.id)
         if row is None:
             raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         return row

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id
 from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.trash.file import VECTOR
@@ -434,7 +435,7 @@ class ChangesRoom(StoreRoom):
             return [action for action in await trash.actions(MOST_CHANGES) if action.verb not in REVERSING]
         if place == "memory" and self._memory is not None:
             # A version may have given it another key.
-            self._memory = await self.library.memory.with_id(self._memory.id) or self._memory
+            self._memory = await entry_with_id(self.library.memory, self._memory.id) or self._memory
             return await trash.history(self._memory.id)
         if place == "rows" and self._shown.change is not None:
             numbers = await trash.numbers_of_change(self._shown.change.number)
@@ -511,7 +512,7 @@ class ChangesRoom(StoreRoom):
         wanted, editable = wanted_version(step), library.memory.capabilities.editable
         key = key_words(wanted.entry().key)
         came = step.before is None
-        present, deleted, count = await library.memory.stored(wanted.id), None, 0
+        present, deleted, count = await row_with_id(library.memory, wanted.id), None, 0
         if present is None:
             deleted = await self._deleted(wanted.id)
             present = wanted_version(deleted)
@@ -529,7 +530,7 @@ class ChangesRoom(StoreRoom):
             restored = await self._restore(library, [deleted.number], wanted.entry().key)
             if restored is None:
                 return
-            count, present = restored.count, await library.memory.stored(wanted.id)
+            count, present = restored.count, await row_with_id(library.memory, wanted.id)
         if present is not None:
             edit = edit_to(present, wanted, editable)
             if edit.values:
@@ -624,7 +625,7 @@ class ChangesRoom(StoreRoom):
         memory = self.library.memory
         if self._memory is None or not memory.keeps_history:
             return _SCOPE
-        history, entry = await memory.history(self._memory.id), await memory.with_id(self._memory.id)
+        history, entry = await memory.history(self._memory.id), await entry_with_id(memory, self._memory.id)
         related = [] if entry is None else await memory.related(entry)
         lines = [_SCOPE]
         if history:

@@ -21,6 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
 from zeroclaw_tui.curation.policy import policy_verdict
@@ -193,7 +194,7 @@ class EditorScreen(Dialog["Outcome"]):
 
     async def _suggest(self) -> None:
         try:
-            facets = await self._library.memory.facets(MemoryFilter(), datetime.now(UTC).isoformat())
+            facets = await count_facets(self._library.memory, MemoryFilter(), datetime.now(UTC).isoformat())
         except InspectorError:
             # Typing works without suggestions; saving reports what is wrong with the store.
             return

@@ -14,12 +14,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input
 
+from zeroclaw_tui.backends.lookup import count_matching, entries_with_key
 from zeroclaw_tui.curation.turns.prediction import compare, keys_of_block
 from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
@@ -344,9 +345,8 @@ class LiveRoom(StoreRoom):
         """The turn compared, with what was stored after it."""
         compared = await compare(self.library, shown.turn)
         memory, since = self.library.memory, MemoryFilter(newer_than=shown.turn.at)
-        newest = Sort(SortField.AGE)
-        handles, count = await memory.order_part(since, newest, 0, _MOST_NAMED)
-        written = await memory.rows(handles)
+        written = await memory.rows(Query(EXCERPTS, since, Sort(SortField.AGE), limit=_MOST_NAMED))
+        count = await count_matching(memory, since)
         return replace(shown, compared=compared, written=tuple(one.key for one in written), written_count=count)
 
     def _put(self, before: Shown, known: Shown) -> None:
@@ -420,7 +420,7 @@ class LiveRoom(StoreRoom):
     async def _memory_of(self, compared: ComparedTurn) -> MemoryEntry | None:
         """The memory that Why opens with: one that only one side has, or else the first that was sent."""
         for key in (*differing_keys(compared), *keys_of_block(compared.turn.sent or compared.predicted or "")):
-            found = await self.library.memory.with_key(key)
+            found = await entries_with_key(self.library.memory, key)
             if found:
                 return found[0]
         return None
@@ -710,4 +710,4 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
 
     async def _holding(self, words: str) -> Sequence[MemoryEntry]:
         sought = MemoryFilter(contains=words.strip())
-        return (await self.library.memory.page(sought, NEWEST_STORED, None, MOST_OFFERED)).entries
+        return await self.library.memory.rows(Query(EXCERPTS, sought, NEWEST_STORED, limit=MOST_OFFERED))

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
@@ -132,7 +133,7 @@ class ReaderRoom(Room[None]):
 
         entry = self._browser.rows.selected_entry
         if entry is not None:
-            stamps = await library.memory.stamps_of([entry.handle])
+            stamps = await versions_at(library.memory, [entry.handle])
             await self._browser.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
 
 

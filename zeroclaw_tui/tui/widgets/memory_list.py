@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from zeroclaw_tui.backends.lookup import versions, versions_at
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -734,7 +735,7 @@ class Marks:
         found: dict[Handle, Stamp] = {}
         try:
             for start in range(0, len(handles), _MARKED_AT_ONCE):
-                stamps = await memory.stamps_of(handles[start : start + _MARKED_AT_ONCE])
+                stamps = await versions_at(memory, handles[start : start + _MARKED_AT_ONCE])
                 found |= {stamp.handle: stamp for stamp in stamps}
         except Refused:
             # What the store cannot change keeps no mark.
@@ -775,11 +776,11 @@ class Marks:
     async def mark_at(self, memory: Memory, handles: Sequence[Handle]) -> None:
         """Mark the memories at these positions."""
         for start in range(0, len(handles), _MARKED_AT_ONCE):
-            self.put(await memory.stamps_of(handles[start : start + _MARKED_AT_ONCE]))
+            self.put(await versions_at(memory, handles[start : start + _MARKED_AT_ONCE]))
 
     async def _marked(self, memory: Memory, every: MemoryFilter) -> list[Stamp]:
         """The memories that pass a filter and have a mark."""
-        return [stamp for stamp in await memory.stamps(every) if stamp.id not in self._without]
+        return [stamp for stamp in await versions(memory, every) if stamp.id not in self._without]
 
     @property
     def _states(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.audit.audit import (
     SAFE_TO_REMOVE,
     AuditReport,
@@ -266,7 +267,7 @@ class CleanUp(UpkeepPane):
         if row is None:
             return
         try:
-            whole = await self.library.memory.whole(row.sample.stamp.handle)
+            whole = await whole_entry(self.library.memory, row.sample.stamp.handle)
         except InspectorError as error:
             warn(self, str(error))
             return
@@ -450,7 +451,7 @@ class CleanUp(UpkeepPane):
     async def _load_detail(self, sample: Sample) -> None:
         detail = self.query_one(MemoryDetail)
         try:
-            entry = await self.library.memory.whole(sample.stamp.handle)
+            entry = await whole_entry(self.library.memory, sample.stamp.handle)
         except NotFound:
             detail.show_nothing("This memory no longer exists. Press r to check again.")
             return

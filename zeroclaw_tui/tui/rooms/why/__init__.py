@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
@@ -527,7 +528,7 @@ class WhyRoom(StoreRoom):
         from zeroclaw_tui.tui.actions import written_words
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
-        row = await library.memory.stored(self._entry_here().id)
+        row = await row_with_id(library.memory, self._entry_here().id)
         if row is None:
             raise NotFound("This memory no longer exists.", hint="Press esc to return to the list.")
         outcome = await self.app.push_screen_wait(EditorScreen(library, row))

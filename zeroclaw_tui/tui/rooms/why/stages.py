@@ -14,6 +14,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.memory.days import absolute_time, time_here
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -117,7 +118,7 @@ class StagesPane(Pane):
         inquiry = self.inquiry
         assert inquiry.entry is not None
         question = self.question
-        entry = await inquiry.library.memory.whole(inquiry.entry.handle)
+        entry = await whole_entry(inquiry.library.memory, inquiry.entry.handle)
         explanation = await prompt.explain(inquiry.library, entry, inquiry.trial)
 
         def show() -> None:

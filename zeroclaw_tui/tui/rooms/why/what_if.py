@@ -17,6 +17,7 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Static
 
+from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, UsageError
@@ -189,7 +190,7 @@ class WhatIfPane(Pane):
         inquiry, question = self.inquiry, self.question
         before, tried = inquiry.tried.before, inquiry.tried.now
         kept = self.answer if self.answer is not None and self.answer.asked == question else None
-        facets = await inquiry.library.memory.facets(MemoryFilter(), before.request.as_of)
+        facets = await count_facets(inquiry.library.memory, MemoryFilter(), before.request.as_of)
         self.memories = facets.total
         gathered = list(kept.gathered) if kept is not None else [await self._gather(before)]
         recalled = await gathered[0].replayed(before)

@@ -1,0 +1,142 @@
+"""The memories of a store that is read whole: queries and counts answered in Python."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+from zeroclaw_tui.backends.matching import SECONDS, count_entries, left_in_thread, left_of, sort_key, told_apart
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.query import (
+    EVERYTHING,
+    NEWEST_UPDATED,
+    MemoryFilter,
+    Query,
+    Sort,
+    SortField,
+    Superseded,
+)
+from zeroclaw_tui.memory.statistics import CountField, Counts
+
+_Ordered = Sequence[tuple[tuple[Any, ...], MemoryEntry]]
+"""Memories in rising order, each with the value that it is ordered by."""
+
+
+def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    """What memories are ordered by, no two alike."""
+    return sort_key(entry, Sort(field))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The memories of one reading, whole.
+
+    `backend` names the store in messages. `order_value` may be another order, in which no two memories are alike.
+    """
+
+    entries: Sequence[MemoryEntry] = ()
+    backend: str = field(default="", kw_only=True)
+    order_value: Callable[[MemoryEntry, SortField], tuple[Any, ...]] = field(default=order_value, kw_only=True)
+    _ordered: dict[tuple[MemoryFilter, SortField], _Ordered] = field(
+        default_factory=dict, compare=False, repr=False, kw_only=True
+    )
+
+    @cached_property
+    def by_handle(self) -> dict[Handle, MemoryEntry]:
+        """By handle."""
+        return {entry.handle: entry for entry in self.entries}
+
+    @cached_property
+    def by_id(self) -> dict[str, MemoryEntry]:
+        """By id."""
+        return {entry.id: entry for entry in self.entries}
+
+    @cached_property
+    def by_key(self) -> dict[str, list[MemoryEntry]]:
+        """By key, those of one key in the order read."""
+        found: dict[str, list[MemoryEntry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.key, []).append(entry)
+        return found
+
+    @cached_property
+    def namespaces(self) -> tuple[str, ...]:
+        """Every namespace that a memory is in, in the order read."""
+        return tuple(dict.fromkeys(entry.namespace for entry in self.entries if entry.namespace is not None))
+
+    async def find(self, query: Query[Any], regex_seconds: float = SECONDS) -> Sequence[MemoryEntry]:
+        """The whole memories that a query selects, in its order.
+
+        Raises UsageError for a pattern that takes longer than `regex_seconds`, and Unreadable if two memories have the
+        same id or handle.
+        """
+        if (named := self._named(query)) is not None:
+            return await self._filtered(named, query.filter, regex_seconds)
+        if query.prefix is not None:
+            found = [entry for entry in self.entries if entry.key.startswith(query.prefix)]
+            left = await self._filtered(found, query.filter, regex_seconds)
+            newest = sorted(left, key=lambda entry: sort_key(entry, NEWEST_UPDATED), reverse=True)
+            return newest[: query.limit]
+        ordered = await self._in_order(query.filter, query.sort.field, regex_seconds)
+        first, count = query.offset, len(ordered) if query.limit is None else query.limit
+        if not query.sort.descending:
+            return [entry for _, entry in ordered[first : first + count]]
+        last = max(len(ordered) - first, 0)
+        return [entry for _, entry in reversed(ordered[max(last - count, 0) : last])]
+
+    async def count_up(
+        self,
+        filter: MemoryFilter,
+        now: str,
+        by: Sequence[CountField],
+        missing: Container[str],
+        regex_seconds: float = SECONDS,
+    ) -> Counts:
+        """Count the memories that a filter selects; `missing` names what the store does not have."""
+        found = await self._filtered(self.entries, filter, regex_seconds)
+        superseded: Sequence[MemoryEntry] = ()
+        if "superseded" in by and "superseded" not in missing:
+            superseded = await self._filtered(self.entries, filter.but(superseded=Superseded.ONLY), regex_seconds)
+        return await asyncio.to_thread(count_entries, found, superseded, missing, now, by)
+
+    def _named(self, query: Query[Any]) -> Sequence[MemoryEntry] | None:
+        """The memories that a query names by handles, ids, keys or contents; None for a query that names none."""
+        if query.handles is not None:
+            return [self.by_handle[handle] for handle in dict.fromkeys(query.handles) if handle in self.by_handle]
+        if query.ids is not None:
+            return [self.by_id[id] for id in dict.fromkeys(query.ids) if id in self.by_id]  # noqa: A001
+        if query.keys is not None:
+            return [entry for key in dict.fromkeys(query.keys) for entry in self.by_key.get(key, ())]
+        if query.contents is not None:
+            contents = frozenset(query.contents)
+            return [entry for entry in self.entries if entry.content in contents]
+        return None
+
+    async def _filtered(
+        self, entries: Sequence[MemoryEntry], filter: MemoryFilter, regex_seconds: float
+    ) -> Sequence[MemoryEntry]:
+        if filter == EVERYTHING:
+            return entries
+        if filter.looks_for_text:
+            return await left_in_thread(entries, filter, regex_seconds)
+        return await asyncio.to_thread(left_of, entries, filter)
+
+    async def _in_order(self, filter: MemoryFilter, field: SortField, regex_seconds: float) -> _Ordered:
+        known = self._ordered.get((filter, field))
+        if known is not None:
+            return known
+        found = await self._filtered(self.entries, filter, regex_seconds)
+
+        def order() -> _Ordered:
+            unique = told_apart(found, self.backend)
+            return sorted(((self.order_value(entry, field), entry) for entry in unique), key=itemgetter(0))
+
+        ordered = await asyncio.to_thread(order)
+        # Pages of one listing are asked for one after another; older listings are not kept.
+        self._ordered.clear()
+        self._ordered[filter, field] = ordered
+        return ordered
