@@ -22,7 +22,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 from zeroclaw_tui.tui.app import InspectorApp
@@ -137,7 +137,7 @@ class SampleMemory(InMemory):
             raise self.failure
         words = {word.strip("?") for word in request.query.casefold().split()}
         found = []
-        for entry in await self.entries(MemoryFilter()):
+        for entry in await self.rows(Query(ENTRIES, MemoryFilter(), OLDEST_STORED)):
             hits = len(words & set(entry.content.casefold().replace(".", "").replace(":", "").split()))
             if hits and request.session_id in (None, entry.session_id):
                 found.append((hits / len(words), entry))
