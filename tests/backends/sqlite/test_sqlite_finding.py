@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.lookup import count_facets, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import HANDLES, MemoryFilter, Query, Sort, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort, Superseded
 from zeroclaw_tui.testing.tools import entries_of, handles_of, statistics_of
 
 NOW = "2026-11-21T12:00:00+00:00"
@@ -82,16 +82,23 @@ async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> Non
         assert (await entries_of(memory, MemoryFilter(contains="\ud800"))) == []
 
 
-@pytest.mark.parametrize("verb", ["page", "order", "entries", "facets", "statistics", "stamps", "scan"])
+READING: dict[str, Callable[[SqliteMemory, MemoryFilter], Awaitable[object]]] = {
+    "page": lambda memory, wanted: memory.rows(Query(EXCERPTS, wanted, limit=5)),
+    "handles": lambda memory, wanted: memory.rows(Query(HANDLES, wanted)),
+    "versions": versions,
+    "counts": lambda memory, wanted: count_facets(memory, wanted, NOW),
+    "scan": lambda memory, wanted: memory.scan(lambda row: None, wanted),
+}
+
+
+@pytest.mark.parametrize("verb", READING)
 async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb: str) -> None:
     """The real error comes out and not SQLite's; afterwards the store answers as before."""
     async with opened(make(tmp_path / "brain.db", "G4", [{"content": TRAP}, {"content": "b"}])) as memory:
         memory.find_seconds = 0.05
 
         async def ask(filter: MemoryFilter) -> object:
-            more = {"page": (Sort(), None, 5), "order": (Sort(),), "facets": (NOW,)}.get(verb, ())
-            return await (memory.scan(lambda row: None, filter) if verb == "scan"
-                          else getattr(memory, verb)(filter, *more))  # fmt: skip
+            return await READING[verb](memory, filter)
 
         with pytest.raises(UsageError, match="at its end"):
             await ask(MemoryFilter(regex="("))
