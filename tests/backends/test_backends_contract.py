@@ -179,7 +179,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
     assert await memory.recall("content", 5) == []
     found = await memory.search(RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
-    assert found.entries == ()
+    assert list(found.entries) == []
     assert not await memory.forget("key")
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0

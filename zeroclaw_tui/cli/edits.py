@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
@@ -186,6 +185,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     The document is that of `store`, with "fields" in place of "replaced": the names of what changed.
     """
+    from zeroclaw_tui.backends.lookup import row_with_id
     from zeroclaw_tui.curation.changes import edit_memory
     from zeroclaw_tui.memory.change import Conflict, Edit
 

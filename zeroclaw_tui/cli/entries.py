@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.lookup import count_facets, count_matching, whole_entry
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
     WHOSE_MEMORY,
@@ -24,7 +23,6 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, 
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, Query
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -166,7 +164,8 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
     """Print the page of the memories that pass the filter, the last updated first."""
     import asyncio
 
-    from zeroclaw_tui.memory.query import NEWEST_UPDATED
+    from zeroclaw_tui.backends.lookup import count_matching, whole_entry
+    from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_UPDATED, Query
     from zeroclaw_tui.scoring.profiles import parse_version
 
     hidden, count, entries = await asyncio.gather(
@@ -213,6 +212,8 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
 )
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one memory: of this key, of the only key that begins so, or of this id; and what its store tells of it."""
+    from zeroclaw_tui.backends.lookup import whole_entry
+
     if given.history:
         from zeroclaw_tui.cli.trash import print_history
 
@@ -289,6 +290,7 @@ def _stats_options(parser: argparse.ArgumentParser) -> None:
 )
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
+    from zeroclaw_tui.backends.lookup import count_facets
     from zeroclaw_tui.curation.stats import full_stats, memory_stats
     from zeroclaw_tui.memory.query import MemoryFilter
 

@@ -467,9 +467,11 @@ async def with_key(library: Library, key: str, agents: Sequence[str]) -> Sequenc
     """Every memory of a key that these agents hold; of any agent when none is named."""
     from zeroclaw_tui.backends.lookup import entries_with_key
 
-    if not agents:
-        return await entries_with_key(library.memory, key)
-    return [entry for agent in dict.fromkeys(agents) for entry in await entries_with_key(library.memory, key, agent)]
+    found = await entries_with_key(library.memory, key)
+    if not found and (entry := await library.memory.get(key)) is not None:
+        # ZeroClaw's own `get` on Markdown also finds a memory whose text contains the key.
+        found = [entry]
+    return [entry for entry in found if not agents or entry.agent in agents]
 
 
 async def with_id(library: Library, wanted: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:

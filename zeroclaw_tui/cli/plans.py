@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -36,7 +35,6 @@ from zeroclaw_tui.curation.words import (
 )
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -307,6 +305,7 @@ class Progress:
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
     """The plan for exactly these memories, those gone meanwhile left out."""
+    from zeroclaw_tui.backends.lookup import versions_at
     from zeroclaw_tui.curation.changes import plan_of
 
     handles = list(dict.fromkeys(entry.handle for entry in entries))
@@ -339,6 +338,8 @@ def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
 
 async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[Line]:
     """A question, and which memories it is about."""
+    from zeroclaw_tui.memory.query import EXCERPTS, Query
+
     samples = await library.memory.rows(Query(EXCERPTS, handles=[stamp.handle for stamp in plan.samples]))
     lines: list[Line] = [(Styled(question, BOLD),), ("  ", one_line(_facts(plan))), *map(_sample_line, samples)]
     if plan.count > len(samples):

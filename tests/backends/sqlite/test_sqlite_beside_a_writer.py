@@ -223,7 +223,7 @@ async def test_an_interrupted_find_stops_and_listing_goes_on(make_store, open_st
         listing = asyncio.create_task(memory.rows(Query(HANDLES, MemoryFilter(), Sort(SortField.CONTENT))))
         assert await _is_stopped(memory, lambda: memory.rows(Query(HANDLES, found, Sort(SortField.CONTENT))))
         assert await _is_stopped(memory, lambda: memory.rows(Query(EXCERPTS, found, NEWEST_STORED, limit=5)))
-        assert len((await listing).items) == 2000
+        assert len(await listing) == 2000
 
 
 async def test_a_cancelled_listing_leaves_the_store_usable(make_store, open_store):

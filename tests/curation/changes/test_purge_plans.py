@@ -14,7 +14,6 @@ from zeroclaw_tui.curation.changes import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
-from zeroclaw_tui.testing.tools import excerpts_at
 
 OTHER_AGENT = "00000000-0000-4000-8000-000000000002"
 ROWS: tuple[dict[str, Any], ...] = (
@@ -69,7 +68,7 @@ def _ids(plan: PurgePlan) -> list[str]:
 async def test_a_plan_has_exactly_the_memories_the_list_shows(library: Library) -> None:
     for wanted in FILTERS:
         plan = await plan_purge(library, wanted)
-        shown = await excerpts_at(library.memory, Query(EXCERPTS, wanted, NEWEST_STORED, limit=100))
+        shown = await library.memory.rows(Query(EXCERPTS, wanted, NEWEST_STORED, limit=100))
         assert set(_ids(plan)) == {entry.id for entry in shown}, wanted
         assert plan.filter == wanted
 

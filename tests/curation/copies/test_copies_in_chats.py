@@ -100,7 +100,7 @@ async def test_the_audit_log_tells_keys_from_questions(place: Place) -> None:
     small_store.change(audit, question, [f"query=Is it so? {SECRET}"])
     both = (await _found(place))["audit.db"]
     assert (both.count, both.can_clean) == (1, True)
-    assert "the whole question" in both.remark
+    assert "the whole message" in both.remark
     async with place.opened() as library:
         assert (await clean_copies(library, [both])).count == 1
     with closing(sqlite3.connect(audit)) as connection:

@@ -83,7 +83,7 @@ async def test_what_is_written_last_of_all_stays_and_the_old_comes_beside_it(
     outcome = await undo(cleaned.library, clash=clash)
     assert (cleaned.held(), cleaned.held(".restored-1")) == (THEIRS, BEFORE)
     assert stat.S_IMODE(cleaned.notes.with_name("MEMORY.md.restored-1").stat().st_mode) == 0o640
-    assert "beside it in MEMORY.md.restored-1" in outcome.notes[0]
+    assert "in MEMORY.md.restored-1 next to it" in outcome.notes[0]
 
 
 async def test_with_overwrite_what_was_written_last_of_all_is_kept_first(

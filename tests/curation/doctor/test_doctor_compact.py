@@ -18,7 +18,6 @@ from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.errors import Locked, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.testing.tools import excerpts_at
 
 HOLD = """
 import sqlite3, sys
@@ -119,7 +118,7 @@ async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient
         (finding,) = [finding for finding in report.findings if finding.id == "free-space"]
         await repair_finding(patient.config, library, finding, NOW)
         assert patient.database.stat().st_size < size
-        page = await excerpts_at(library.memory, Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
+        page = await library.memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
         assert len(page) == len(patient.rows())
 
 

@@ -183,7 +183,7 @@ async def test_coverage_is_told_by_category(make_patient) -> None:
 async def test_without_a_provider_no_vector_is_missed(make_patient) -> None:
     finding = await make_patient().finding("vectors")
     assert finding.risk == "fine"
-    assert "by words" in finding.title
+    assert "keywords only" in finding.title
 
 
 async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store(make_patient) -> None:

@@ -165,7 +165,7 @@ async def test_a_copy_is_written_first_and_only_outside(alone: Planted, tmp_path
     copy = tmp_path / "copy.jsonl"
     async with alone.opened() as library:
         plan = await _plan(library)
-        with pytest.raises(Refused, match="install itself"):
+        with pytest.raises(Refused, match="inside the install"):
             await write_copy(library, plan, alone.config_dir / "copy.jsonl")
         assert await write_copy(library, plan, copy) == 2
         with pytest.raises(Refused, match="already exists"):

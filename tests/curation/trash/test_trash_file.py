@@ -31,7 +31,7 @@ from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter, Query
 
 STORE = "sqlite:/somewhere/brain.db"
 
@@ -295,13 +295,13 @@ async def test_agents_and_cached_vectors_do_not_count_beside_memories(trash: Tra
 
 
 class Store:
-    """A store of one table that answers `stored_by_id`, for settling."""
+    """A store of one table whose rows can be read by id, for settling."""
 
     def __init__(self, *rows: StoredRow) -> None:
-        self.rows = {row.id: row for row in rows}
+        self._rows = {row.id: row for row in rows}
 
-    async def stored_by_id(self, ids: Sequence[str]) -> dict[str, StoredRow]:
-        return {name: self.rows[name] for name in ids if name in self.rows}
+    async def rows(self, query: Query[StoredRow]) -> Sequence[StoredRow]:
+        return [self._rows[name] for name in query.ids or () if name in self._rows]
 
 
 async def cut_off(trash: Trash, *changes: RowChange) -> int:
@@ -551,7 +551,7 @@ async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> No
     [
         (
             lambda file: file.write_bytes(b"no database, but long enough to be taken for one" * 100),
-            r"damaged.*sqlite3 trash\.db \.recover.*nothing done before can be undone",
+            r"damaged.*sqlite3 trash\.db \.recover.*earlier changes cannot be undone",
         ),
         (lambda file: _run(file, "PRAGMA user_version = 99"), "newer version"),
         (lambda file: _run(file, "PRAGMA user_version = 0"), "not this program's trash"),

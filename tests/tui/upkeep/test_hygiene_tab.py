@@ -156,7 +156,7 @@ async def test_a_lone_database_has_rows_only(tmp_path: Path, workspace: Workspac
         source.backup(target)
     async with running(workspace.app(path=lone), WIDE) as (app, _):
         assert "2 items due" in app.words
-        assert "there are only its rows to look at" in app.words
+        assert "only its rows are checked" in app.words
 
 
 async def test_many_rows_go_in_one_run(tmp_path: Path) -> None:
