@@ -49,7 +49,17 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
-from zeroclaw_tui.testing.tools import Contract, EVERY, entries_at, entries_of, excerpts_at, handles_of, keys_starting, part_of, raises
+from zeroclaw_tui.testing.tools import (
+    EVERY,
+    Contract,
+    entries_at,
+    entries_of,
+    excerpts_at,
+    handles_of,
+    keys_starting,
+    part_of,
+    raises,
+)
 
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
 _PAGE_SIZES = (1, 500)

@@ -51,11 +51,10 @@ def run(folder: Path, name: str, *options: str) -> subprocess.CompletedProcess[s
 
 def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path: Path) -> None:
     """Without what takes hundreds of memories, which other stores of the trait's verbs alone are tested with."""
-    done = run(tmp_path, "ShoeBox", "-k", "not thousands and not long and not cancelled", "-rs")
+    done = run(tmp_path, "ShoeBox", "-k", "not thousands and not long and not cancelled")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "warning" not in done.stdout
-    skipped = [line.rpartition(": ")[2] for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
-    assert sorted(skipped) == ["the store takes writes", "there are no rows"]
+    assert "skipped" not in done.stdout
 
 
 def test_a_broken_one_is_told_with_the_values(tmp_path: Path) -> None:

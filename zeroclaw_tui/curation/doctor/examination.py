@@ -485,7 +485,7 @@ def _unfinished(left: Leftover, is_open: bool) -> DoctorFinding:
     can_repair = is_open and left.is_abandoned is True
     if left.writer == "zeroclaw":
         title = f"{name} was left by a save of ZeroClaw's that did not finish."
-        by_hand = "When ZeroClaw does not run: remove it."
+        by_hand = "Delete it when ZeroClaw is not running."
     elif left.writer == "unknown":
         title = f"{name} looks like what a save that did not finish left behind."
         by_hand = "Check that no program is writing it, then look at it and delete it if you do not need it."
@@ -494,7 +494,7 @@ def _unfinished(left: Leftover, is_open: bool) -> DoctorFinding:
         by_hand = "" if can_repair else "The next command that changes something removes it."
     else:
         title = f"{name} is a file this program was writing; whether it still does is not known."
-        by_hand = "When no command of this program runs: remove it."
+        by_hand = "Delete it when no command of this program is running."
     held = sum(map(file_size, path.iterdir())) if path.is_dir() else file_size(path)
     return _found(
         "unfinished", title, path, (("folder", str(path.parent)), ("size", size(held))), id=f"unfinished:{path.name}",
