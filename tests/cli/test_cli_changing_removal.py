@@ -280,7 +280,7 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
     clash = {"id": "id-2", "key": "pet", "because": because, "present": "new-pet"}
     assert (answer.json["error"]["clashes"], answer.err.count(because)) == ([clash], 1)
     shown = memory("undo", "--dry-run")
-    assert (shown.code, because in shown.out, "so nothing would be done" in shown.out) == (0, True, True)
+    assert (shown.code, because in shown.out, "in conflict, so" in shown.out) == (0, True, True)
     assert "`zeroclaw memory redo` reverses either." in shown.out
     for way, count in (("refuse", 0), ("overwrite", 1), ("rename", 1)):
         planned = memory("undo", "--dry-run", "--json", *([] if way == "refuse" else [f"--{way}"])).json

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Scored
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
-from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by
+from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.markdown.files import (
@@ -48,6 +48,7 @@ from zeroclaw_tui.memory.change import (
     Removal,
     Reversal,
     RowChange,
+    See,
     Stamp,
     StoredRow,
     Vector,
@@ -56,6 +57,7 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
@@ -371,6 +373,11 @@ class MarkdownMemory(HeldMemory):
 
     async def loaded(self) -> Loaded:
         return (await self._read()).loaded
+
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every memory as its fields, without the bytes of its line and the place in its file."""
+        entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
+        await show(map(StoredRow.of, entries), see)
 
     async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
         """The lines of these memories with their very bytes; `line` is the place in the file, counted from 0."""
