@@ -45,9 +45,7 @@ class TestInMemoryReadOnly(CapabilityContract):
     @pytest.fixture
     async def memory(self) -> Memory:
         memory = InMemory(sample_entries())
-        memory.read_only_because = "This test takes no writes."
-        why_not = {**memory.capabilities.why_not, "write": memory.read_only_because}
-        memory.capabilities = memory.capabilities._replace(write=False, editable=(), why_not=why_not)
+        memory.why_not = {**memory.why_not, "write": "This test takes no writes."}
         return memory
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,7 +66,7 @@ class RemovingFirst(InMemory):
 
 
 class Silent(InMemory):
-    capabilities = InMemory.capabilities._replace(why_not={})
+    why_not: Mapping[str, str] = {**InMemory.why_not, "watch": ""}
 
 
 class Everybodys(InMemory):

@@ -73,7 +73,7 @@ async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> N
     assert 'memory.backend is "none"' in memory.notices[0]
     assert "config.toml" in memory.notices[0]
     assert (await memory.health()).findings == memory.notices
-    assert 'memory.backend is "none"' in memory.capabilities.why_not["vectors"]
+    assert 'memory.backend is "none"' in memory.why_not["vectors"]
 
 
 async def test_in_memory_takes_what_it_is_given(tmp_path: Path) -> None:

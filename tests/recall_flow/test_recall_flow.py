@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
@@ -36,7 +35,7 @@ class Shelf(InMemory):
     """A store that answers every search with the first of its rows, and keeps what it was asked."""
 
     name = "shelf"
-    capabilities = Capabilities(vectors=True)
+    why_not: Mapping[str, str] = {"agents": "A shelf is nobody's."}
 
     def __init__(self, rows: Sequence[ScoredEntry] = (), cached: np.ndarray | None = None) -> None:
         super().__init__()
@@ -246,7 +245,7 @@ async def test_which_queries_need_a_vector(query: str, version: str, mode: Any, 
 
 async def test_a_store_without_vectors_is_not_worth_a_call_to_the_embedder() -> None:
     memory, embedder = InMemory([row(1).entry]), TwoDimensions()
-    why = memory.capabilities.why_not["vectors"]
+    why = memory.why_not["vectors"]
     result = await recalled(memory, RecallRequest("ordinary"), embedder=embedder, why_no_vectors=why)
     assert embedder.texts == []
     assert why in result.notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -252,7 +252,7 @@ async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Insp
 class OfAgents(SampleMemory):
     """Two agents with a memory each."""
 
-    capabilities = SampleMemory.capabilities._replace(agents=True)
+    why_not: Mapping[str, str] = {name: why for name, why in SampleMemory.why_not.items() if name != "agents"}
 
     def __init__(self) -> None:
         super().__init__(memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -13,7 +13,6 @@ import numpy as np
 from support.settling import pressing, settled
 from textual.pilot import Pilot
 
-from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
@@ -107,9 +106,10 @@ class SampleMemory(InMemory):
     name = "sqlite"
     location = "/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db"
     ends_with_program = False
-    capabilities = Capabilities(
-        vectors=True, keyword=True, superseded=True, watch=True, write=True, editable=InMemory.capabilities.editable
-    )
+    why_not: Mapping[str, str] = {
+        "agents": "All of these are one agent's.",
+        "namespaces": "These have no namespace.",
+    }
 
     def __init__(self, entries: Iterable[MemoryEntry] = ()) -> None:
         super().__init__(entries, clock=lambda: NOW)

@@ -10,8 +10,8 @@ A backend of your own is a class of Memory in a package of your own:
    `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
    >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
    password into `location` or a message.
-4. What it can do beyond the trait goes into `capabilities` (start from `THE_TRAIT`), with a sentence in
-   `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
+4. Give the class a `why_not` without what it can do beyond the trait (`THE_TRAIT` names that), and with a sentence for
+   each thing that it cannot. Override the verbs that it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
    them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
 
@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.matching import SECONDS, told_apart
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -76,34 +76,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 
-class Capabilities(NamedTuple):
-    """What a backend can do. `why_not` has one sentence for each thing it cannot ("vectors", "sessions", "write")."""
-
-    vectors: bool = False
-    keyword: bool = False
-    sessions: bool = True
-    agents: bool = False
-    namespaces: bool = False
-    superseded: bool = False
-    pinned: bool = False
-    importance: bool = False
-    kind: bool = False
-    facets: bool = True
-    watch: bool = False
-    write: bool = False
-    editable: tuple[str, ...] = ()
-    """Which of the fields in memory/entry.py's EDITABLE can be changed; for the others `why_not` has a sentence."""
-    cached_vectors: bool = False
-    """Whether copies of vectors lie beside the memories, found by a hash of the content."""
-    stages: bool = False
-    """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
-    why_not: Mapping[str, str] = MappingProxyType({})
-
-
-THE_TRAIT = Capabilities(
-    write=True,
-    editable=("content", "key", "category", "session_id"),
-    why_not={
+THE_TRAIT = MappingProxyType(
+    {
         "vectors": "This store keeps no vectors.",
         "keyword": "This store has no keyword index.",
         "agents": "This store does not tell agents apart.",
@@ -114,9 +88,9 @@ THE_TRAIT = Capabilities(
         "importance": "This store keeps no importance.",
         "pinned": "This store keeps no pins.",
         "namespace": "This store keeps no namespace.",
-    },
+    }
 )
-"""What the verbs of ZeroClaw's trait can do by themselves: a backend that says nothing about itself can do this."""
+"""What the verbs of ZeroClaw's trait alone cannot do."""
 
 
 Answer = TypeVar("Answer")
@@ -192,8 +166,6 @@ class Memory(ABC):
     """How many memories that program recalls where nobody says."""
     keeps_history: bool = False
     """Whether the store itself tells of earlier texts and of relations: `history` and `related`."""
-    read_only_because: str | None = None
-    """Why nothing can be written, in a sentence; None when writing works."""
     notices: tuple[str, ...] = ()
     """Sentences about how it was opened that a person should see."""
     facts: tuple[str, ...] = ()
@@ -202,8 +174,15 @@ class Memory(ABC):
     """Whether a part of an order takes less than all of it, so that of many rows no more is asked for than is seen."""
     find_seconds: float = SECONDS
     """How long one search may match a regular expression, all memories together."""
-    capabilities: Capabilities = THE_TRAIT
-    """What it can do, and why not the rest; a backend of the trait's verbs alone need not say anything."""
+    has_stages: bool = False
+    """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
+    why_not: Mapping[str, str] = THE_TRAIT
+    """What this store cannot do, each with a sentence that says why; what is not in it, it can.
+
+    The names are "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance",
+    "kind", "watch", "write", and each of memory/entry.py's EDITABLE that an edit cannot change; "zeroclaw_forget" says
+    what ZeroClaw's own `forget` does not do. A store with "write" need not name the fields too.
+    """
     _changing: Lock | None = None
 
     @classmethod
@@ -353,13 +332,7 @@ class Memory(ABC):
 
         `now` is the RFC 3339 moment that ages are compared with. Raises UsageError for a pattern that is too slow.
         """
-        return await (await self.loaded()).count_up(filter, now, by, self.missing, self.find_seconds)
-
-    @property
-    def missing(self) -> frozenset[str]:
-        """The names of what this store does not have."""
-        names = ("vectors", "sessions", "agents", "namespaces", "superseded")
-        return frozenset(name for name in names if not getattr(self.capabilities, name))
+        return await (await self.loaded()).count_up(filter, now, by, self.why_not, self.find_seconds)
 
     async def storage(self) -> Storage | None:
         """The file of the store and its side files; None for a store without a database `file`."""
@@ -501,7 +474,7 @@ class Memory(ABC):
         """
         from zeroclaw_tui.backends.fallback import TraitRows
 
-        if self.read_only_because is not None or not self.capabilities.write:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         # Between looking at a row and storing it, nobody here may store another.
         self._changing = self._changing or Lock()
@@ -568,8 +541,8 @@ class Memory(ABC):
         """
         from zeroclaw_tui.backends.revert import FillJob
 
-        if not self.capabilities.vectors:
-            raise Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")
+        if "vectors" in self.why_not:
+            raise Refused(self.why_not["vectors"])
         return await self.write_rows(FillJob(vectors).run)
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
@@ -621,9 +594,13 @@ class Memory(ABC):
         """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
         yield
 
+    def why_fixed(self, field: str) -> str | None:
+        """Why an edit cannot change a field, in a sentence; None where it can."""
+        return self.why_not.get("write") or self.why_not.get(field)
+
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
-        return Refused(self.read_only_because or f"{self.name} does not take writes.")
+        return Refused(self.why_not["write"])
 
     def _no_file(self) -> Refused:
         return Refused(f"The {self.name} backend has no database file here.", hint="Nothing was changed.")

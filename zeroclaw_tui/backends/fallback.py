@@ -59,7 +59,7 @@ _CARRIED = {
     "superseded_by": ("word of what replaced it", "superseded"),
     "kind": ("kind", "kind"),
 }
-"""What a store through the trait may lose: how it is called, and the capability that has a sentence for it."""
+"""What a store through the trait may lose: how it is called, and its name in `why_not`."""
 
 
 async def counted_words(memory: Memory) -> RareWords:
@@ -215,10 +215,9 @@ class TraitRows(Rows):
 
     def check_edit(self, values: Mapping[str, Value]) -> None:
         """Raises Refused for a field that cannot be changed here."""
-        can = self._memory.capabilities
         for name in values:
-            if name not in can.editable:
-                raise Refused(can.why_not.get(name) or f"{self._memory.name} cannot change the {name}.")
+            if (why := self._memory.why_fixed(name)) is not None:
+                raise Refused(why)
 
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         """Rows by id, out of one listing."""
@@ -247,7 +246,7 @@ class TraitRows(Rows):
 
     def same(self, one: StoredRow, other: StoredRow) -> bool:
         """Whether they agree in what the trait stores."""
-        names = ["key", "content", "category", *(["session_id"] if self._memory.capabilities.sessions else [])]
+        names = ["key", "content", "category", *(["session_id"] if "sessions" not in self._memory.why_not else [])]
         return all(one.values.get(name) == other.values.get(name) for name in names)
 
     def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
@@ -308,8 +307,8 @@ class TraitRows(Rows):
             hint="The program that stored them can change one of them.",
         )
 
-    def _lost(self, name: str, capability: str) -> str:
-        return self._memory.capabilities.why_not.get(capability) or f"{self._memory.name} did not take the {name}."
+    def _lost(self, called: str, name: str) -> str:
+        return self._memory.why_not.get(name) or f"{self._memory.name} did not take the {called}."
 
 
 def brought_in_by(path: Path) -> str:
@@ -344,7 +343,7 @@ class HeldMemory(Memory):
         """All memories that none has replaced, the last stored first."""
         wanted = MemoryFilter(
             category=None if category is None else (category,),
-            session=(session_id,) if session_id is not None and self.capabilities.sessions else None,
+            session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
         )
         return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
 

@@ -7,14 +7,15 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
-from zeroclaw_tui.backends.base import Answer, Capabilities, Scored, Work
+from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory, entry_of
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.matching import left_of
 from zeroclaw_tui.backends.revert import Rows, StoreJob
 from zeroclaw_tui.memory.change import Draft, StoredRow, Value, Vector
-from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
 
@@ -27,15 +28,14 @@ class InMemory(HeldMemory):
     location = "this process"
     ends_with_program = True
     keeps_texts = True
-    capabilities = Capabilities(
-        write=True, superseded=True, pinned=True, importance=True, namespaces=True, kind=True, editable=EDITABLE,
-        why_not={
+    why_not: Mapping[str, str] = MappingProxyType(
+        {
             "vectors": "The in-memory backend keeps no vectors.",
             "keyword": "The in-memory backend has no keyword index: it looks for the whole query.",
             "agents": "All in-memory rows are one agent's.",
             "watch": "No other program can write into this process.",
-        },
-    )  # fmt: skip
+        }
+    )
 
     def __init__(
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -67,7 +67,7 @@ class InMemory(HeldMemory):
         return self._by_key.pop(key, None) is not None
 
     async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
-        if self.read_only_because is not None or not self.capabilities.write:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         async with self._writing:
             return await work(InMemoryRows(self._by_key, self.numbered, lambda: self._clock().isoformat()))

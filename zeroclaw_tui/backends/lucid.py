@@ -288,10 +288,9 @@ class LucidMemory(SqliteMemory):
 
     async def open(self) -> None:
         await super().open()
-        sentence = f"{_RUNS} {_STORES}" if self.read_only_because is None else _RUNS
+        sentence = f"{_RUNS} {_STORES}" if "write" not in self.why_not else _RUNS
         self.notices, self.facts = (*self.notices, sentence), (*self.facts, sentence)
-        why_not = {**self.capabilities.why_not, "zeroclaw_forget": NO_DELETE}
-        self.capabilities = self.capabilities._replace(why_not=why_not)
+        self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
 
     async def close(self) -> None:
         self._stop_programs()
@@ -382,7 +381,7 @@ class LucidMemory(SqliteMemory):
         self._answers += 1
         # More than these cannot be among the results.
         items = items_in(output)[: limit + hits]
-        namespace = _NAMESPACE if self.capabilities.namespaces else None
+        namespace = _NAMESPACE if "namespaces" not in self.why_not else None
         found = scored(items, local_now(), namespace, self._answers)
         if found:
             self._last_answer = [result.entry for result in found]

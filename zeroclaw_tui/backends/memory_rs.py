@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile, key_of
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded
@@ -48,7 +47,7 @@ WHY_NOT = {
     "pinned": "memory-rs cannot pin a memory.",
     "importance": "memory-rs has no importance.",
     "kind": "memory-rs has no kind except the type, shown as the category.",
-    **dict.fromkeys(("write", "content", "key", "category", "session_id", "namespace"), READ_ONLY),
+    "write": READ_ONLY,
 }
 
 _HINT = "Pass a JSON array of memories, or a saved answer of get_all_memories or search_memory."
@@ -147,8 +146,7 @@ class MemoryRsExport(ForeignFile[Export]):
     embeds_itself = True
     recalls_by = "a hash of the text"
     not_read_because = NOT_READ
-    read_only_because = READ_ONLY
-    capabilities = Capabilities(agents=True, namespaces=True, watch=True, why_not=WHY_NOT)
+    why_not = WHY_NOT
 
     def read(self) -> Export:
         return read_export(self.path)

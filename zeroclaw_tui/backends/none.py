@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import THE_TRAIT, Answer, Capabilities, Memory, Scored, Work
+from zeroclaw_tui.backends.base import Answer, Memory, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import is_url
 from zeroclaw_tui.memory.change import Vector
-from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import MAKES_STORE, Refused
 from zeroclaw_tui.memory.text import one_line
 
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _PARTS = (
-    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "watch", "write", *EDITABLE,
+    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "watch",
+    "write",
 )  # fmt: skip
 _TURN_ON = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 
@@ -38,7 +38,7 @@ class NoneMemory(HeldMemory):
         """`in_use` is the backend that ZeroClaw itself uses, `not_made` the store to stand in for."""
         self._not_made = not_made
         if not_made is not None:
-            self.name, self.location, self.capabilities = not_made.name, not_made.location, THE_TRAIT
+            self.name, self.location = not_made.name, not_made.location
             place = one_line(self.location)
             nothing = f", nor a place for them in {place}" if is_url(place) else f": {place} is not there"
             self.notices = (f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}",)
@@ -49,8 +49,7 @@ class NoneMemory(HeldMemory):
                 'Nothing is stored: the backend "none" keeps nothing.',
                 f"ZeroClaw itself uses {in_use} here.",
             )
-        self.read_only_because, self.notices = nothing, (f"{nothing} {more}",)
-        self.capabilities = Capabilities(sessions=False, why_not=dict.fromkeys(_PARTS, nothing))
+        self.why_not, self.notices = dict.fromkeys(_PARTS, nothing), (f"{nothing} {more}",)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> NoneMemory:

@@ -24,14 +24,14 @@ from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from zeroclaw_tui.backends.base import Answer, Capabilities, Scored, Work
+from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory, stamp_of
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.revert import Operation, Rows, StoreJob, kept
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, RowChange, Stamp, StoredRow, Value, Vector
-from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, MemoryEntry
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -228,12 +228,7 @@ class RedisMemory(HeldMemory):
         self._documents: Loaded | None = None
         self._state_read: object = None
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
-        self.read_only_because = ASKED_READ_ONLY if read_only else None
-        self.capabilities = Capabilities(
-            keyword=True, sessions=False, watch=True, write=not read_only,
-            editable=() if read_only else ("content", "key", "category"),
-            why_not=WHY_NOT | (dict.fromkeys(("write", *EDITABLE), ASKED_READ_ONLY) if read_only else {}),
-        )  # fmt: skip
+        self.why_not = {**WHY_NOT, "write": ASKED_READ_ONLY} if read_only else WHY_NOT
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> RedisMemory:
@@ -374,7 +369,7 @@ class RedisMemory(HeldMemory):
         return await self.write_rows(drop)
 
     async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         async with self._writing:
             with self._asking() as client:

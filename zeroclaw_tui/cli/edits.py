@@ -84,7 +84,6 @@ ZeroClaw's own command, with its options and output. It deletes all memories, no
 deleted for one agent only; `zeroclaw memory undo` reverses it. Superseded memories stay, as in ZeroClaw."""
 
 
-_NAMES = {"session_id": "session"}
 Removing = Literal["forget", "purge", "clear"]
 _DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}
 STDIN = "-"
@@ -268,12 +267,10 @@ def _asked(given: argparse.Namespace) -> dict[str, Value]:
 def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> None:
     from zeroclaw_tui.memory.change import SUPERSEDED_BY
 
-    can = library.memory.capabilities
     for name in names:
-        if name not in can.editable and name != SUPERSEDED_BY:
-            shown = _NAMES.get(name, name)
-            why = can.why_not.get(name) or can.why_not.get(shown) or can.why_not.get(f"{shown}s")
-            raise Refused(why or f"This store has no {shown} to set.", hint="Nothing was changed.")
+        why = library.memory.why_fixed(name)
+        if why is not None and name != SUPERSEDED_BY:
+            raise Refused(why, hint="Nothing was changed.")
 
 
 def text_given(typed: str, what: str) -> str:

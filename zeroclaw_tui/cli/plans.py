@@ -154,8 +154,6 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
         why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
     if why is None and library.memory.ends_with_program:
         why = f"{library.memory.name} keeps memories only while the program runs."
-    if why is None and not library.memory.capabilities.write:
-        why = library.memory.capabilities.why_not.get("write") or str(library.memory.refuse_to_write())
     if why is not None:
         raise Refused(why, hint="--read-only refuses every change." if given.read_only else "Nothing was changed.")
 

@@ -311,7 +311,7 @@ async def _answer(given: argparse.Namespace) -> int:
         for sentence in told:
             note(f"zeroclaw: {sentence}")
         # Without agents a recall is everybody's, and says so itself.
-        if given.agent and (library.memory.capabilities.agents or "recall" not in called.concerns):
+        if given.agent and ("agents" not in library.memory.why_not or "recall" not in called.concerns):
             await library.check_agents(given.agent)
         return await called.answers(library, given, now)
     except Refused as refused:

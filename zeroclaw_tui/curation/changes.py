@@ -169,10 +169,8 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     """
     refuse_read_only(library)
     checked = edit.checked()
-    can = library.memory.capabilities
-    if SUPERSEDED_BY in checked.values and not can.superseded:
-        because = can.why_not.get("superseded", f"In {library.memory.name} no memory is superseded by another.")
-        raise Refused(because, hint="Nothing was changed.")
+    if SUPERSEDED_BY in checked.values and "superseded" in library.memory.why_not:
+        raise Refused(library.memory.why_not["superseded"], hint="Nothing was changed.")
     row = await row_with_id(library.memory, id)
     if row is None:
         raise NotFound(
@@ -220,7 +218,7 @@ async def remove_memories(
         removal = await library.memory.remove(plan.stamps, keep, advance, zero=forever)
         if removal.removed != plan.count:
             await action.retell(f"{done} {removal.removed:,} of {plan.count:,} memories")
-        notes = (*removal.notes, *((_WORDS_STAY,) if forever and library.memory.capabilities.vectors else ()))
+        notes = (*removal.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
         return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
 
     what = _shown(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
@@ -582,7 +580,7 @@ async def _prepared(library: Library, content: str) -> tuple[Vector | None, tupl
     """The vector of a content, where there can be one, and what a person should know about both."""
     notes = await _withheld(library, content)
     embedder = library.embedder
-    if embedder is None or library.memory.embeds_itself or not library.memory.capabilities.vectors:
+    if embedder is None or library.memory.embeds_itself or "vectors" in library.memory.why_not:
         return None, notes
     try:
         numbers = await embedder.embed(content)

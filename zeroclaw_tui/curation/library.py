@@ -238,14 +238,7 @@ class Library:
     @property
     def read_only_because(self) -> str | None:
         """Why nothing can be changed here, in a sentence; None when it can."""
-        return self.memory.read_only_because
-
-    @property
-    def cannot_write_because(self) -> str | None:
-        """The same, and why its backend changes nothing at all; None where it can."""
-        if self.memory.read_only_because is not None or self.memory.capabilities.write:
-            return self.memory.read_only_because
-        return self.memory.capabilities.why_not.get("write") or str(self.memory.refuse_to_write())
+        return self.memory.why_not.get("write")
 
     @property
     def embedding_host(self) -> str:
@@ -283,7 +276,7 @@ class Library:
     async def superseded_hidden(self, filter: MemoryFilter) -> int:
         """How many memories a filter leaves out for no other reason than that a newer one replaced them; 0 where it
         shows them or the store has none such."""
-        if filter.superseded is not Superseded.HIDE or not self.memory.capabilities.superseded:
+        if filter.superseded is not Superseded.HIDE or "superseded" in self.memory.why_not:
             return 0
         return await count_matching(self.memory, filter.but(superseded=Superseded.ONLY))
 
@@ -306,7 +299,7 @@ class Library:
         """Raise Refused for an agent that neither config nor store knows, and for any where memories belong to none."""
         if self.memory.keeps_nothing:
             return
-        if not self.memory.capabilities.agents:
+        if "agents" in self.memory.why_not:
             raise without_agents(self.memory)
         for agent in agents:
             held = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
@@ -348,7 +341,7 @@ class Library:
     @property
     def why_no_vectors(self) -> str | None:
         """A sentence when recall is by keyword only, or None."""
-        return self.memory.capabilities.why_not.get("vectors") or self.no_embedder_because
+        return self.memory.why_not.get("vectors") or self.no_embedder_because
 
     async def close(self) -> None:
         """Close everything."""
@@ -359,8 +352,7 @@ class Library:
 
 def without_agents(memory: Memory) -> Refused:
     """The error for an agent that is named where memories belong to none."""
-    because = memory.capabilities.why_not.get("agents", "This store knows no agents.")
-    return Refused(because, hint="Leave the agent out.")
+    return Refused(memory.why_not["agents"], hint="Leave the agent out.")
 
 
 def unknown_agent(agent: str, known: Iterable[str]) -> Refused:

@@ -126,7 +126,7 @@ async def recall_steps(library: Library, trial: Trial) -> AsyncGenerator[RecallR
 
 async def query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """The query's vector where this recall uses one, and notes on why there is none."""
-    embedder, has_vectors = library.embedder, library.memory.capabilities.vectors
+    embedder, has_vectors = library.embedder, "vectors" not in library.memory.why_not
     if not _uses_vector(library, trial) or (embedder is None and not has_vectors):
         # Where the store has no vectors either nobody expects them: its notices say it, not every recall.
         return None, ()
@@ -159,7 +159,7 @@ def _uses_vector(library: Library, trial: Trial) -> bool:
 async def _waits(library: Library, trial: Trial) -> bool:
     """Whether the query's vector has to be fetched from an endpoint."""
     query = trial.request.query
-    if not library.waits_for(query) or not library.memory.capabilities.vectors or not _uses_vector(library, trial):
+    if not library.waits_for(query) or "vectors" in library.memory.why_not or not _uses_vector(library, trial):
         return False
     return await _cached(library, query) is None
 
@@ -588,7 +588,7 @@ def _whole_recall(gathered: GatheredEvidence, trial: Trial, result: RecallResult
         own_rule = gathered.library.memory.name
         whole = WholeRecall(result.results, result.scale, own_rule, why_no_vector=why, program=evidence.program)
         reasons = () if evidence.reasons is None else tuple(evidence.reasons(entry))
-        return replace(whole, reasons=reasons, has_sessions=gathered.library.memory.capabilities.sessions)
+        return replace(whole, reasons=reasons, has_sessions="sessions" not in gathered.library.memory.why_not)
     return WholeRecall(
         result.results,
         result.scale,

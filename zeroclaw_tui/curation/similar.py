@@ -87,7 +87,7 @@ async def similar_memories(
     memory = library.memory
     if entry is not None and entry.is_excerpt:
         entry = await whole_entry(memory, entry.handle)
-    because = memory.capabilities.why_not.get("vectors") or library.why_no_vectors if text is not None else None
+    because = memory.why_not.get("vectors") or library.why_no_vectors if text is not None else None
     vector: np.ndarray | None = None
     if text is not None and because is None:
         vector, because = await _vector_of(library, text)
@@ -96,7 +96,7 @@ async def similar_memories(
         if found is not None:
             return SimilarResult(memory.name, memory.location, entry, text, "vector", None, *found)
     if because is None:
-        because = memory.capabilities.why_not.get("vectors") or f"{_NO_VECTOR}."
+        because = memory.why_not.get("vectors") or f"{_NO_VECTOR}."
     return await _by_words(library, entry, text, because, limit, agents)
 
 
@@ -147,7 +147,7 @@ async def _waits(library: Library, text: str) -> bool:
     embedder, memory = library.embedder, library.memory
     if not isinstance(embedder, OpenAIEmbedder) or embedder.is_cached(text) or not words_of(text):
         return False
-    if memory.capabilities.why_not.get("vectors") or library.why_no_vectors:
+    if memory.why_not.get("vectors") or library.why_no_vectors:
         return False
     cached = await memory.cached_vector(text)
     return cached is None or len(cached) != embedder.dimensions

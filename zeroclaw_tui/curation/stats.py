@@ -230,7 +230,7 @@ def _embedded(embedded: Mapping[str, Embedded] | None) -> dict[str, dict[str, in
 
 
 def _embeddings(memory: Memory, every: Facets) -> dict[str, Any] | None:
-    if not memory.capabilities.vectors or every.not_embedded is None:
+    if "vectors" in memory.why_not or every.not_embedded is None:
         return None
     embedded = every.total - every.not_embedded
     share = embedded / every.total if every.total else None

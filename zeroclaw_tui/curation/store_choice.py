@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zeroclaw_tui.backends.base import Capabilities, Memory
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import (
     BACKENDS,
     backend_of_file,
@@ -286,7 +286,7 @@ class Candidate(NamedTuple):
 class StoreStatus:
     """How a candidate is: whether it opened, a sentence where it did not, how many memories, and what it can do.
 
-    `marks` are names of capabilities ("keyword", "vectors", "sessions", "agents", "write"); `cannot` maps each other
+    `marks` are names of what it can do ("keyword", "vectors", "sessions", "agents", "write"); `cannot` maps each other
     one to its reason.
     """
 
@@ -449,9 +449,8 @@ def _place(config: MemoryConfig) -> tuple[Any, ...]:
 
 
 def _standing(memory: Memory, config: MemoryConfig, count: int) -> StoreStatus:
-    can = memory.capabilities
-    marks = tuple(name for name in MARKS if getattr(can, name))
-    cannot = tuple((name, _reason(can, name, memory)) for name in MARKS if not getattr(can, name))
+    marks = tuple(name for name in MARKS if name not in memory.why_not)
+    cannot = tuple((name, memory.why_not[name]) for name in MARKS if name in memory.why_not)
     if is_foreign(config):
         cannot = tuple((name, _FOREIGN if why == ASKED_READ_ONLY else why) for name, why in cannot)
     elif not config.read_only:
@@ -461,11 +460,6 @@ def _standing(memory: Memory, config: MemoryConfig, count: int) -> StoreStatus:
         marks = (*marks, "write") if is_silent else marks
     said = "keeps nothing" if memory.keeps_nothing else "answers"
     return StoreStatus(True, said, count, marks, cannot)
-
-
-def _reason(can: Capabilities, name: str, memory: Memory) -> str:
-    told = can.why_not.get(name) or (memory.read_only_because if name == "write" else None)
-    return told or f"{memory.name} has none of this."
 
 
 async def _let_go(memory: Memory) -> None:

@@ -21,7 +21,7 @@ OTHER_ROW = "other_row"
 table of another database."""
 
 SUPERSEDED_BY = "superseded_by"
-"""What an edit may only take away (None): a superseded memory is then shown again. Where `Capabilities.superseded`."""
+"""What an edit may only take away (None): a superseded memory is then shown again. Where the store has any."""
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
 _CHANGES = "A memory has changed or was created again."

@@ -190,8 +190,8 @@ async def _sqlite(install: Install) -> Finding:
         await memory.close()
     versions = SCHEMA_VERSIONS[memory.generation or ""]
     facts = [f"holds {counted(count)}", f"tables of ZeroClaw {versions}", _free_space(database.parent)]
-    if memory.read_only_because not in (None, ASKED_READ_ONLY):
-        facts.append(str(memory.read_only_because))
+    if (because := memory.why_not.get("write")) not in (None, ASKED_READ_ONLY):
+        facts.append(because)
     return Finding("sqlite", "good", "the database can be written", facts=tuple(facts))
 
 

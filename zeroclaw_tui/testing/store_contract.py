@@ -17,6 +17,7 @@ from typing import Any
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, row_with_id, versions, versions_at, whole_entry
 from zeroclaw_tui.memory.change import (
+    SUPERSEDED_BY,
     Clash,
     Clashes,
     Conflict,
@@ -107,7 +108,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_key_that_is_taken_is_refused_or_replaced(self, memory: Memory) -> None:
         """Without `replace` the row there is named and stays; with it the row keeps its id."""
-        if "key" not in memory.capabilities.editable:
+        if memory.why_fixed("key"):
             return  # Keys cannot be edited.
         first = written_row(await memory.create(Draft("contract key", "first"), Kept()))
         count, kept = await memory.count(), Kept()
@@ -126,7 +127,7 @@ class WritableMemoryContract(StoreHooks):
             "content": "new content", "key": "new key", "category": "projects", "session_id": "telegram_2",
             "importance": 0.25, "pinned": 1, "namespace": "work",
         }  # fmt: skip
-        for name in memory.capabilities.editable:
+        for name in (name for name in EDITABLE if not memory.why_fixed(name)):
             kept = Kept()
             done = await memory.update(row.id, Edit({name: values[name]}), row.fingerprint, kept)
             before, row = row.entry(), written_row(done)
@@ -143,7 +144,7 @@ class WritableMemoryContract(StoreHooks):
         row = await self._made(memory)
         others: dict[str, Value] = {"key": "x", "category": "x", "session_id": "x", "namespace": "x", "importance": 0.1}
         for name, value in others.items():
-            if name not in memory.capabilities.editable:
+            if memory.why_fixed(name):
                 kept = Kept()
                 try:
                     done = await memory.update(row.id, Edit({name: value}), row.fingerprint, kept)
@@ -173,7 +174,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_an_edit_to_the_key_of_another_is_refused(self, memory: Memory) -> None:
         """The other row is named, and both stay."""
-        if "key" not in memory.capabilities.editable:
+        if memory.why_fixed("key"):
             return  # Keys cannot be edited.
         row, kept = await self._made(memory), Kept()
         other = written_row(await memory.create(Draft("other key", "other"), Kept()))
@@ -263,7 +264,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_key_that_exists_again_is_named(self, memory: Memory) -> None:
         """A deleted memory whose key was stored anew: refused, put in its place, or put back beside it."""
-        if "key" not in memory.capabilities.editable:
+        if memory.why_fixed("key"):
             return  # Keys cannot be edited.
         expected = ({"key": "old"}, {"key": "new", "key (restored)": "old"})
         for clash, wanted in zip(_OTHER_WAYS, expected, strict=True):
@@ -400,8 +401,7 @@ class VerbsContract(StoreHooks):
         """A session stored is one that filters and facets know; a store without has its sentence."""
         await memory.store("verbs key", "verbs content", "core", "telegram_2")
         entry = await self._the_one(memory, "verbs content")
-        if not memory.capabilities.sessions:
-            assert memory.capabilities.why_not["sessions"]
+        if "sessions" in memory.why_not:
             assert entry.session_id is None
             return
         assert entry.session_id == "telegram_2"
@@ -470,7 +470,7 @@ class VerbsContract(StoreHooks):
         assert (await whole_entry(memory, entry.handle)).content.endswith(content)
         row = await row_with_id(memory, entry.id)
         assert row is not None
-        if "content" in memory.capabilities.editable:
+        if not memory.why_fixed("content"):
             done = await memory.update(row.id, Edit({"content": "short again"}), row.fingerprint, Kept())
             assert written_row(done).entry().content.endswith("short again")
             entry = await self._the_one(memory, "short again")
@@ -550,7 +550,7 @@ class TwoWritersContract(StoreHooks):
 
     async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
         """Exactly one is written; the other shows the first one's text."""
-        if "content" not in memory.capabilities.editable:
+        if memory.why_fixed("content"):
             return  # Contents cannot be edited.
         async with self._neighbour(memory) as other:
             row = written_row(await memory.create(Draft("shared", "first"), Kept()))
@@ -663,7 +663,7 @@ class CancelContract(StoreHooks):
 
     async def test_an_edit_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
         """The old text stands there or the new one, and undo leaves the old."""
-        if "content" not in memory.capabilities.editable:
+        if memory.why_fixed("content"):
             return  # Contents cannot be edited.
         row = written_row(await memory.create(Draft("cancelled", "old text"), Kept()))
         kept = KeptAndCancelled()
@@ -741,11 +741,11 @@ async def _ended(task: asyncio.Future[Any]) -> None:
         assert task.done()
 
 
-CAPABILITIES = (
-    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "facets",
-    "watch", "write",
+NAMES = (
+    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "watch",
+    "write", "zeroclaw_forget", SUPERSEDED_BY, *EDITABLE,
 )  # fmt: skip
-"""Each is a field of Capabilities and, where that is False, a name in `why_not`."""
+"""What `why_not` can name."""
 VALUES: dict[str, Value] = {
     "content": "other", "key": "other key", "category": "other", "session_id": "other", "importance": 0.25, "pinned": 1,
     "namespace": "other",
@@ -756,17 +756,11 @@ class CapabilityContract(StoreHooks):
     """Tests that each take an open `memory`, written or not, with rows or none."""
 
     async def test_whatever_it_cannot_do_has_a_sentence(self, memory: Memory) -> None:
-        """Every capability that is False, and every field that cannot be edited, is in `why_not`; a sentence each."""
-        can = memory.capabilities
-        missing = [name for name in CAPABILITIES if not getattr(can, name)]
-        missing += [name for name in EDITABLE if name not in can.editable]
-        for name in missing:
-            why = can.why_not.get(name) or (can.why_not.get("write") if name in EDITABLE else None)
-            assert why, f"{name} is missing, and nothing says why"
-            assert why.strip().endswith((".", "!", "?")), why
+        """Everything in `why_not` has a name that is asked for, and one sentence."""
+        for name, why in memory.why_not.items():
+            assert name in NAMES
+            assert why.strip().endswith((".", "!", "?")), name
             assert "\n" not in why
-        assert not [name for name in CAPABILITIES if getattr(can, name) and name in can.why_not]
-        assert (memory.read_only_because is None) == can.write or not can.write
 
     async def test_a_field_that_cannot_be_edited_is_refused_with_its_sentence(self, memory: Memory) -> None:
         """The edit changes nothing and keeps nothing."""
@@ -776,16 +770,17 @@ class CapabilityContract(StoreHooks):
         before, row = await state_of(memory), await row_with_id(memory, stamps[0].id)
         assert row is not None
         for name in EDITABLE:
-            if name in memory.capabilities.editable:
+            if not (why := memory.why_fixed(name)):
                 continue
             kept = Kept()
-            await raises(memory.update(row.id, Edit({name: VALUES[name]}), row.fingerprint, kept), Refused)
+            error = await raises(memory.update(row.id, Edit({name: VALUES[name]}), row.fingerprint, kept), Refused)
+            assert why in error.message
             assert kept.changes == []
         assert await state_of(memory) == before
 
     async def test_vectors_that_cannot_be_kept_are_refused(self, memory: Memory) -> None:
         """Filling in a vector says why it cannot be; a store without vectors counts none."""
-        if memory.capabilities.vectors:
+        if "vectors" not in memory.why_not:
             return  # The store has vectors.
         stamps = await versions(memory, EVERY)
         vector = Vector(bytes(16), "a test", "a test")
@@ -797,16 +792,15 @@ class CapabilityContract(StoreHooks):
 
     async def test_a_facet_it_does_not_have_is_none_and_not_zero(self, memory: Memory) -> None:
         """Sessions, agents and namespaces are counted only where the store has them."""
-        facets, can = await count_facets(memory, EVERY, NOW.isoformat()), memory.capabilities
-        assert (facets.session is not None) == can.sessions
-        assert (facets.agent is not None) == can.agents
-        assert (facets.namespace is not None) == can.namespaces
+        facets = await count_facets(memory, EVERY, NOW.isoformat())
+        assert (facets.session is None) == ("sessions" in memory.why_not)
+        assert (facets.agent is None) == ("agents" in memory.why_not)
+        assert (facets.namespace is None) == ("namespaces" in memory.why_not)
         assert facets.total == len(await handles_of(memory, EVERY, Sort()))
 
     async def test_a_store_without_agents_takes_none(self, memory: Memory) -> None:
         """A memory for an agent is refused or told, never put under everybody's as if that were the same."""
-        can = memory.capabilities
-        if not (can.write and not can.agents):
+        if "agents" not in memory.why_not or "write" in memory.why_not:
             return  # The store has agents or takes no writes.
         before = await state_of(memory)
         try:
@@ -818,7 +812,7 @@ class CapabilityContract(StoreHooks):
 
     async def test_a_filter_of_what_it_does_not_have_leaves_nothing_by_mistake(self, memory: Memory) -> None:
         """Asking for one agent's rows of a store without agents does not give everybody's."""
-        if memory.capabilities.agents:
+        if "agents" not in memory.why_not:
             return  # The store has agents.
         assert len(await handles_of(memory, MemoryFilter(agent=("no such agent",)), Sort())) == 0
 
@@ -884,7 +878,7 @@ class GoneContract(StoreHooks, ABC):
             memory.remove(stamps, kept),
             memory.store("gone", "gone content", "core"),
         ]
-        if "content" in memory.capabilities.editable:
+        if not memory.why_fixed("content"):
             deeds.append(memory.update(row.id, Edit({"content": "gone"}), row.fingerprint, kept))
         for deed in deeds:
             self._check(await soon(raises(deed, InspectorError)))

@@ -591,7 +591,7 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
     remarks = [
         stay_words(plan.superseded_hidden, "“superseded” in the facets takes"),
         "Deleted memories go to the trash. Press u to undo.",
-        library.memory.capabilities.why_not.get("zeroclaw_forget"),
+        library.memory.why_not.get("zeroclaw_forget"),
     ]
     return " ".join(remark for remark in remarks if remark)
 

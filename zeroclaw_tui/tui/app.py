@@ -472,7 +472,7 @@ class InspectorApp(App[int]):
         if self._library is None or not self._library.memory.keeps_nothing:
             # A store without memories cannot be searched, so the view from before returns later.
             self._kept_view = self._browser.view
-        await self._take_over(library, self._kept_view.fitting(library.memory.capabilities))
+        await self._take_over(library, self._kept_view.fitting(library.memory.why_not))
 
     def action_help_quit(self) -> None:
         """Say how to quit, for ctrl+c does not."""

@@ -75,7 +75,7 @@ async def export_shown(
     if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{left_out_words(hidden, way='“superseded” in the facets takes')}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
-    form = export_form(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)
+    form = export_form(count, narrowed, path, has_vectors="vectors" not in library.memory.why_not)
     values = await app.push_screen_wait(form)
     if values is None:
         return None

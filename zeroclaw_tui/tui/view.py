@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.tui.format import score_text
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Capabilities, Memory
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded", "recalled"]
@@ -212,11 +212,11 @@ class View:
         """With no filter at all; search and order stay."""
         return replace(self, filter=MemoryFilter(), age=None)
 
-    def fitting(self, can: Capabilities) -> View:
-        """What of it makes sense in a store that can do this; search and order stay."""
-        parts = {"session": can.sessions, "agent": can.agents, "namespace": can.namespaces}
-        left_out: dict[str, object] = {part: None for part, kept in parts.items() if not kept}
-        if not can.superseded:
+    def fitting(self, why_not: Container[str]) -> View:
+        """What of it makes sense in a store that cannot do these things; search and order stay."""
+        parts = ("session", "agent", "namespace")
+        left_out: dict[str, object] = {part: None for part in parts if f"{part}s" in why_not}
+        if "superseded" in why_not:
             left_out["superseded"] = Superseded.HIDE
         return replace(self, filter=self.filter.but(**left_out))
 

@@ -125,7 +125,7 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
     reversal = await memory.revert(lambda: iter([kept.changes]), Kept())
     assert reversal.reverted == 1
     assert any("deletions, edits, undo, imports and copies are not passed on" in notice for notice in memory.notices)
-    assert memory.capabilities.why_not["zeroclaw_forget"] == KEEPS
+    assert memory.why_not["zeroclaw_forget"] == KEEPS
     assert program.calls == []
 
 

@@ -17,6 +17,7 @@ from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import DiskFull, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import Kept
@@ -190,7 +191,7 @@ async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: 
 
 async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- one\n")
-    assert memory.capabilities.editable == ("content",)
+    assert [name for name in EDITABLE if not memory.why_fixed(name)] == ["content"]
     row = await row_with_id(memory, "MEMORY:0")
     assert row is not None
     values: dict[str, Any] = {
@@ -204,9 +205,9 @@ async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_
     for name, value in values.items():
         with pytest.raises(Refused) as refusal:
             await memory.update("MEMORY:0", Edit({"content": "new", name: value}), row.fingerprint, Kept())
-        assert refusal.value.message == memory.capabilities.why_not[name]
+        assert refusal.value.message == memory.why_not[name]
     assert core(tmp_path) == b"- one\n"
-    assert "ZeroClaw itself never deletes" in memory.capabilities.why_not["zeroclaw_forget"]
+    assert "ZeroClaw itself never deletes" in memory.why_not["zeroclaw_forget"]
 
 
 async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path: Path) -> None:
@@ -377,9 +378,7 @@ async def test_without_permission_it_is_read_only_and_says_which(
     (tmp_path / "MEMORY.md").write_bytes(b"- one\n")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "MEMORY.md")
     memory = await opened(tmp_path)
-    assert memory.read_only_because is not None
-    assert "MEMORY.md is read-only" in memory.read_only_because
-    assert memory.capabilities.why_not["write"] == memory.read_only_because
+    assert "MEMORY.md is read-only" in memory.why_not["write"]
     with pytest.raises(Refused, match=r"MEMORY\.md is read-only"):
         await memory.store("k", "v", "core")
 

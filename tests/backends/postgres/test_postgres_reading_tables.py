@@ -12,7 +12,6 @@ from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import NotFound, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
@@ -33,12 +32,10 @@ TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "
 async def test_what_a_table_lacks_has_a_reason(form: str, can: set[str], place: PostgresPlace, opens) -> None:
     place.make_table(form)
     memory = await opens()
-    found = memory.capabilities
-    assert {name for name in TOLD if getattr(found, name)} == can | {"write", "watch"}
-    assert set(found.why_not) == {name for name in TOLD if not getattr(found, name)} | (
-        set(EDITABLE) - set(found.editable)
-    )
-    assert all(reason.endswith(".") for reason in found.why_not.values())
+    assert set(TOLD) - set(memory.why_not) == can | {"write", "watch"}
+    assert ("namespace" in memory.why_not) == ("namespaces" not in can)
+    assert ("session_id" in memory.why_not) == ("sessions" not in can)
+    assert all(reason.endswith(".") for reason in memory.why_not.values())
 
 
 async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place: PostgresPlace, memory_config) -> None:
@@ -67,9 +64,7 @@ async def test_what_was_opened_read_only_says_so(place: PostgresPlace, memory_co
     memory = PostgresMemory.from_config(memory_config(location=place.url, read_only=True))
     await memory.open()
     await memory.close()
-    assert memory.read_only_because == "The store was opened read-only."
-    assert not memory.capabilities.write
-    assert memory.capabilities.editable == ()
+    assert memory.why_not["write"] == "The store was opened read-only."
 
 
 async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
@@ -78,14 +73,14 @@ async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
     url = place.another_user("GRANT SELECT ON memories, agents TO {0}")
     memory = await opens(url)
     assert (
-        memory.read_only_because
+        memory.why_not["write"]
         == f"The user {place.user}_other lacks INSERT, UPDATE and DELETE on the table public.memories."
     )
     assert {entry.agent for entry in await memory.list()} == {"default"}
     health = await memory.health()
     assert health.ok
     assert health.summary.endswith("nothing wrong found, for reading only.")
-    assert health.findings[0] == memory.read_only_because
+    assert health.findings[0] == memory.why_not["write"]
     assert health.facts["the user may"] == ["SELECT"]
 
 
@@ -100,7 +95,7 @@ async def test_a_role_set_to_read_only_is_told(place: PostgresPlace, opens) -> N
     place.make_table("key")
     place.run_as_superuser(f'ALTER ROLE "{place.user}" SET default_transaction_read_only = on')
     memory = await opens()
-    assert "is read-only" in memory.read_only_because
+    assert "is read-only" in memory.why_not["write"]
 
 
 async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens) -> None:
@@ -112,9 +107,9 @@ async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens
         "VALUES IN ('core'); CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM kept"
     )
     view, parts = await opens(), await opens(table="parts")
-    assert view.read_only_because == "public.memories is a read-only view."
+    assert view.why_not["write"] == "public.memories is a read-only view."
     assert await view.version() is None
-    assert parts.read_only_because is None
+    assert "write" not in parts.why_not
     for memory in (view, parts):
         assert len(await memory.list()) == len(sample_entries())
         assert (await memory.health()).facts["memories"] == len(sample_entries())

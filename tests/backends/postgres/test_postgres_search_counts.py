@@ -35,7 +35,7 @@ async def test_counts_agree_with_counting_one_by_one(form, place, opens):
         now = NOW.isoformat()
         entries = await entries_of(memory, wanted)
         counts = await memory.count_up(wanted, now, FIELDS)
-        expected = count_entries(entries, [], memory.missing, now, FIELDS)
+        expected = count_entries(entries, [], memory.why_not, now, FIELDS)
         assert (counts.total, counts.content) == (expected.total, expected.content)
         for field, values in expected.by.items():
             assert dict(counts.by[field]) == dict(values)
@@ -66,7 +66,7 @@ async def test_facets_of_many_sessions_are_in_order_and_hold_all(place, opens):
     memory = await opens()
     facets = await count_facets(memory, MemoryFilter(), NOW.isoformat())
     entries = await entries_of(memory, MemoryFilter())
-    expected = Facets.of(count_entries(entries, [], memory.missing, NOW.isoformat(), FACET_FIELDS))
+    expected = Facets.of(count_entries(entries, [], memory.why_not, NOW.isoformat(), FACET_FIELDS))
     assert len(facets.session) > 3600
     assert list(facets.session.items()) == list(expected.session.items())
     assert (facets.total, facets.agent, facets.namespace) == (6000, {"scout": 6000}, expected.namespace)

@@ -123,7 +123,7 @@ async def take(step: Store | Change | Remove, memory: PostgresMemory, kept: Kept
                 await memory.create(draft, kept, vector=as_vector(step.vector), replace=step.replace)
         case Change() if rows:
             row = rows[step.which % len(rows)]
-            values = {name: value for name, value in step.values.items() if name in memory.capabilities.editable}
+            values = {name: value for name, value in step.values.items() if not memory.why_fixed(name)}
             with suppress(DuplicateKey):
                 await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=as_vector(step.vector))
         case Remove():

@@ -128,7 +128,7 @@ async def test_a_table_that_zeroclaw_migrates_meanwhile_is_read_anew(place, open
         "ALTER TABLE memories ALTER agent_id SET NOT NULL, ADD UNIQUE (agent_id, key)"
     )
     assert written_row(await memory.create(Draft("l", "c"), Kept())).agent == "default"
-    assert memory.capabilities.agents
+    assert "agents" not in memory.why_not
     removal = kept.changes[-1:]
     await memory.revert(lambda: iter([removal]), Kept())
     assert {entry.key: entry.agent for entry in await memory.list()} == dict.fromkeys(["k", "l", "gone"], "default")
@@ -147,7 +147,7 @@ async def test_who_may_only_read_gets_the_reason(place, opens):
     ):
         with pytest.raises(Refused) as refused:
             await deed
-        assert refused.value.message == memory.read_only_because
+        assert refused.value.message == memory.why_not["write"]
 
 
 async def test_rows_changed_by_plain_statements_are_not_removed(place, opens):

@@ -114,7 +114,7 @@ async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemor
 
 async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> None:
     """A point that names no agent is the default one's."""
-    assert memory.capabilities.agents
+    assert "agents" not in memory.why_not
     mine = written_row(await memory.create(Draft("plan", "of ada", agent="ada"), Kept()))
     other = written_row(await memory.create(Draft("plan", "of nobody"), Kept()))
     assert (points.payloads[mine.id]["agent_id"], points.payloads[other.id]["agent_id"]) == ("ada", "default")
@@ -234,7 +234,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     await memory.open()
     before, kept = state_of(points), Kept()
     why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
-    assert why in memory.capabilities.why_not["vectors"]
+    assert why in memory.why_not["vectors"]
     assert any(why in notice for notice in memory.notices)
     row = await row_with_id(memory, "42")
     assert row is not None

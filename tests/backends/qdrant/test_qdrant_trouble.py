@@ -235,7 +235,7 @@ def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
     storage = {"url": "http://one:6333", "collection": "mine", "api_key": KEY}
     memory = create_memory(configured(tmp_path, location, **storage))
     assert memory.location == shown
-    assert memory.capabilities.agents
+    assert "agents" not in memory.why_not
     assert configured_address(storage, location)[1] == (KEY if has_key else "")
 
 

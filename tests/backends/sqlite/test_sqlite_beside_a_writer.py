@@ -145,7 +145,7 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert (await whole_entry(memory, 1)).content == "restored left words"
         assert await _recalled(memory) == ["restored left words"]
         assert memory.generation == "G2"
-        assert not memory.capabilities.agents
+        assert "agents" in memory.why_not
 
 
 async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_store):
@@ -248,7 +248,7 @@ def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
         await memory.open()
         keys = [entry.key for entry in await memory.list()]
         handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-        told = (keys, len(handles), memory.notices, memory.read_only_because)
+        told = (keys, len(handles), memory.notices, memory.why_not.get("write"))
         await memory.close()
         return told
 

@@ -119,10 +119,8 @@ def test_making_a_database_never_writes_over_one(make_store):
 async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newest, absent, make_store, open_store):
     async with open_store(make_store([{}], generation)) as memory:
         assert (memory.generation, memory.newest_version) == (generation, newest)
-        able = memory.capabilities
         for what in ("agents", "namespaces", "superseded", "pinned", "importance", "kind"):
-            assert getattr(able, what) is (what not in absent)
-            assert (what in able.why_not) is (what in absent)
+            assert (what in memory.why_not) is (what in absent)
         facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
         assert (facets.agent is None) is ("agents" in absent)
         assert (facets.namespace is None) is ("namespaces" in absent)
@@ -137,7 +135,7 @@ async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_st
     async with open_store(path) as memory:
         assert await memory.count() == 2
         assert "no ZeroClaw version can open it" in memory.notices[0]
-        assert memory.read_only_because == memory.notices[0]
+        assert memory.why_not["write"] == memory.notices[0]
         health = await memory.health()
         assert not health.ok
         assert "drop the table embedding_cache" in " ".join(health.findings)
@@ -151,7 +149,7 @@ async def test_unknown_columns_are_named_and_do_not_stop_writing(make_store, ope
     async with open_store(path) as memory:
         assert [entry.key for entry in await memory.list()] == ["a"]
         assert "has mood, which ZeroClaw does not know" in memory.notices[0]
-        assert memory.read_only_because is None
+        assert "write" not in memory.why_not
         assert memory.notices[0] in (await memory.health()).findings
 
 
@@ -170,7 +168,7 @@ async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open
         other.execute("CREATE TABLE memories (Key, CONTENT)")
         other.executemany("INSERT INTO memories VALUES (?, ?)", [("k", "c"), (None, None), (7, b"\xff\x00z")])
     async with open_store(path) as memory:
-        assert "lacks id, category" in memory.read_only_because
+        assert "lacks id, category" in memory.why_not["write"]
         page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10))
         assert [(entry.key, entry.content, entry.category) for entry in page] == [
             ("7", "\udcff\x00z", ""),
@@ -180,7 +178,7 @@ async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open
         facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
         assert (facets.total, facets.category, facets.session, facets.not_embedded) == (3, {"": 3}, None, None)
         assert facets.age["no date"] == 3
-        assert not memory.capabilities.vectors
+        assert "vectors" in memory.why_not
         assert not (await memory.health()).ok
 
 
@@ -190,7 +188,7 @@ async def test_a_half_migrated_file_opens_read_only(make_store, open_store):
         other.execute("ALTER TABLE memories ADD COLUMN namespace TEXT DEFAULT 'default'")
     async with open_store(path) as memory:
         assert memory.generation == "G2"
-        assert "lacks importance, superseded_by" in memory.read_only_because
+        assert "lacks importance, superseded_by" in memory.why_not["write"]
         assert (await memory.get("a")).namespace == "default"
 
 

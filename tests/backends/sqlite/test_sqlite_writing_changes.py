@@ -219,8 +219,8 @@ async def test_a_field_the_generation_lacks_is_refused_by_name(generation, value
     path = make_store([{"content": "c"}], generation)
     (name,) = values
     async with opened(path) as memory:
-        assert name not in memory.capabilities.editable
-        assert memory.capabilities.why_not[name] == f"This generation of ZeroClaw's schema has no {called}."
+        assert memory.why_fixed(name)
+        assert memory.why_not[name] == f"This generation of ZeroClaw's schema has no {called}."
         with pytest.raises(Refused, match=f"has no {called}"):
             await edited(memory, "id-000", **values)
         with pytest.raises(Refused, match=f"has no {called}"):
@@ -243,7 +243,7 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
     small_store.change(path, "ALTER TABLE memories ADD COLUMN mood BLOB DEFAULT 'calm'")
     small_store.change(path, "UPDATE memories SET mood = x'00ff'")
     async with opened(path) as memory:
-        assert memory.read_only_because is None
+        assert "write" not in memory.why_not
         assert memory.notices == ("The memories table has mood, which ZeroClaw does not know: it stays as it is.",)
         written = await edited(memory, "id-000", content="new")
         assert [row.values["mood"] for row in (written.change.before, written.change.after)] == [b"\x00\xff"] * 2

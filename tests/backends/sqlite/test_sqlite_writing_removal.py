@@ -165,7 +165,6 @@ async def test_cached_vectors_go_by_content_and_come_back(make_store):
     small_store.change(path, "INSERT INTO embedding_cache VALUES ('0000', x'03', 'a', 'b')")
     before, kept = everything(path), Kept()
     async with opened(path) as memory:
-        assert memory.capabilities.cached_vectors
         assert await memory.count_cached_vectors(contents) == 2
         assert await memory.forget_cached_vectors([*contents, "hello"], kept) == 2
         assert await memory.count_cached_vectors(contents) == 0

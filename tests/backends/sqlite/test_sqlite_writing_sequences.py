@@ -108,7 +108,7 @@ def make_odd_store(path: Path, generation: str) -> None:
 
 
 async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: Kept) -> None:
-    has_agents, schema = memory.capabilities.agents, memory.schema
+    has_agents, schema = "agents" not in memory.why_not, memory.schema
     stamps = await versions(memory, MemoryFilter(superseded=Superseded.SHOW))
     with suppress(DuplicateKey):
         match step:

@@ -163,10 +163,10 @@ async def test_a_missing_index_is_made_and_filled_by_the_repair(make_store):
     made = shape(path)
     small_store.change(path, "DROP TABLE memories_fts")
     async with opened(path) as memory:
-        assert not memory.capabilities.keyword
+        assert "keyword" in memory.why_not
         await fails(memory, TriggersMissing, "memories_fts")
         await memory.repair()
-        assert memory.capabilities.keyword
+        assert "keyword" not in memory.why_not
         assert [scored.entry.key for scored in await memory.recall("alpha", 5)] == ["key0"]
     assert (shape(path), len(hits(path, ["alpha"])["alpha"])) == (made, 1)
 
@@ -201,7 +201,7 @@ async def test_a_file_that_became_unknown_meanwhile_is_refused(make_store):
         small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")
         with pytest.raises(Refused, match="lacks tenant_id"):
             await memory.create(Draft("k", "c"), Kept())
-        assert not memory.capabilities.write
+        assert "write" in memory.why_not
 
 
 async def test_a_file_that_became_empty_is_left_alone(make_store, tmp_path):
@@ -234,9 +234,8 @@ async def test_what_this_user_may_not_write_is_named(forbidden, match, make_stor
         other.commit()
         monkeypatch.setattr(os, "access", lambda name, mode: not (mode & os.W_OK and name == forbidden(path)))
         async with opened(path) as memory:
-            assert not memory.capabilities.write
-            assert memory.capabilities.editable == ()
-            assert memory.capabilities.why_not["write"] == memory.read_only_because
+            assert "write" in memory.why_not
+            assert memory.why_not["write"]
             with pytest.raises(Refused, match=match):
                 await memory.store("k", "c", "core")
             with pytest.raises(Refused, match=match):
@@ -251,7 +250,7 @@ async def test_read_only_as_asked_refuses_every_write(make_store):
         for deed in (memory.forget("key0"), memory.repair(), memory.revert(lambda: iter([]), Kept())):
             with pytest.raises(Refused, match="opened read-only"):
                 await deed
-        assert memory.capabilities.why_not["write"] == "The store was opened read-only."
+        assert memory.why_not["write"] == "The store was opened read-only."
     assert everything(path) == before
 
 
@@ -260,8 +259,8 @@ async def test_writes_change_neither_the_schema_nor_the_journal(generation, make
     path = make_store([{"content": "alpha"}], generation)
     made = shape(path)
     async with opened(path) as memory:
-        assert memory.capabilities.write
-        assert memory.read_only_because is None
+        assert "write" not in memory.why_not
+        assert "write" not in memory.why_not
         kept = Kept()
         await memory.store("k", "c", "core", "s")
         await memory.store("k", "newer", "daily")

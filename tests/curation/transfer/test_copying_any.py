@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from copying_world import EVERYTHING, contents, copied, install_in, opened, planned
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
@@ -26,7 +26,10 @@ class Plain(Memory):
 
     name = "plain"
     location = "this process"
-    capabilities = Capabilities(write=True, sessions=False, editable=("content", "key", "category"))
+    why_not: Mapping[str, str] = {
+        **Memory.why_not,
+        **dict.fromkeys(("sessions", "session_id"), "A plain store has no sessions."),
+    }
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
         self.held = {entry.key: entry for entry in entries}

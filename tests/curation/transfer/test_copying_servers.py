@@ -98,7 +98,7 @@ async def test_to_qdrant_without_an_embedder_nothing_goes_and_the_plan_says_so(
     config = tmp_path / "zc" / "config.toml"
     config.write_text(config.read_text().replace(EMBEDDING, ""))
     async with opened(tmp_path, "qdrant", qdrant.base) as target:
-        assert target.memory.capabilities.why_not["vectors"]
+        assert target.memory.why_not["vectors"]
     async with opened(tmp_path) as library:
         plan = await planned(library, "qdrant", qdrant.base)
         assert plan.refused + plan.same == 6

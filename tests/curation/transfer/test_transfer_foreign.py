@@ -269,7 +269,7 @@ async def _all_imported(folder: Path, target: str, sources: list[list[dict[str, 
     store = opened_notes(folder / "here") if target == "notes" else opened(make(folder / "here.db", target, []))
     came: set[tuple[str, str | None, str]] = set()
     async with store as library:
-        has_namespaces = library.memory.capabilities.namespaces
+        has_namespaces = "namespaces" not in library.memory.why_not
         for rows in sources:
             file = mem0(folder / "m.json", *({**row, "created_at": "2026-04-01T08:30:00Z"} for row in rows))
             plan = await plan_import(library, file)

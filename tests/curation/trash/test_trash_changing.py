@@ -298,7 +298,7 @@ class Embedder:
 class VectorMemory(InMemory):
     """Notes the vectors it is given."""
 
-    capabilities = InMemory.capabilities._replace(vectors=True)
+    why_not: Mapping[str, str] = {name: why for name, why in InMemory.why_not.items() if name != "vectors"}
     seen: Vector | None = None
 
     async def create(self, draft: Draft, keep: Any, *, vector: Vector | None = None, replace: bool = False) -> Written:
@@ -344,7 +344,7 @@ async def test_unknown_agent_is_refused_with_the_known_ones(world: World) -> Non
 @IN_MEMORY
 async def test_read_only_store_takes_nothing(world: World) -> None:
     row = await stored(world, "lang")
-    world.library.memory.read_only_because = "Opened with --read-only."
+    world.library.memory.why_not = {"write": "Opened with --read-only."}
     for change in (
         edit_memory(world.library, row.id, Edit({"content": "two"}), row.fingerprint),
         redo(world.library),

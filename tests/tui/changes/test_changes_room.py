@@ -251,7 +251,7 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
 
 async def test_what_writes_is_off_in_a_store_that_is_only_read(sample: Sample) -> None:
     await sample.deleted(named_rows(), timedelta(hours=1), "purge")
-    sample.memory.read_only_because = "It was opened with --read-only."
+    sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
     async with running(room(sample)) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
         await press(pilot, "u", "U", "d", "2", "enter")

@@ -109,7 +109,7 @@ async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample)
 
 async def test_nothing_is_chosen_in_a_store_that_is_only_read(found: tuple[Sample, list[Copy]], archived: Path) -> None:
     sample, copies = found
-    sample.memory.read_only_because = "It was opened with --read-only."
+    sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
     async with running(copies_app(sample, copies), WIDE) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
         await press(pilot, "asterisk", "enter", "enter")

@@ -8,7 +8,6 @@ from typing import Any
 from textual.pilot import Pilot
 from tui_samples import SampleMemory, browser
 
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import Advance, Keep, Removal, Stamp, TriggersMissing
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -16,8 +15,6 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 class Writable(SampleMemory):
     """Removals can be made to wait, or to fail until a repair."""
-
-    capabilities = SampleMemory.capabilities._replace(write=True, editable=InMemory.capabilities.editable)
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)

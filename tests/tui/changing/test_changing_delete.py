@@ -226,7 +226,8 @@ async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspec
 
 
 async def test_a_read_only_store_says_why_at_each_dimmed_key(inspector: Inspector) -> None:
-    reason = inspector.store.read_only_because = "The folder of the database is not yours to write."
+    reason = "The folder of the database is not yours to write."
+    inspector.store.why_not = {**inspector.store.why_not, "write": reason}
     async with running(inspector.app()) as (app, pilot):
         assert "read-only" in screen_text(app).splitlines()[0]
         for key in ("n", "e", "E", "d", "u"):

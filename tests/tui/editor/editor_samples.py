@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,29 +13,19 @@ from textual.screen import Screen
 from textual.widgets import Static
 from tui.tui_samples import SampleMemory, sample_config, sample_library, sample_memories
 
-from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
-G4 = Capabilities(
-    vectors=True, keyword=True, agents=True, namespaces=True, superseded=True, pinned=True, importance=True, kind=True,
-    write=True, editable=EDITABLE,
-)  # fmt: skip
+G4: dict[str, str] = {}
 LACKS = "This generation of ZeroClaw's schema has no {}."
-G1 = Capabilities(
-    vectors=True, keyword=True, write=True, editable=("content", "key", "category", "session_id"),
-    why_not={name: LACKS.format(name) for name in ("importance", "pinned", "namespace")},
-)  # fmt: skip
-MARKDOWN = Capabilities(
-    write=True, editable=("content",),
-    why_not={
-        "key": "A Markdown memory is named by its place in the file.",
-        "category": "The file it lies in is its category.",
-        "sessions": "Markdown files keep no sessions.",
-    } | {name: f"Markdown files keep no {name}." for name in ("importance", "pinned", "namespace")},
-)  # fmt: skip
+MARKDOWN = {
+    "agents": "These Markdown files belong to no agent.",
+    "vectors": "Markdown memory has no vectors.",
+    "key": "A Markdown memory is named by its place in the file.",
+    "category": "The file it lies in is its category.",
+    "session_id": "Markdown files keep no sessions.",
+} | {name: f"Markdown files keep no {name}." for name in ("importance", "pinned", "namespace")}
 
 
 def row(content: str = "Likes ramen and rust coloured plates.", **values: Any) -> StoredRow:
@@ -60,9 +50,9 @@ def row(content: str = "Likes ramen and rust coloured plates.", **values: Any) -
     )
 
 
-def library_with(can: Capabilities, *, folder: Path = Path("/srv/zeroclaw"), **parts: Any) -> Library:
+def library_with(why_not: Mapping[str, str], *, folder: Path = Path("/srv/zeroclaw"), **parts: Any) -> Library:
     store = SampleMemory(sample_memories(12))
-    store.capabilities = can
+    store.why_not = why_not
     config = sample_config(folder, agents={"default": (), "researcher": ("default",)})
     return sample_library(store, config, **parts)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_library, sample_memories
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
@@ -67,20 +67,16 @@ class Notes(InMemory):
 
     name = "markdown"
     location = "/srv/zeroclaw/.zeroclaw/workspace"
-    capabilities = Capabilities(
-        keyword=True,
-        sessions=False,
-        write=True,
-        editable=("content",),
-        why_not={
-            "sessions": NO_SESSION,
-            "vectors": NO_VECTORS,
-            "agents": "These notes are one agent's.",
-            "namespaces": "Markdown knows no namespaces.",
-            "superseded": "In Markdown nothing replaces a line.",
-            **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
-        },
-    )
+    why_not: Mapping[str, str] = {
+        "sessions": NO_SESSION,
+        "vectors": NO_VECTORS,
+        "agents": "These notes are one agent's.",
+        "namespaces": "Markdown knows no namespaces.",
+        "superseded": "In Markdown nothing replaces a line.",
+        "kind": "Markdown knows no kinds.",
+        "watch": "Nobody watches these notes.",
+        **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
+    }
 
     async def search(
         self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None

@@ -126,11 +126,11 @@ def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> No
 
 async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_it(tmp_path: Path) -> None:
     chosen = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="sqlite"))
-    assert chosen.read_only_because == 'Nothing is stored: the backend "none" keeps nothing.'
-    assert "because memory.backend" not in " ".join((*chosen.notices, *chosen.capabilities.why_not.values()))
+    assert chosen.why_not["write"] == 'Nothing is stored: the backend "none" keeps nothing.'
+    assert "because memory.backend" not in " ".join((*chosen.notices, *chosen.why_not.values()))
     configured = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="none"))
-    assert configured.read_only_because == none().read_only_because
-    assert "because memory.backend is" in str(configured.read_only_because)
+    assert configured.why_not == none().why_not
+    assert "because memory.backend is" in configured.why_not["write"]
 
 
 def test_nobody_else_writes_into_this_process() -> None:

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Scored
+from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
 from zeroclaw_tui.backends.health import Health, StoreRecall
@@ -219,11 +219,11 @@ class MarkdownMemory(HeldMemory):
         self._clock = clock
         self.not_read_because = LOOSE_NOTES if is_loose else None
         self._foreign = () if read_only_because is None else (read_only_because, brought_in_by(root))
-        self.read_only_because = (
-            LOOSE_ARE_KEPT if is_loose else (read_only_because or ASKED_READ_ONLY) if read_only else None
-        )
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
-        self.capabilities = self._capabilities()
+        why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
+        if is_loose or read_only:
+            why_not["write"] = LOOSE_ARE_KEPT if is_loose else read_only_because or ASKED_READ_ONLY
+        self.why_not = why_not
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
         self._signature: Signature | None = None
         self._notes = Notes()
@@ -262,8 +262,8 @@ class MarkdownMemory(HeldMemory):
             raise Unreadable(
                 f"{self._root} is a SQLite database, and holds no notes.", hint="--backend sqlite opens it."
             )
-        self.read_only_because = self.read_only_because or await asyncio.to_thread(self._not_writable)
-        self.capabilities = self._capabilities()
+        if "write" not in self.why_not and (because := await asyncio.to_thread(self._not_writable)) is not None:
+            self.why_not = {**self.why_not, "write": because}
         notes = await self._read()
         if self._is_loose:
             self.notices = (LOOSE_NOTES, *self._foreign, *notes.problems)
@@ -276,8 +276,10 @@ class MarkdownMemory(HeldMemory):
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""
         if await self.health_check():
             raise Refused(f"{self._root} is there already; its files come with the first memory.")
-        if not self._is_makeable or self.read_only_because is not None:
-            raise Refused(self.read_only_because or f"There is no directory {self._root}.")
+        if "write" in self.why_not:
+            raise self.refuse_to_write()
+        if not self._is_makeable:
+            raise Refused(f"There is no directory {self._root}.")
         try:
             await asyncio.to_thread(make_folder, self._root)
         except OSError as error:
@@ -421,7 +423,7 @@ class MarkdownMemory(HeldMemory):
 
     async def _write(self, work: Callable[[NoteWriter], Answer], stop: threading.Event | None = None) -> Answer:
         """Do it on a thread. Cancelled, it ends when the files are let go of; `stop` asks for that."""
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         running = asyncio.ensure_future(asyncio.to_thread(self._write_alone, work))
         return await to_its_end(running, lambda: stop.set() if stop is not None else None)
@@ -432,9 +434,6 @@ class MarkdownMemory(HeldMemory):
 
     def _writer(self) -> NoteWriter:
         return NoteWriter(tuple(self._folders()), WHY_NOT, self._clock)
-
-    def _capabilities(self) -> Capabilities:
-        return capabilities_of(self.read_only_because, has_agents=bool(self._agents))
 
     def _is_database(self) -> bool:
         return self._root.is_file() and os.access(self._root, os.R_OK) and is_database(self._root)
@@ -479,22 +478,6 @@ class MarkdownMemory(HeldMemory):
 
 def _keeps_nothing(changes: Sequence[RowChange]) -> None:
     """For the trait's own verbs, whose caller keeps what it wants to."""
-
-
-def capabilities_of(read_only_because: str | None, *, has_agents: bool) -> Capabilities:
-    """What can be done with notes that agents have folders of, or not, and that may be written, or not."""
-    reasons = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not has_agents}
-    if read_only_because is not None:
-        reasons |= {"write": read_only_because, "content": read_only_because}
-    return Capabilities(
-        keyword=True,
-        sessions=False,
-        agents=has_agents,
-        watch=True,
-        write=read_only_because is None,
-        editable=("content",) if read_only_because is None else (),
-        why_not=reasons,
-    )
 
 
 def _are_loose(given: Path, config: MemoryConfig) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.health import Health, Readiness
 from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
@@ -66,17 +65,21 @@ SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELE
 """
 
 _LACKING = {
-    "sessions": ("session_id", "This table has no column for sessions."),
-    "agents": ("agent_id", "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
-    "namespaces": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
-    "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
+    "session_id": (("sessions", "session_id"), "This table has no column for sessions."),
+    "agent_id": (("agents",), "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
+    "namespace": (
+        ("namespaces", "namespace"),
+        "This table has no namespaces; ZeroClaw adds them with pgvector only.",
+    ),
+    "importance": (("importance",), "This table has no importance; ZeroClaw adds it with pgvector only."),
 }
+"""What a table cannot do without a column, and the sentence for it."""
 _NEVER = {
     "superseded": "ZeroClaw does not supersede memories in PostgreSQL.",
+    "superseded_by": "ZeroClaw does not supersede memories in PostgreSQL.",
     "pinned": "ZeroClaw has no pinned memories in PostgreSQL.",
     "kind": "ZeroClaw stores no kinds in PostgreSQL.",
 }
-_FIELDS = {"session_id": "sessions", "importance": "importance", "namespace": "namespaces", "pinned": "pinned"}
 _WITHOUT = ((0, 6, 3), (0, 7, 4))
 """From the first of these versions to before the second ZeroClaw knows no PostgreSQL."""
 _FIRST_WITH_AGENTS = (0, 8, 0)
@@ -125,9 +128,9 @@ class Table:
 
     `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `agents` maps
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
-    installed. `read_only_because` as in Memory. `generated` are the columns PostgreSQL computes itself, which cannot be
-    written. `kind` is pg_class's: "r" a table, "v" a view, …. `lacking` are the rights on it that the user does not
-    have. `may_be_null` are the columns without NOT NULL: all of a view's.
+    installed. `read_only_because` says why nothing can be written. `generated` are the columns PostgreSQL computes
+    itself, which cannot be written. `kind` is pg_class's: "r" a table, "v" a view, …. `lacking` are the rights on it
+    that the user does not have. `may_be_null` are the columns without NOT NULL: all of a view's.
     """
 
     schema: str
@@ -285,37 +288,20 @@ def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], takes_writ
     return None
 
 
-def capabilities_of(table: Table, read_only_because: str | None) -> Capabilities:
-    """What works, and a sentence for each thing that does not."""
+def missing_in(table: Table) -> dict[str, str]:
+    """What a table cannot do, with a sentence for each."""
     why_not = dict(_NEVER)
-    why_not |= {name: sentence for name, (column, sentence) in _LACKING.items() if not table.has(column)}
+    for column, (names, sentence) in _LACKING.items():
+        if not table.has(column):
+            why_not |= dict.fromkeys(names, sentence)
+    why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in EDITABLE if name in table.generated}
     if not table.keeps_vectors:
         why_not["vectors"] = "This table has no column of pgvector's type vector."
     if not table.is_watched:
         why_not["watch"] = "Changes by others cannot be noticed in a view or a foreign table. Press r to read it again."
-    if read_only_because is not None:
-        why_not["write"] = read_only_because
-    editable: list[str] = []
-    for field in EDITABLE:
-        reason = read_only_because or (None if table.has(field) else why_not.get(_FIELDS.get(field, ""), ""))
-        if reason is None and field in table.generated:
-            reason = f"PostgreSQL itself computes the column {field}."
-        if reason is None:
-            editable.append(field)
-        else:
-            why_not[field] = reason
-    return Capabilities(
-        vectors=table.keeps_vectors,
-        keyword=True,
-        sessions=table.has("session_id"),
-        agents=table.has("agent_id"),
-        namespaces=table.has("namespace"),
-        importance=table.has("importance"),
-        watch=table.is_watched,
-        write=read_only_because is None,
-        editable=tuple(editable),
-        why_not=why_not,
-    )
+    if table.read_only_because is not None:
+        why_not["write"] = table.read_only_because
+    return why_not
 
 
 def knows_postgres(profile: ScoringProfile) -> bool:

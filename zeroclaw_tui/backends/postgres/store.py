@@ -45,11 +45,11 @@ from zeroclaw_tui.backends.postgres.counts import (
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
     base_type,
-    capabilities_of,
     check_for_zeroclaw,
     checked_name,
     health_of,
     make_table,
+    missing_in,
     read_agents,
     read_table,
     readiness_of,
@@ -157,8 +157,8 @@ class PostgresMemory(Memory):
         if not address.names_table and self.location != address.location():
             self.also_kept_as = address.location()
         self._url_is_configs = True
-        self._asked_read_only = read_only
-        self.read_only_because = ASKED_READ_ONLY if read_only else None
+        self._asked_read_only = {"write": ASKED_READ_ONLY} if read_only else {}
+        self.why_not = {**Memory.why_not, **self._asked_read_only}
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
@@ -230,8 +230,7 @@ class PostgresMemory(Memory):
         self._table = table
         self.keeps_updates = table.form != "uuid"
         self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
-        self.read_only_because = table.read_only_because or (ASKED_READ_ONLY if self._asked_read_only else None)
-        self.capabilities = capabilities_of(table, self.read_only_because)
+        self.why_not = {**self._asked_read_only, **missing_in(table)}
         self.compares_vectors = table.form == "uuid" and table.keeps_vectors
         if self.compares_vectors:
             self.recalls_by = "cosine only"
@@ -265,7 +264,7 @@ class PostgresMemory(Memory):
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the table as the ZeroClaw of that profile does, and look at it. Raises Refused with what is missing."""
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         async with self.connections.writing() as connection:
             await self._make_table(connection, profile)
@@ -273,7 +272,7 @@ class PostgresMemory(Memory):
 
     async def foresee_made(self, profile: ScoringProfile) -> None:
         """Make the table in a transaction that is rolled back, and keep what it would have had."""
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             return
         with suppress(_RolledBack):
             async with self.connections.writing() as connection:
@@ -434,7 +433,7 @@ class PostgresMemory(Memory):
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""
-        data = await self._vector_of(handle) if self.capabilities.vectors else None
+        data = await self._vector_of(handle) if "vectors" not in self.why_not else None
         return None if data is None else math.hypot(*array("f", data))
 
     async def _vector_of(self, handle: Handle) -> bytes | None:
@@ -522,7 +521,7 @@ class PostgresMemory(Memory):
 
         The agents' names are read again too.
         """
-        if not self.capabilities.watch:
+        if "watch" in self.why_not:
             return None
         async with self.connections.reading(interruptible=False) as connection:
             state = await version_of(connection, self.table)
@@ -630,7 +629,7 @@ class PostgresMemory(Memory):
             ) from None
 
     async def _written(self, work: Work[Answer], vector: Vector | None, most: int) -> Answer:
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         rows = PostgresRows(self.connections, self.table, vector, most=most)
         answer = await work(rows)

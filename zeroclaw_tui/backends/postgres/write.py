@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.postgres.connect import (
     Connections,
 )
 from zeroclaw_tui.backends.postgres.counts import state_of
-from zeroclaw_tui.backends.postgres.schema import Table, read_agents
+from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_agents
 from zeroclaw_tui.backends.postgres.sql import (
     Parameters,
     casts,
@@ -339,9 +339,10 @@ class PostgresRows(TableRows):
         return f'"{self._table.schema}"."agents"'
 
     def _check_has(self, names: Iterable[str]) -> None:
+        why_not = missing_in(self._table)
         for name in names:
-            if not self._table.has(name):
-                raise Refused(lacks(name), hint="Leave it out.")
+            if name in why_not:
+                raise Refused(why_not[name], hint="Leave it out.")
 
     async def _locked(
         self, ids: Iterable[str] = (), keys: Iterable[str] = (), owners: Sequence[str] = ()
@@ -464,11 +465,6 @@ class PostgresRows(TableRows):
 
     async def _rows(self, statement: str, given: Parameters) -> list[StoredRow]:
         return [stored_row(record, self._table) for record in await self._connection.fetch(statement, *given.values)]
-
-
-def lacks(name: str) -> str:
-    """The sentence for a field that a table has no column for."""
-    return f"This table has no column for the {name.replace('_id', '')} of a memory."
 
 
 def _agent_row(record: Mapping[str, Value]) -> StoredRow:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Answer, Capabilities, Neighbours, Scored, Work
+from zeroclaw_tui.backends.base import Answer, Neighbours, Scored, Work
 from zeroclaw_tui.backends.fallback import DEEPEST, HeldMemory, show, stamp_of
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -30,7 +30,6 @@ from zeroclaw_tui.backends.qdrant.client import (
     not_qdrant,
 )
 from zeroclaw_tui.backends.qdrant.rows import (
-    EDITABLE,
     NO_AGENTS,
     NO_EMBEDDER,
     OTHER_FIELDS,
@@ -128,7 +127,7 @@ class QdrantMemory(HeldMemory):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.location = address.location
-        self.read_only_because = ASKED_READ_ONLY if read_only else None
+        self._read_only = read_only
         self._client = QdrantClient(address, api_key, seconds=seconds)
         self._embedder = embedder
         reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
@@ -139,7 +138,7 @@ class QdrantMemory(HeldMemory):
         self._loaded_at: tuple[Loaded, float] | None = None
         self._loading, self._writing = asyncio.Lock(), asyncio.Lock()
         self._write_count = 0
-        self.capabilities = self._describe_capabilities()
+        self.why_not = self._missing()
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> QdrantMemory:
@@ -159,7 +158,7 @@ class QdrantMemory(HeldMemory):
         description = await self._client.describe()
         self._info = await inspect_collection(self._client, description, has_agents=self._has_agents)
         self._loaded_at, self._has_agents = None, self._info.has_agents
-        self.capabilities = self._describe_capabilities()
+        self.why_not = self._missing()
         self.recalls_by = f"{self._scale} only"
         notices = [*self._warnings, *self._embedding_problem()]
         if (points := await self.count()) > MAX_LOADED:
@@ -181,7 +180,7 @@ class QdrantMemory(HeldMemory):
 
         Raises Refused without an embedder, and if the collection exists.
         """
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         embedder = self._require_embedder()
         try:
@@ -408,7 +407,7 @@ class QdrantMemory(HeldMemory):
 
         Raises Refused without an embedder, and EmbeddingFailed.
         """
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         rows = QdrantRows(self._client, self._info, self._embed, vector)
         async with self._writing:
@@ -442,22 +441,15 @@ class QdrantMemory(HeldMemory):
                 break
         return rows[query.offset :]
 
-    def _describe_capabilities(self) -> Capabilities:
+    def _missing(self) -> dict[str, str]:
         reasons = dict(WHY_NOT)
         if not self._has_agents:
             reasons["agents"] = NO_AGENTS
         if self._no_embedder is not None:
             reasons["vectors"] = self._no_embedder
-        if self.read_only_because is not None:
-            reasons |= dict.fromkeys(("write", *EDITABLE), self.read_only_because)
-        can_write = self.read_only_because is None
-        return Capabilities(
-            vectors=self._no_embedder is None,
-            agents=self._has_agents,
-            write=can_write,
-            editable=EDITABLE if can_write else (),
-            why_not=reasons,
-        )
+        if self._read_only:
+            reasons["write"] = ASKED_READ_ONLY
+        return reasons
 
     def _embedding_problem(self) -> list[str]:
         """Why nothing can be embedded for this collection: nothing, or one sentence."""

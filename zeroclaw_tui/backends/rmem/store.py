@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours
+from zeroclaw_tui.backends.base import Entries, Neighbours
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile
 from zeroclaw_tui.backends.health import Health, PastText, StoreRecall
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
@@ -40,7 +40,7 @@ WHY_NOT = {
     "agents": "R-Mem does not distinguish agents. Its scope is the user_id, shown as the namespace.",
     "pinned": "R-Mem cannot pin a memory.",
     "importance": "R-Mem has no importance.",
-    **dict.fromkeys(("write", "create", "content", "key", "category", "session_id", "namespace"), READ_ONLY),
+    "write": READ_ONLY,
 }
 
 
@@ -57,17 +57,7 @@ class RMemMemory(ForeignFile[Contents]):
     not_read_because = NOT_READ
     recalls_by = "R-Mem's own rule"
     keeps_deleted = "R-Mem keeps a copy of what it deletes in its archive, and the text in its history."
-    read_only_because = READ_ONLY
-    capabilities = Capabilities(
-        vectors=True,
-        keyword=True,
-        sessions=False,
-        namespaces=True,
-        superseded=True,
-        kind=True,
-        watch=True,
-        why_not=WHY_NOT,
-    )
+    why_not = WHY_NOT
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

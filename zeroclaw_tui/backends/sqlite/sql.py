@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiosqlite
 
-from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.matching import Needle, TextSearch, needle_of
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, bound, is_wal, translated, wal_file
 from zeroclaw_tui.files.disk import file_size, new_file
@@ -37,10 +36,12 @@ _NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
 )
-_TOLD = {
-    "superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
-    "pinned": "pinned", "importance": "importance", "kind": "kind",
+_COLUMN_OF = {
+    "superseded": "superseded_by", "agents": "agent_id", "namespaces": "namespace", "sessions": "session_id",
+    "pinned": "pinned", "importance": "importance", "kind": "kind", "category": "category", "session_id": "session_id",
+    "namespace": "namespace",
 }  # fmt: skip
+"""The column that each thing a store can do needs."""
 GENERATIONS = ("G1", "G2", "G3", "G4")
 HYDRATED = "hydrated"
 """The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
@@ -125,6 +126,11 @@ class Schema:
     def has(self, column: str) -> bool:
         """Whether the memories table has this column."""
         return column in self.columns
+
+    @property
+    def has_cached_vectors(self) -> bool:
+        """Whether ZeroClaw's table of cached vectors is there, as ZeroClaw itself makes it."""
+        return "embedding_cache" in self.tables and not self.hydrate_made
 
     @property
     def newest_version(self) -> str:
@@ -263,38 +269,14 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown)
 
 
-def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabilities:
-    """What works, and a sentence for each thing that does not."""
-    from zeroclaw_tui.memory.entry import EDITABLE
-
-    why_not = {} if read_only_because is None else {"write": read_only_because}
-    for column, what in _TOLD.items():
-        if not schema.has(column):
-            why_not[what] = lacks(what)
-    for field in EDITABLE:
-        if not schema.has(field):
-            why_not[field] = lacks(field)
+def missing_in(schema: Schema) -> dict[str, str]:
+    """What a database cannot do, with a sentence for each."""
+    why_not = {name: lacks(name) for name, column in _COLUMN_OF.items() if not schema.has(column)}
     if not schema.has("embedding"):
         why_not["vectors"] = "This database has no embedding column."
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."
-    return Capabilities(
-        vectors=schema.has("embedding"),
-        keyword=schema.has_fts,
-        sessions=schema.has("session_id"),
-        agents=schema.has("agent_id"),
-        namespaces=schema.has("namespace"),
-        superseded=schema.has("superseded_by"),
-        pinned=schema.has("pinned"),
-        importance=schema.has("importance"),
-        kind=schema.has("kind"),
-        watch=True,
-        write=read_only_because is None,
-        editable=tuple(field for field in EDITABLE if schema.has(field)) if read_only_because is None else (),
-        cached_vectors="embedding_cache" in schema.tables and not schema.hydrate_made,
-        stages=True,
-        why_not=why_not,
-    )
+    return why_not
 
 
 def statements(generation: str) -> tuple[str, ...]:

@@ -19,10 +19,10 @@ from zeroclaw_tui.backends.sqlite import sql
 from zeroclaw_tui.backends.sqlite.sql import (
     Schema,
     agent_join,
-    capabilities_of,
     entry_columns,
     entry_from,
     finding,
+    missing_in,
     read_schema,
     stamp_of,
     stamps,
@@ -110,6 +110,7 @@ class SqliteMemory(Memory):
     keeps_bytes = True
     agents_are_rows = True
     has_quotas = True
+    has_stages = True
 
     def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
         self.path = self.file = path
@@ -169,13 +170,13 @@ class SqliteMemory(Memory):
         self.newest_version = schema.newest_version
         self.not_opened_because = schema.read_only_because if schema.hydrate_made else None
         self.notices, self.facts = (*taken_back, *schema.notices), schema.facts
-        self.read_only_because = (
+        because = (
             schema.read_only_because
             or (_FOLDER_READ_ONLY if connection.notice and not connection.is_full else None)
             or why_not_writable(self.path)
             or (ASKED_READ_ONLY if self._asked_read_only else None)
         )
-        self.capabilities = capabilities_of(schema, self.read_only_because)
+        self.why_not = missing_in(schema) | ({"write": because} if because else {})
         if earlier is not None:
             await earlier.close()
             # A search on a file that was damaged meanwhile stays one, whatever lies there now.
@@ -637,7 +638,7 @@ class SqliteMemory(Memory):
         """Remove ZeroClaw's cached vectors of these contents."""
         from zeroclaw_tui.backends.sqlite.write import forget_cached_vectors
 
-        if not self.capabilities.cached_vectors:
+        if not self.schema.has_cached_vectors:
             return 0
         return await self._write(partial(forget_cached_vectors, contents=contents, keep=keep))
 
@@ -647,7 +648,7 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.sqlite.write import count_cached_vectors
         from zeroclaw_tui.memory.change import EMBEDDING_CACHE
 
-        if not self.capabilities.cached_vectors:
+        if not self.schema.has_cached_vectors:
             return 0
         return await self._readings.run(
             lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
@@ -765,7 +766,7 @@ class SqliteMemory(Memory):
     async def _written(self, work: Callable[[Writing], Answer], zero: bool) -> Answer:
         from zeroclaw_tui.backends.sqlite.transaction import Writing
 
-        if self.read_only_because is not None:
+        if "write" in self.why_not:
             raise self.refuse_to_write()
         writing = Writing(self.path, self.schema, zero=zero)
         self._writings.add(writing)

@@ -251,7 +251,7 @@ def _database_findings(library: Library, found: StoreFacts) -> Iterator[DoctorFi
         yield _fine("unknown-agents", "Every memory is owned by an agent that exists.", target)
     yield from _rows(found)
     yield from _file(library.config, found, target)
-    if library.memory.capabilities.vectors:
+    if "vectors" not in library.memory.why_not:
         yield from _vectors(library, found)
 
 

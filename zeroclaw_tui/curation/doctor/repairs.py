@@ -248,8 +248,8 @@ class _Reindexing:
 
 
 def _embedder(library: Library) -> Embedder:
-    if not library.memory.capabilities.vectors:
-        because = library.memory.capabilities.why_not.get("vectors", f"{library.memory.name} stores no vectors.")
+    if "vectors" in library.memory.why_not:
+        because = library.memory.why_not["vectors"]
         raise Refused(because, hint="Nothing was sent.")
     if library.embedder is None:
         because = (library.no_embedder_because or "no embeddings configured").removeprefix("keyword only: ")

@@ -499,7 +499,7 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
         return []
     memory, usual = library.memory, library.config.install.root / "memory" / "brain.db"
     if memory.file is not None:
-        if rules.spares_pinned and not memory.capabilities.pinned:
+        if rules.spares_pinned and "pinned" in memory.why_not:
             found.problems.append(
                 f"ZeroClaw {rules.version} has not opened this database yet: its first hygiene fails for lack of the "
                 "column pinned, and the next one does this."

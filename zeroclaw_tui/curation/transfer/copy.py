@@ -107,7 +107,7 @@ def _refuse_itself(source: Library, memory: Memory) -> None:
             hint="Name another target with --to and --to-location.",
         )
     if memory.keeps_nothing:
-        raise Refused(memory.read_only_because or "Nothing is stored there.", hint="Name another backend.")
+        raise Refused(memory.why_not.get("write", "Nothing is stored there."), hint="Name another backend.")
 
 
 def _name(memory: Memory, config: MemoryConfig) -> str:

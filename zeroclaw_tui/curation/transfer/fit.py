@@ -43,7 +43,7 @@ CARRIED = {
     "superseded_by": "superseded",
     "kind": "kind",
 }
-"""The fields a store may lack, each with its capability."""
+"""The fields a store may lack, each with its name in `why_not`."""
 TIMES = ("created_at", "updated_at")
 VECTOR = "embedding"
 ALWAYS = ("key", "content", "category")
@@ -79,7 +79,7 @@ class KnownVectors:
 
 async def identity_of(memory: Memory) -> Identity | None:
     """What made a store's vectors; None where it does not say."""
-    return known_vectors((await memory.health()).facts).identity if memory.capabilities.vectors else None
+    return known_vectors((await memory.health()).facts).identity if "vectors" not in memory.why_not else None
 
 
 def known_vectors(facts: Mapping[str, Any]) -> KnownVectors:
@@ -234,12 +234,13 @@ class RowFit(Fit):
     @cached_property
     def has_agents(self) -> bool:
         """Whether memories belong to agents there."""
-        return self.memory.capabilities.agents
+        return "agents" not in self.memory.why_not
 
     @cached_property
     def has_vectors(self) -> bool:
         """Whether vectors can be kept."""
-        return self.memory.capabilities.vectors and (self.columns is None or VECTOR in self.columns or not self.columns)
+        has_column = not self.columns or VECTOR in self.columns
+        return has_column and "vectors" not in self.memory.why_not
 
     def keeps(self, name: str) -> bool:
         """Whether a field of a row is kept."""
@@ -248,7 +249,7 @@ class RowFit(Fit):
         if name in TIMES:
             return self.keeps_rows and (name == "created_at" or self._has_updates)
         if name in CARRIED:
-            return bool(getattr(self.memory.capabilities, CARRIED[name]))
+            return CARRIED[name] not in self.memory.why_not
         if name == VECTOR:
             return self.has_vectors
         return name not in KNOWN and self._keeps_other(name)
@@ -430,10 +431,10 @@ class RowFit(Fit):
 
     def refuses(self, row: StoredRow) -> str | None:
         """A store that keeps nothing without a vector of its own, and has nothing to make one with."""
-        makes_them = not self.memory.embeds_itself or self.memory.capabilities.vectors
+        makes_them = not self.memory.embeds_itself or "vectors" not in self.memory.why_not
         if makes_them or self.takes_vector(row.values.get(VECTOR)):
             return None
-        return self.memory.capabilities.why_not.get("vectors", "It stores nothing without a vector.").removesuffix(".")
+        return self.memory.why_not["vectors"].removesuffix(".")
 
 
 @dataclass(frozen=True, slots=True)

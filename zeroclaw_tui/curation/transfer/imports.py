@@ -251,7 +251,7 @@ async def plan_import(
     if options.agent is not None:
         await _check_agent(to, options.agent)
     async with to.foreseen() as memory:
-        if to.library is not None and not memory.capabilities.write:
+        if to.library is not None and "write" in memory.why_not:
             raise memory.refuse_to_write()
         read = await asyncio.to_thread(_readable, path, options, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()

@@ -592,7 +592,7 @@ class StoreSupply:
         if self.memory.keeps_lines:
             origin = Origin(self.memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(self.memory))
         else:
-            facts = (await self.memory.health()).facts if self.memory.capabilities.vectors else {}
+            facts = (await self.memory.health()).facts if "vectors" not in self.memory.why_not else {}
             origin = Origin(self.memory, await _columns(self.memory), known_vectors(facts))
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
@@ -945,19 +945,19 @@ def _agent(alias: str, now: str) -> RowChange:
 
 def refuse_unless_written(memory: Memory) -> None:
     """Raises Refused for a store that takes nothing."""
-    if memory.read_only_because is not None or not memory.capabilities.write:
+    if "write" in memory.why_not:
         raise memory.refuse_to_write()
 
 
 async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
     """What a store of rows or of lines keeps of what an origin gives. Raises Refused for an owner it cannot have."""
-    can = memory.capabilities
-    if origin.owner is not None and not can.agents:
+    has_agents = "agents" not in memory.why_not
+    if origin.owner is not None and not has_agents:
         raise without_agents(memory)
     if memory.keeps_lines:
         return await asyncio.to_thread(NoteFit.of, memory, origin, config)
-    facts = (await memory.health()).facts if is_there and (can.agents or can.vectors) else {}
-    agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
+    facts = (await memory.health()).facts if is_there and (has_agents or "vectors" not in memory.why_not) else {}
+    agents = frozenset(facts.get("agents") or ()) if has_agents else frozenset[str]()
     columns = await _columns(memory) if is_there or memory.file or memory.columns else None
     return RowFit(memory, origin, columns, agents, known_vectors(facts), now.isoformat())
 

@@ -155,7 +155,7 @@ _UNKNOWN_OF_LUCID = dict.fromkeys(
     "show_why('stages')": "Memories from the lucid program cannot be explained, because lucid gives no reasons.",
     "find_similar": "Memories from the lucid program cannot be compared with others.",
 }
-_FILTERED = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
+_FILTERED = ("sessions", "agents", "namespaces", "superseded")
 
 
 class BrowserRoom(Room[None]):
@@ -874,26 +874,20 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
 
     `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
     """
-    memory, can = library.memory, library.memory.capabilities
+    memory = library.memory
     if memory.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING and "app." not in action:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
         return _UNKNOWN_OF_LUCID[action]
-    if action in _WRITING and library.cannot_write_because is not None:
-        return library.cannot_write_because
+    if action in _WRITING and library.read_only_because is not None:
+        return library.read_only_because
     match action:
-        case "create" if "create" in can.why_not:
-            return can.why_not["create"]
-        case "edit" if not can.editable:
-            return can.why_not.get("content") or f"{memory.name} cannot change existing memories."
-        case "edit_externally" if "content" not in can.editable:
-            return can.why_not.get("content") or f"{memory.name} cannot change the content of a memory."
-        case "show_again" if not can.superseded:
-            return can.why_not.get("superseded") or f"{memory.name} has no superseded memories."
+        case "edit" | "edit_externally":
+            return memory.why_fixed("content")
+        case "show_again":
+            return memory.why_not.get("superseded")
         case "re_embed":
             return library.why_no_vectors
-        case "choose_filters" if not can.facets:
-            return can.why_not.get("facets") or f"{memory.name} cannot filter by category, session or age."
         case "show_upkeep('snapshot')":
             from zeroclaw_tui.backends.factory import has_database
 
@@ -917,6 +911,5 @@ def _is_short_recording(library: Library) -> bool:
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:
     """What the list cannot be narrowed to in this store: a sentence for each part, none twice."""
-    can = library.memory.capabilities
-    told = [can.why_not.get(name) for name in _FILTERED.values() if not getattr(can, name)]
-    return tuple(dict.fromkeys(reason for reason in told if reason))
+    reasons = (library.memory.why_not.get(name) for name in _FILTERED)
+    return tuple(dict.fromkeys(reason for reason in reasons if reason))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -57,6 +57,7 @@ from zeroclaw_tui.tui.widgets.rows import cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.tui.view import Pace
@@ -509,19 +510,19 @@ class ChangesRoom(StoreRoom):
 
     async def _make(self, library: Library, step: Version) -> None:
         """Change a memory back to the version before a step, or to the one the step created, once confirmed."""
-        wanted, editable = wanted_version(step), library.memory.capabilities.editable
+        wanted, memory = wanted_version(step), library.memory
         key = key_words(wanted.entry().key)
         came = step.before is None
         present, deleted, count = await row_with_id(library.memory, wanted.id), None, 0
         if present is None:
             deleted = await self._deleted(wanted.id)
             present = wanted_version(deleted)
-        elif not edit_to(present, wanted, editable).values:
+        elif not edit_to(present, wanted, memory).values:
             tell(self, f"{key} is already as it was {'on' if came else 'before'} {time_here(step.at)}.")
             return
         when = f"{'after' if came else 'before'} {time_words(step.at, self.clock())}"
         title = f"Restore {key} as it was {when}?" if deleted else f"Change {key} back to how it was {when}?"
-        body = await asyncio.to_thread(version_content, present, edit_to(present, wanted, editable))
+        body = await asyncio.to_thread(version_content, present, edit_to(present, wanted, memory))
         question = yes_or_no(title, body, "Cancel", "Restore", must_be_seen=True)
         if not await self.app.push_screen_wait(question):
             return
@@ -532,7 +533,7 @@ class ChangesRoom(StoreRoom):
                 return
             count, present = restored.count, await row_with_id(library.memory, wanted.id)
         if present is not None:
-            edit = edit_to(present, wanted, editable)
+            edit = edit_to(present, wanted, memory)
             if edit.values:
                 outcome = await edit_memory(library, wanted.id, edit, present.fingerprint)
                 count += outcome.count
@@ -667,10 +668,10 @@ class ChangesRoom(StoreRoom):
         self.query_one(AboutPane).show(about, lines)
 
 
-def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> Edit:
+def edit_to(present: StoredRow, wanted: StoredRow, memory: Memory) -> Edit:
     """The edit that makes one version of a memory the other, as far as this store can edit."""
     now, then = present.entry(), wanted.entry()
-    names = [name for name in EDITABLE if name in set(editable) and getattr(now, name) != getattr(then, name)]
+    names = [name for name in EDITABLE if not memory.why_fixed(name) and getattr(now, name) != getattr(then, name)]
     return Edit({name: getattr(then, name) for name in names})
 
 

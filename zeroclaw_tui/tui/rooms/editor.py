@@ -64,7 +64,6 @@ FIELDS = {
 """The fields of one line, in order, and what they are called."""
 MAX_LINE_LENGTH = 5_000
 """Characters; a longer field is left as it is."""
-_ALSO_TOLD_UNDER = {"session_id": "sessions", "namespace": "namespaces"}
 _HINTS = {
     "key": "a unique key",
     "category": "core, daily, conversation or your own",
@@ -265,7 +264,7 @@ class EditorScreen(Dialog["Outcome"]):
         if self._row is not None and not changed:
             return ["nothing changed"]
         told = []
-        if "content" in changed and self._library.memory.capabilities.vectors:
+        if "content" in changed and "vectors" not in self._library.memory.why_not:
             told += self._vector_effect()
         days = getattr(self._library.config, _AGEING.get(self._form.value_of("category").strip().lower(), ""), 0)
         if self._row is not None and days:
@@ -395,15 +394,9 @@ class EditorForm(Vertical):
 
     def _why_not(self, name: str) -> str | None:
         """Why a field cannot be changed, as a sentence; None when it can."""
-        can = self._library.memory.capabilities
-        if name in can.editable or (self._row is None and name in _OF_EVERY_DRAFT):
+        if self._row is None and name in _OF_EVERY_DRAFT:
             return self._why_not_here(name)
-        told = (can.why_not.get(key) for key in (name, _ALSO_TOLD_UNDER.get(name, name), "write"))
-        return (
-            next(filter(None, told), None)
-            or self._library.read_only_because
-            or f"{self._library.memory.name} has none."
-        )
+        return self._library.memory.why_fixed(name) or self._why_not_here(name)
 
     def _why_not_here(self, name: str) -> str | None:
         """Why a field of one line cannot be edited on this screen."""
@@ -419,7 +412,7 @@ class EditorForm(Vertical):
 
     def _agent(self) -> ComposeResult:
         """The owner: chosen for a new memory, only shown for an existing one."""
-        if not self._library.memory.capabilities.agents:
+        if "agents" in self._library.memory.why_not:
             return
         is_new = self._row is None
         with Horizontal(classes="field" if is_new else "field -fixed"):
@@ -531,8 +524,8 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
     answer = await app.push_screen_wait(question)
     if answer is not Left.ANEW:
         return answer or Left.BACK
-    can = {*library.memory.capabilities.editable, *_OF_EVERY_DRAFT}
-    fields = {name: base.values.get(name) for name in EDITABLE if name in can}
+    why_fixed = library.memory.why_fixed
+    fields = {name: base.values.get(name) for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(name)}
     return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))
 
 

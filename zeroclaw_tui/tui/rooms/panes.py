@@ -543,9 +543,9 @@ class BrowserPanes(Vertical):
             self.view,
             memory,
             self._found,
-            can_write=library.cannot_write_because is None,
+            can_write=library.read_only_because is None,
             notes=notes,
-            is_watched=memory.capabilities.watch,
+            is_watched="watch" not in memory.why_not,
             was_changed=self._was_changed,
             hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
         )

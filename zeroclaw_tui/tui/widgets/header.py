@@ -105,8 +105,7 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     if memory.not_read_because is not None:
         told = memory.not_read_because.rstrip(".")
         return (f"{long_name} · {one_line(told)}", one_line(told), f"{name} · not read by any agent")
-    can = memory.capabilities
-    if not (can.keyword or can.vectors or memory.recalls_by):
+    if not memory.recalls_by and {"keyword", "vectors"} <= memory.why_not.keys():
         return (f"{long_name} · its own ranking", name)
     parts, short = _parts_words(library)
     version = profile.profile.version
@@ -126,7 +125,7 @@ def scoring_words(library: Library) -> tuple[str, ...]:
 def notices_of(library: Library) -> tuple[str, ...]:
     """Every sentence a person should know about this store, the store's own first."""
     because = library.why_no_vectors
-    keyword_only = (because,) if because and library.memory.capabilities.keyword else ()
+    keyword_only = (because,) if because and "keyword" not in library.memory.why_not else ()
     # Without a store there is nothing to write to, and its own words say so.
     has_store = not library.memory.keeps_nothing
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
@@ -148,7 +147,7 @@ def _parts_words(library: Library) -> tuple[str, str]:
     if own is not None:
         return (own, own)
     if library.why_no_vectors:
-        configured = library.memory.capabilities.vectors
+        configured = "vectors" not in library.memory.why_not
         why = "no embeddings configured" if configured else "this store has no vectors"
         return (f"keyword only: {why}", "")
     if library.settings.search_mode == "bm25":

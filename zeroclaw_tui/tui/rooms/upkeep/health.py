@@ -582,7 +582,7 @@ def number_rows(every: StoreStats, memory: Memory) -> list[NumberRow]:
         *_several("Sessions", facets.session, "session"),
         *_several("Agents", facets.agent, "agent"),
         *_several("Namespaces", facets.namespace, "namespace"),
-        *_embedded(every, memory.capabilities.why_not.get("vectors")),
+        *_embedded(every, memory.why_not.get("vectors")),
         *_biggest(every),
         *_storage(every),
     ]

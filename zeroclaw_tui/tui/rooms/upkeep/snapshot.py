@@ -358,7 +358,7 @@ _COLUMNS: Sequence[Column[Difference]] = (
 
 
 async def _agents(library: Library) -> list[str]:
-    if not library.memory.capabilities.agents:
+    if "agents" in library.memory.why_not:
         return []
     return sorted((await library.memory.health()).facts.get("agents") or ())
 

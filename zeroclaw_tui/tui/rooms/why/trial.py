@@ -351,7 +351,7 @@ class TrialContext:
     def of(cls, library: Library, evidence: Evidence | None) -> TrialContext:
         """From the evidence; without evidence, from the store."""
         why = library.why_no_vectors
-        sessions = library.memory.capabilities.sessions
+        sessions = "sessions" not in library.memory.why_not
         if evidence is None:
             return cls(None, why is None, why, sessions)
         if not isinstance(evidence, StageEvidence):
