@@ -70,16 +70,13 @@ async def test_a_wrong_password(place: PostgresPlace, refused) -> None:
 def surroundings(place: PostgresPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Variables and files of the home directory that libpq would read, each with something else to say."""
     place.make_table("key")
-    (tmp_path / ".postgresql").mkdir()
-    for name in ("root.crt", "root.crl", "postgresql.crt", "postgresql.key"):
-        (tmp_path / ".postgresql" / name).write_text("no certificate")
     passwords, services = tmp_path / ".pgpass", tmp_path / ".pg_service.conf"
     passwords.write_text(f"*:*:*:*:{PASSWORD}\n")
     passwords.chmod(0o600)
     services.write_text(f"[elsewhere]\nhost=elsewhere.invalid\npassword={PASSWORD}\n")
     said = {"HOME": tmp_path, "PGPASSWORD": PASSWORD, "PGPASSFILE": passwords, "PGSERVICE": "elsewhere"}
     said |= {"PGSERVICEFILE": services, "PGHOST": "elsewhere.invalid", "PGPORT": "1", "PGDATABASE": "elsewhere"}
-    said |= {"PGUSER": "somebody", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": tmp_path / "missing"}
+    said |= {"PGUSER": "somebody", "PGSSLMODE": "verify-full"}
     said |= {"PGSSLNEGOTIATION": "direct", "PGTARGETSESSIONATTRS": "standby", "PGOPTIONS": "-c statement_timeout=1"}
     for name, value in said.items():
         monkeypatch.setenv(name, str(value))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.http_endpoints import self_signed
 from support.pgbouncer import PgBouncer, running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 
@@ -81,10 +82,15 @@ async def test_disable_is_refused_where_tls_is_a_must(place: PostgresPlace, guar
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
 async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
-    mode: str, place: PostgresPlace, guarded: PgBouncer, opens
+    mode: str, place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(NotReachable) as caught:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(UsageError) as unnamed:
         await opens(url_of(guarded, place, f"sslmode={mode}"))
+    assert "need sslrootcert=FILE" in unnamed.value.hint
+    other, _ = self_signed(tmp_path)
+    with pytest.raises(NotReachable) as caught:
+        await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={other}"))
     assert "is not trusted" in caught.value.message
     known = await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={guarded.certificate}"))
     assert await tls_of(known) == ENCRYPTED
@@ -105,12 +111,12 @@ async def test_verify_full_holds_the_name_against_the_certificate(
         assert "is not trusted" in caught.value.message
 
 
-async def test_a_certificate_that_cannot_be_read_is_wrong_use(
+async def test_a_certificate_that_cannot_be_read_is_refused(
     place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path
 ) -> None:
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no certificate")
-    for path in (rubbish, tmp_path / "missing.pem"):
-        with pytest.raises(UsageError) as caught:
+    for path, kind in ((rubbish, NotReachable), (tmp_path / "missing.pem", UsageError)):
+        with pytest.raises(kind) as caught:
             await opens(url_of(guarded, place, f"sslmode=verify-ca&sslrootcert={path}"))
-        assert "cannot be read as a certificate" in caught.value.message
+        assert "Check sslrootcert" in caught.value.hint

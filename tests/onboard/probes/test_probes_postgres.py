@@ -306,11 +306,8 @@ def test_the_next_host_is_tried(place: Place, closed_port: int) -> None:
         ("postgres://u:{0}@h:99999/d", "is not a number from 1 to 65535"),
         ("postgres://u:{0}", "is not a number from 1 to 65535"),
         ("postgres://u:first@{0}@h/d", "more than one @"),
-        ("postgres://u:{0}@[::1/d", "a [ without a ]"),
         ("postgres://u:{0}@h/d?schema=x", "the option schema"),
         ("postgres://u:{0}@h/d?option", "an option without a value"),
-        ("postgres://u:{0}%00@h/d", "characters that are not valid"),
-        ("postgres://u:{0}%ff@h/d", "characters that are not valid"),
     ],
 )
 def test_a_url_that_is_none_is_told_without_its_password(tmp_path: Path, url: str, why: str) -> None:
@@ -376,9 +373,10 @@ def test_the_connect_timeout_of_the_answers_counts_where_it_is_shorter(tmp_path:
     [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x4a\x00\x00\x00\x0a8.0.36", b"-ERR\r\n", b"E"],
 )
 def test_another_program_on_that_port(tmp_path: Path, talking_port: Any, greeting: bytes) -> None:
-    port = talking_port(greeting)
+    port = talking_port(greeting, ends=True)
     found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d")
-    assert (found.sentence, found.exit_code) == (f"What answers at 127.0.0.1:{port} is not PostgreSQL.", 3)
+    assert found.exit_code == 3
+    assert found.sentence == f"What answers at 127.0.0.1:{port} is not PostgreSQL, or it closed the connection."
 
 
 def test_a_program_that_hangs_up_at_once(tmp_path: Path, talking_port: Any) -> None:

@@ -546,8 +546,8 @@ def check_for_zeroclaw(address: PostgresAddress) -> None:
             f"The database URL has the option {shown(name)}, which ZeroClaw's driver does not know and refuses.",
             hint=f"Take it out of the URL{instead}.",
         )
-    if address.tls not in ("disable", "prefer") or address.asks_for_tls:
-        name = "channel_binding" if address.tls in ("disable", "prefer") else "sslmode"
+    if address.asks_for_tls:
+        name = "channel_binding" if address.options.get("channel_binding") == "require" else "sslmode"
         raise UsageError(
             f"The database URL asks for TLS ({name}={shown(address.options[name])}), but ZeroClaw always connects "
             "without.",

@@ -243,7 +243,7 @@ class PostgresMemory(Memory):
             name for name in self.address.unknown_to_zeroclaw if self._url_is_configs or name not in TABLE_OPTIONS
         ]
         told = []
-        if self.address.tls not in ("disable", "prefer") or self.address.asks_for_tls:
+        if self.address.asks_for_tls:
             told.append("The database URL asks for TLS; ZeroClaw itself connects without TLS.")
         if refused:
             told.append(f"ZeroClaw's own driver refuses the option {', '.join(refused)} of the database URL.")
