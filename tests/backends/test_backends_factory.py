@@ -67,7 +67,7 @@ async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> N
     assert await memory.get("key") is None
     assert await memory.recall("content", 5) == []
     assert await memory.forget("key") is False
-    assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == ()
+    assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), "2026-11-21T00:00:00Z")).total == 0
     assert await memory.health_check()
     assert 'memory.backend is "none"' in memory.notices[0]

@@ -489,4 +489,5 @@ class LucidMemory(SqliteMemory):
 def _is_named(entry: MemoryEntry, query: Query[Any]) -> bool:
     if query.handles is not None:
         return entry.handle in query.handles
-    return query.ids is not None and entry.id in query.ids
+    # By id only the database is read; an id of lucid's answer is refused to a change.
+    return query.ids is not None and entry.id in query.ids and query.read.name in ("row", "version")
