@@ -17,6 +17,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import RerankSettings
+from zeroclaw_tui.testing.tools import entries_of
 
 ONLY_EDITING = "only editing the memory can fix this"
 MESSAGE = "green tea in the morning"
@@ -165,7 +166,7 @@ async def test_rmem_names_all_its_own_reasons_and_nothing_of_zeroclaw(tmp_path: 
     async with library_of(RMemMemory(file.path), tmp_path, "0.8.4") as library:
         (gone,) = [
             entry
-            for entry in await library.memory.entries(MemoryFilter(superseded=Superseded.SHOW))
+            for entry in (await entries_of(library.memory, MemoryFilter(superseded=Superseded.SHOW)))
             if "honey" in entry.content
         ]
         explanation = await why(library, gone.key, "rye bread")

@@ -11,10 +11,10 @@ import shlex
 import threading
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Memory
 from zeroclaw_tui.backends.health import StoreRecall
@@ -36,12 +36,13 @@ from zeroclaw_tui.memory.query import (
     MemoryFilter,
     Query,
 )
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+    from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, WordShare
     from zeroclaw_tui.scoring.neighbours import RareWords
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
@@ -145,9 +146,15 @@ def store_recall(
 async def ranked_by_trait(
     memory: Memory, request: RecallRequest
 ) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:
-    """What the trait's recall gives the agents asked for, the place of each in what it gives anybody, and how many
-    that are."""
-    found = await memory.recall(request.query, request.limit, request.session_id, request.since, request.until)
+    """The recall of the trait's verb that the agents asked for may see, the place of each result before those of other
+    agents are left out, and how many results there are in all.
+
+    A plug-in may return plain memories, best first, with no scores.
+    """
+    results: Sequence[Any] = await memory.recall(
+        request.query, request.limit, request.session_id, request.since, request.until
+    )
+    found = [result if isinstance(result, ScoredEntry) else ScoredEntry(result, 0, None) for result in results]
     told_apart([scored.entry for scored in found], memory.name)
     places = [
         (place, scored)

@@ -117,3 +117,19 @@ def test_a_whole_command_says_it_in_one_sentence(memory: Command, shoe_box: Path
         assert answer.code == 3, (command, answer)
         assert "gives the id 'one' to 2 memories" in answer.err
         assert "Traceback" not in answer.err
+
+
+class PlainBox(Box):
+    """Its recall returns memories without a score, as the trait's verb may."""
+
+    async def recall(self, query: str, limit: int, *others: object) -> list[Any]:  # type: ignore[override]
+        return self.held[:limit]
+
+
+async def test_a_recall_may_return_plain_memories() -> None:
+    box = PlainBox("a", "b", "c")
+    found = await box.search(RecallRequest("same", limit=2), profile_for(NEWEST), ScoringSettings())
+    assert [(one.entry.id, one.rank, one.score, one.stage) for one in found.entries] == [
+        ("a", 1, None, "box"),
+        ("b", 2, None, "box"),
+    ]
