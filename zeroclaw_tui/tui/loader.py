@@ -179,17 +179,21 @@ class Loader:
             self._show(ask, self._panes.know_changes, await self._was_changed())
         elif not keep_place:
             self._show(ask, self._panes.show_page, first, self._since(started))
-        counted = await self._count(ask, view, now)
         known = max(len(self._listed[2]) if keep_place else 0, PAGE_ROWS)
-        in_parts = memory.orders_in_parts and counted.total > MANY_ROWS >= known
+        # To count a million rows takes seconds: a long list does not wait for it, unless it is ordered in parts.
+        counts_first = is_whole or memory.orders_in_parts
+        counted = await self._count(ask, view, now) if counts_first else None
+        in_parts = counted is not None and counted.total > MANY_ROWS >= known
         if not is_whole:
             query = Query(HANDLES, chosen, view.sort, limit=known if in_parts else None)
             handles = await memory.rows(query)
-        total = max(counted.total, len(handles)) if in_parts and not is_whole else len(handles)
+        total = max(counted.total, len(handles)) if counted is not None and in_parts else len(handles)
         self._listed = (chosen, view.sort, handles)
         self._show(ask, self._panes.show_order, handles, total, first, keep_place)
         self._sought = view.sought
         await self._look_into(ask, first)
+        if not counts_first:
+            await self._count(ask, view, now)
 
     async def _was_changed(self) -> bool:
         """Whether there is a change to undo here; an unreadable trash is reported where it is shown."""
