@@ -36,6 +36,7 @@ from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
     ENTRIES,
+    HANDLES,
     NO_DATE,
     NO_SESSION,
     ROWS,
@@ -62,7 +63,6 @@ from zeroclaw_tui.testing.tools import (
 )
 
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
-_PAGE_SIZES = (1, 500)
 _LIMITS = (1, 2, 3, 5, 10)
 _SINCE = "2026-01-01T00:00:00+00:00"
 _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
@@ -184,7 +184,7 @@ class MemoryContract(Contract):
         assert (await keys_starting(memory, "no such key, surely", 5)) == []
 
     async def test_an_id_leads_to_its_row(self, memory: Memory) -> None:
-        """`with_id` gives the one row of that id, superseded or not, with its full content."""
+        """A query by id finds the one row of that id, superseded or not, with its full content."""
         for row in await entries_of(memory, EVERY):
             assert await entry_with_id(memory, row.id) == row
 
@@ -325,11 +325,13 @@ class MemoryContract(Contract):
             assert [share.word for share in shares] == told
             assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
 
-    async def test_whole_rows_are_the_rows_asked_for(self, memory: Memory) -> None:
-        """Full contents, in the order asked for; a row that is not there is left out."""
+    async def test_rows_named_by_handles_come_in_that_order(self, memory: Memory) -> None:
+        """With their full content, in the order of the handles; a handle without a row is left out, also of handles."""
         rows = list(await entries_of(memory, EVERY))[::-1]
         found = await entries_at(memory, [*(row.handle for row in rows[:3]), "no such row", rows[-1].handle])
         assert [row.id for row in found] == [row.id for row in (*rows[:3], rows[-1])]
+        handles = [rows[0].handle, "no such row"]
+        assert list(await memory.rows(Query(HANDLES, handles=handles))) == handles[:1]
         assert [row.content for row in found] == [(await whole_entry(memory, row.handle)).content for row in found]
 
 

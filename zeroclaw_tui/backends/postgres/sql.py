@@ -259,11 +259,8 @@ ROWS_AT_ONCE = 500
 IDS_AT_ONCE = 2000
 """The same for ids alone."""
 
-MOST_IDS = 20_000
-"""The most that are asked for as one value."""
 
 _BY_CONTENT = 200
-_TIMES = {SortField.STORED: "updated_at", SortField.UPDATED: "updated_at", SortField.AGE: "created_at"}
 
 
 class Parameters:
@@ -494,18 +491,6 @@ def _sort_keys(table: Table, sort: Sort) -> tuple[str, str]:
             return f"m.{table.created}", id_key
         case SortField.STORED | SortField.UPDATED:
             return f"m.{table.updated}", id_key
-
-
-def _value_type(table: Table, sort: Sort) -> str:
-    match sort.field:
-        case SortField.KEY | SortField.CATEGORY | SortField.CONTENT:
-            return "text"
-        case SortField.SIZE:
-            return "bigint"
-        case SortField.AGE:
-            return table.columns[table.created]
-        case SortField.STORED | SortField.UPDATED:
-            return table.columns[table.updated]
 
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:

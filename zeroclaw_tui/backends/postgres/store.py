@@ -87,7 +87,7 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, 
 from zeroclaw_tui.memory.query import (
     ENTRIES,
     EVERYTHING,
-    OLDEST_STORED,
+    HANDLES,
     VERSIONS,
     MemoryFilter,
     Query,
@@ -107,7 +107,6 @@ if TYPE_CHECKING:
 
 _TEXTS_AT_ONCE = 10_000
 _CHARACTERS_AT_ONCE = 8_000_000
-_MOST_ALIKE = 10_000
 """So many rows of given contents are read at the most."""
 _STAMPS_AT_ONCE = 2000
 _DRAFTS_AT_ONCE = 2000
@@ -338,7 +337,7 @@ class PostgresMemory(Memory):
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         found: Any
-        if query.read.name == "version" and _is_whole_pass(query):
+        if query.read.name == "version" and query.is_full_scan:
             found = await self._every_version(query.filter)
         elif query.read.name == "excerpt" and _is_page(query):
             found = await self._page(query)
@@ -366,7 +365,11 @@ class PostgresMemory(Memory):
         table = self.table
         if query.handles is not None or query.ids is not None:
             ids = _ids(list(dict.fromkeys(query.handles if query.handles is not None else query.ids or ())))
-            return ids if query.filter == EVERYTHING else await self._ids_of(query, "id", ids)
+            return (
+                ids
+                if query.filter == EVERYTHING and query.read is not HANDLES
+                else await self._ids_of(query, "id", ids)
+            )
         if query.keys is not None:
             return await self._ids_of(query, "key", list(dict.fromkeys(query.keys)))
         if query.contents is not None:
@@ -643,18 +646,8 @@ def _part(query: Query[Any], given: Parameters) -> str:
     return f"LIMIT {limit} OFFSET {given.count(min(query.offset, 2**62))}"
 
 
-def _names_rows(query: Query[Any]) -> bool:
-    return any(names is not None for names in (query.handles, query.ids, query.keys, query.contents))
-
-
 def _is_page(query: Query[Any]) -> bool:
-    return query.limit is not None and query.prefix is None and not _names_rows(query)
-
-
-def _is_whole_pass(query: Query[Any]) -> bool:
-    """Whether a query selects all rows of its filter in the order of storing."""
-    is_part = query.limit is not None or query.prefix is not None or query.offset or _names_rows(query)
-    return not is_part and query.sort == OLDEST_STORED
+    return query.limit is not None and query.prefix is None and not query.names_rows
 
 
 def _can_be_a_key(text: str) -> bool:

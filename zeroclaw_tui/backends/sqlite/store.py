@@ -49,7 +49,7 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, InspectorError,
 from zeroclaw_tui.memory.query import (
     ENTRIES,
     EVERYTHING,
-    OLDEST_STORED,
+    HANDLES,
     VERSIONS,
     MemoryFilter,
     Query,
@@ -259,7 +259,7 @@ class SqliteMemory(Memory):
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         found: Any
-        if query.read.name == "version" and _is_whole_pass(query):
+        if query.read.name == "version" and query.is_full_scan:
             schema, chosen = self.schema, sql.where(self.schema, query.filter)
             found = await self._find(lambda connection: stamps(connection, schema, chosen), query.filter)
         else:
@@ -272,7 +272,7 @@ class SqliteMemory(Memory):
     async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
         """The rowids of the rows that a query selects, in its order."""
         schema = self.schema
-        if query.handles is not None and query.filter == EVERYTHING:
+        if query.handles is not None and query.filter == EVERYTHING and query.read is not HANDLES:
             return list(dict.fromkeys(query.handles))
         named = (("rowid", query.handles), ("id", query.ids), ("key", query.keys), ("content", query.contents))
         for column, names in named:
@@ -791,12 +791,6 @@ def _leave_whole(path: Path) -> None:
 
 def _nothing() -> None:
     """Folding in a log cannot be asked to stop."""
-
-
-def _is_whole_pass(query: Query[Any]) -> bool:
-    """Whether a query selects all rows of its filter in the order of storing."""
-    named = (query.handles, query.ids, query.keys, query.contents, query.prefix, query.limit)
-    return named == (None,) * len(named) and not query.offset and query.sort == OLDEST_STORED
 
 
 def _select(schema: Schema, found: sql.Where, order: str, excerpt: int | None = None) -> str:
