@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.trash.trash import LOCK
 from zeroclaw_tui.curation.trash.trash import NAME as TRASH
-from zeroclaw_tui.files.database import DATABASE_HEADER, columns_of, is_database, opened_as_it_lies, raw_bytes
+from zeroclaw_tui.files.database import DATABASE_HEADER, columns_of, is_database, open_immutable, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
@@ -578,7 +578,7 @@ def _has_memories(path: Path) -> bool:
     try:
         if not _is_file(path) or not is_database(path):
             return False
-        with opened_as_it_lies(path) as (connection, _):
+        with open_immutable(path) as (connection, _):
             return set(columns_of(connection, "memories")) >= {"key", "content", "category"}
     except (OSError, InspectorError):
         # What cannot be opened is told when it is looked into.

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from zeroclaw_tui.curation.trash.file import MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
 from zeroclaw_tui.files.database import (
-    raw_pieces,
+    iter_raw_chunks,
 )
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -91,7 +91,7 @@ def file_digest(path: Path) -> str | None:
     """The SHA-256 in hex of what a file holds, None when there is none; reads it in parts. Raises Unreadable."""
     digest = hashlib.sha256()
     try:
-        for part in raw_pieces(path):
+        for part in iter_raw_chunks(path):
             digest.update(part)
     except FileNotFoundError:
         return None

@@ -25,9 +25,9 @@ from zeroclaw_tui.files.database import (
     connect_read_only_blocking,
     connect_to_write,
     quoted,
-    take_back_unfinished_write,
+    roll_back_hot_journal,
     transaction,
-    translated,
+    translate_sqlite_errors,
 )
 from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Keep, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import Refused
@@ -117,7 +117,7 @@ def optimize_keyword_indexes(file: Path) -> None:
     Deleted words stay in the pages of an FTS5 index until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises
     InspectorError kinds.
     """
-    with translated(file), closing(connect_to_write(file, zero=True)) as connection:
+    with translate_sqlite_errors(file), closing(connect_to_write(file, zero=True)) as connection:
         for name, _ in keyword_indexes(connection):
             connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -156,7 +156,7 @@ def unrestorable_rows(changes: Sequence[RowChange]) -> list[str]:
         if not file.exists():
             notes.append(_no_longer_there(file, some))
             continue
-        with translated(file), closing(_read_again(file)) as connection:
+        with translate_sqlite_errors(file), closing(_read_again(file)) as connection:
             notes += _found(connection, file, some).notes
     return notes
 
@@ -202,7 +202,7 @@ def present_now(rows: Sequence[StoredRow]) -> set[str]:
     """The ids of those rows that are in their files as they were kept. Blocks. Raises InspectorError kinds."""
     found: set[str] = set()
     for file in filter(Path.exists, dict.fromkeys(map(_file_of, rows))):
-        with translated(file), closing(_read_again(file)) as connection:
+        with translate_sqlite_errors(file), closing(_read_again(file)) as connection:
             found |= present(connection, file, [row for row in rows if _file_of(row) == file])
     return found
 
@@ -212,7 +212,7 @@ def _read_again(file: Path) -> sqlite3.Connection:
     try:
         return connect_read_only_blocking(file)
     except UnfinishedWrite:
-        take_back_unfinished_write(file)
+        roll_back_hot_journal(file)
         return connect_read_only_blocking(file)
 
 
@@ -313,5 +313,9 @@ def _check_triggers(connection: sqlite3.Connection, file: Path, table: str) -> N
 @contextmanager
 def _written(file: Path, *, zero: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection inside a transaction that holds the write lock."""
-    with translated(file), closing(connect_to_write(file, zero=zero)) as connection, transaction(connection):
+    with (
+        translate_sqlite_errors(file),
+        closing(connect_to_write(file, zero=zero)) as connection,
+        transaction(connection),
+    ):
         yield connection

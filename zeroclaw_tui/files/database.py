@@ -98,7 +98,7 @@ def connect_read_only_blocking(path: Path) -> sqlite3.Connection:
     it is now, and the connection's `notice` says so.
     """
     check_file(path)
-    with translated(path):
+    with translate_sqlite_errors(path):
         try:
             return _opened(path, "mode=ro")
         except sqlite3.OperationalError as error:
@@ -149,7 +149,7 @@ class Reading:
                 self._connection.interrupt()
 
     def _run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        with closing(connect_read_only_blocking(self._path)) as connection, translated(self._path):
+        with closing(connect_read_only_blocking(self._path)) as connection, translate_sqlite_errors(self._path):
             with self._lock:
                 if self._stopped:
                     raise SearchInterrupted
@@ -188,7 +188,7 @@ class Readings:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_sqlite_errors(path: Path) -> Iterator[None]:
     """Turn sqlite3's errors into InspectorError kinds, with what to do next.
 
     An interrupted statement becomes SearchInterrupted. Mistakes of this program stay sqlite3 errors.
@@ -202,10 +202,10 @@ def translated(path: Path) -> Iterator[None]:
         # An interrupt while SQLite compiles or reads the schema has another name.
         if name == "SQLITE_INTERRUPT" or str(error) == "interrupted":
             raise SearchInterrupted from error
-        raise explained(path, name, error) from error
+        raise explain_sqlite_error(path, name, error) from error
     except UnicodeDecodeError as error:
         # Only names of tables and columns, and SQLite's messages about them, have to be UTF-8.
-        raise explained(path, "SQLITE_CORRUPT", sqlite3.DatabaseError(str(error))) from error
+        raise explain_sqlite_error(path, "SQLITE_CORRUPT", sqlite3.DatabaseError(str(error))) from error
 
 
 def check_file(path: Path) -> None:
@@ -297,7 +297,7 @@ def is_database(path: Path) -> bool:
     return raw_bytes(path, len(DATABASE_HEADER)) == DATABASE_HEADER
 
 
-def raw_pieces(path: Path) -> Iterator[bytes]:
+def iter_raw_chunks(path: Path) -> Iterator[bytes]:
     """Read a file in pieces of some megabytes. Raises OSError."""
     with raw_descriptor(path) as descriptor:
         offset = 0
@@ -307,7 +307,7 @@ def raw_pieces(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def opened_as_it_lies(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
+def open_immutable(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
     """Open a database without creating files next to it; give a sentence on what was not read as well.
 
     A log can only be read without creating files if its -shm file exists. Raises InspectorError kinds.
@@ -315,11 +315,11 @@ def opened_as_it_lies(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
     check_file(path)
     has_log = file_size(wal_file(path)) > 0
     if has_log and path.with_name(f"{path.name}-shm").exists():
-        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
             yield connection, ""
         return
     notice = f" What is only in {wal_file(path).name} was not read." if has_log else ""
-    with translated(path), closing(_opened(path, "mode=ro&immutable=1")) as connection:
+    with translate_sqlite_errors(path), closing(_opened(path, "mode=ro&immutable=1")) as connection:
         yield connection, notice
 
 
@@ -408,7 +408,7 @@ def _connect(path: Path, mode: str) -> _Connection:
     return connection
 
 
-def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
+def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
     """Explain one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(f"Database is locked: {path}.", hint="Stop ZeroClaw or try again later.")
@@ -461,9 +461,9 @@ def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def take_back_unfinished_write(path: Path) -> None:
+def roll_back_hot_journal(path: Path) -> None:
     """Let SQLite roll back a write that a killed program left in its journal. Raises InspectorError kinds."""
-    with translated(path), closing(connect_to_write(path)) as connection:
+    with translate_sqlite_errors(path), closing(connect_to_write(path)) as connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 

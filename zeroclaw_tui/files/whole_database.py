@@ -17,7 +17,7 @@ from zeroclaw_tui.files.database import (
     connect_to_write,
     file_identity,
     is_for_want_of_room,
-    translated,
+    translate_sqlite_errors,
     wal_file,
 )
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_unfinished, new_file
@@ -93,7 +93,7 @@ def exclusive_connection(path: Path) -> Iterator[sqlite3.Connection]:
 
 def require_exclusive(path: Path) -> None:
     """Raise Locked if another program has a database open, and the errors of opening it."""
-    with translated(path), exclusive_connection(path):
+    with translate_sqlite_errors(path), exclusive_connection(path):
         pass
 
 
@@ -161,7 +161,7 @@ def _copy(path: Path, target: Path, check: Callable[..., object]) -> None:
         closing(connect_read_only_blocking(path)) as source,
         closing(sqlite3.connect(target, isolation_level=None, check_same_thread=False)) as copy,
     ):
-        with translated(path):
+        with translate_sqlite_errors(path):
             # Without an open read, every write of another program would restart the copy.
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()

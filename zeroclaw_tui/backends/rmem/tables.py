@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.foreign import key_of
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.files.database import as_text, columns_of, connect_read_only_blocking, tables_of_rows, translated
+from zeroclaw_tui.files.database import (
+    as_text,
+    columns_of,
+    connect_read_only_blocking,
+    tables_of_rows,
+    translate_sqlite_errors,
+)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Unreadable
 from zeroclaw_tui.scoring.vectors import plain_cosines
@@ -117,7 +123,7 @@ def read_contents(path: Path) -> Contents:
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
             yield connection
     except NothingYet as error:
         # Only R-Mem makes such a file.

@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.sqlite.sql import (
     stamps,
     where,
 )
-from zeroclaw_tui.files.database import as_text, connect_read_only_blocking, translated, wal_file
+from zeroclaw_tui.files.database import as_text, connect_read_only_blocking, translate_sqlite_errors, wal_file
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle
@@ -285,7 +285,7 @@ def _response_cache(path: Path, problems: list[str]) -> CacheUse | None:
         "FROM response_cache"
     )
     try:
-        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
             rows, size, hits = connection.execute(statement).fetchone()
     except InspectorError as error:
         problems.append(str(error))

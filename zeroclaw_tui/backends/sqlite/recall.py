@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.sql import Schema, agent_join, entry_columns, entry_from
-from zeroclaw_tui.files.database import as_text, bound, connect_read_only_blocking, translated
+from zeroclaw_tui.files.database import as_text, bound, connect_read_only_blocking, translate_sqlite_errors
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -129,7 +129,7 @@ class SearchThread:
     def _run(self, token: CancelToken, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         if self._closed:
             raise SearchInterrupted
-        with translated(self._path):
+        with translate_sqlite_errors(self._path):
             connection = self._open()
             with self._lock:
                 token.check()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import aiosqlite
 
 from zeroclaw_tui.backends.matching import Needle, TextSearch, needle_of
-from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, bound, is_wal, translated, wal_file
+from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, bound, is_wal, translate_sqlite_errors, wal_file
 from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
@@ -144,7 +144,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
     Raises Unreadable when it has no memories table, or one without keys and contents, and the other InspectorError
     kinds for what goes wrong on reading.
     """
-    with translated(path):
+    with translate_sqlite_errors(path):
         made = await _made(connection)
         tables = made["table"]
         if "memories" not in tables:

@@ -38,8 +38,8 @@ from zeroclaw_tui.files.database import (
     bound,
     connect_read_only,
     file_identity,
-    take_back_unfinished_write,
-    translated,
+    roll_back_hot_journal,
+    translate_sqlite_errors,
     wal_file,
     why_not_writable,
 )
@@ -691,7 +691,7 @@ class SqliteMemory(Memory):
         except UnfinishedWrite:
             if self._asked_read_only or why_not_writable(self.path):
                 raise
-        await asyncio.to_thread(take_back_unfinished_write, self.path)
+        await asyncio.to_thread(roll_back_hot_journal, self.path)
         return await connect_read_only(self.path), (_TAKEN_BACK,)
 
     @property
@@ -707,7 +707,7 @@ class SqliteMemory(Memory):
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         if self._connection is None:
             raise RuntimeError("open() comes first")
-        with translated(self.path):
+        with translate_sqlite_errors(self.path):
             return list(await self._connection.execute_fetchall(statement, values))
 
     async def _close_search(self) -> None:

@@ -24,7 +24,7 @@ from zeroclaw_tui.files.database import (
     as_text,
     bound,
     connect_to_write,
-    explained,
+    explain_sqlite_error,
     is_for_want_of_room,
     quoted,
     wal_file,
@@ -561,4 +561,4 @@ def not_written(path: Path, error: Exception) -> InspectorError:
         return Unreadable(
             f"{path} cannot be written because of a disk error.", hint="Check the disk or the network mount."
         )
-    return explained(path, name, error)
+    return explain_sqlite_error(path, name, error)

@@ -36,7 +36,7 @@ from zeroclaw_tui.files.database import (
     could_not_be_made,
     is_wal,
     quoted,
-    translated,
+    translate_sqlite_errors,
     wal_file,
 )
 from zeroclaw_tui.files.disk import (
@@ -407,7 +407,7 @@ def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
     Unreadable without room, Corrupt should the memories not be what they were.
     """
     check_room(path.parent, 3 * _size(path))
-    with translated(path), exclusive_connection(path) as connection:
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection:
         stoppable.using(connection)
         try:
             found, words_before = _contents(connection), _words(connection)
@@ -556,7 +556,7 @@ def replace_index(path: Path, stoppable: Stoppable) -> None:
     Corrupt where more than the index is damaged.
     """
     check_room(path.parent, 3 * _size(path))
-    with translated(path), exclusive_connection(path) as connection, _room_beside(path) as copy:
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection, _room_beside(path) as copy:
         connection.backup(copy)
         stoppable.using(copy)
         try:

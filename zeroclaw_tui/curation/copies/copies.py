@@ -52,10 +52,10 @@ from zeroclaw_tui.files.database import (
     as_text,
     columns_of,
     connect_read_only_blocking,
-    opened_as_it_lies,
+    open_immutable,
     quoted,
     tables_of_rows,
-    translated,
+    translate_sqlite_errors,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Keep
@@ -439,7 +439,7 @@ class _Stored:
 
 def _read_store(database: Path, stored: _Stored) -> None:
     """Take in every row of the store's memories table and embedding cache. Raises InspectorError kinds."""
-    with closing(connect_read_only_blocking(database)) as connection, translated(database):
+    with closing(connect_read_only_blocking(database)) as connection, translate_sqlite_errors(database):
         id_column = "id" if "id" in columns_of(connection, "memories") else "NULL"
         for row in connection.execute(f"SELECT {id_column}, key, content FROM memories"):
             stored.add(*map(as_text, row))
@@ -453,7 +453,7 @@ def _in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict
     """Another database with ZeroClaw's memories table: its rows with the content, or the key of one that is gone."""
     if file_size(path) == 0:
         return []
-    with opened_as_it_lies(path) as (connection, notice):
+    with open_immutable(path) as (connection, notice):
         held: set[Text] = set()
         for row in connection.execute("SELECT key, content FROM memories"):
             key, content = map(as_text, row)
@@ -473,7 +473,7 @@ def _in_any_table(
         return []
     if size > LARGEST_SEARCHED:
         return [_too_large(place.kind, path, LARGEST_SEARCHED)]
-    with opened_as_it_lies(path) as (connection, _):
+    with open_immutable(path) as (connection, _):
         # Opening is lazy: only the first read tells what is wrong with the file.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         held = _in_tables(connection, phrases, stop)
@@ -514,7 +514,7 @@ def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading
 
 def _rows_holding(place: Place, path: Path, phrases: Phrases) -> Iterator[tuple[str, list[str], list[int]]]:
     """By table, the columns that may be changed and the rows in which one of them holds a text."""
-    with closing(connect_read_only_blocking(path)) as connection, translated(path):
+    with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
         for table, named in place.columns.items():
             there = columns_of(connection, table)
             columns = [name for name in named if name in there]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.snapshot.snapshot import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
-from zeroclaw_tui.files.database import raw_pieces
+from zeroclaw_tui.files.database import iter_raw_chunks
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 SHORT = 8
@@ -282,7 +282,7 @@ def searched(path: Path, phrases: Phrases, stop: threading.Event) -> set[Text]:
     forms_of = {phrase: [raw(form) for form in phrase.forms] for phrase in phrases.all}
     longest = max((len(form) for forms in forms_of.values() for form in forms), default=0)
     before = b""
-    for more in raw_pieces(path) if forms_of else ():
+    for more in iter_raw_chunks(path) if forms_of else ():
         if stop.is_set():
             break
         piece = before + more

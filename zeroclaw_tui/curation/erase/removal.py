@@ -24,12 +24,12 @@ from zeroclaw_tui.files.database import (
     bound,
     columns_of,
     connect_to_write,
-    opened_as_it_lies,
+    iter_raw_chunks,
+    open_immutable,
     quoted,
-    raw_pieces,
     tables_of_rows,
     transaction,
-    translated,
+    translate_sqlite_errors,
     wal_file,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes, replace_bytes
@@ -156,7 +156,7 @@ def find_rows(path: Path, chosen: Chosen) -> FoundRows:
     Raises InspectorError kinds.
     """
     found = FoundRows()
-    with opened_as_it_lies(path) as (connection, _):
+    with open_immutable(path) as (connection, _):
         for table in _tables(connection):
             for _, values in _rows(connection, table):
                 fate = table.fate(values, chosen)
@@ -177,7 +177,7 @@ def erase_rows(path: Path, chosen: Chosen, go_on: Callable[[], bool]) -> FoundRo
     Stops between two transactions once `go_on` says no. Raises InspectorError kinds.
     """
     done = FoundRows()
-    with translated(path), closing(connect_to_write(path, zero=True)) as connection:
+    with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for _ in range(_ROUNDS):
             before = done.going + done.cut
@@ -201,7 +201,7 @@ def wipe(path: Path) -> None:
     Unreadable without room.
     """
     check_room(path.parent, 3 * (file_size(path) + file_size(wal_file(path))))
-    with translated(path), exclusive_connection(path) as connection:
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         _fill_indexes(connection)
         places = _places(connection)
@@ -346,7 +346,7 @@ def _places(connection: sqlite3.Connection) -> str:
 
 def hits(file: InstallFile, matcher: TextMatcher) -> int:
     """How often the texts occur in its bytes and in those of its log. Reads in pieces. Blocks. Raises OSError."""
-    return sum(matcher.count_in(raw_pieces(part)) for part in file.parts())
+    return sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
 
 
 def take_out(file: InstallFile, matcher: TextMatcher, *, dry_run: bool = False) -> Cut:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.curation.evaluation.figures import evaluate, plain_trial, trial_of_test, with_batched_queries
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, read_queries
-from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translated
+from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translate_sqlite_errors
 from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.keywords import words
 
@@ -91,7 +91,7 @@ def _chat_turns(file: Path) -> list[Turn]:
     """What people wrote, the newest first. Sessions by ZeroClaw 0.4.3 to 0.8.4."""
     if not file.is_file():
         return []
-    with translated(file), closing(connect_read_only_blocking(file)) as connection:
+    with translate_sqlite_errors(file), closing(connect_read_only_blocking(file)) as connection:
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         return list(_turns_of(connection))
 

@@ -29,7 +29,7 @@ from zeroclaw_tui.files.database import (
     connect_read_only_blocking,
     raw_descriptor,
     tables_of_rows,
-    translated,
+    translate_sqlite_errors,
 )
 from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.text import is_unicode, is_utf8, one_line
@@ -202,7 +202,7 @@ class Source:
             return frozenset()
         self._check_database(file)
         path = self._at(file)
-        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
             return frozenset(columns_of(connection, table) if table in tables_of_rows(connection) else ())
 
     def modified(self, file: PurePosixPath) -> str:
