@@ -10,7 +10,7 @@ import pytest
 
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_profile, create_memory
 from zeroclaw_tui.backends.lookup import count_facets
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError

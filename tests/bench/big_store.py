@@ -7,7 +7,7 @@ import sqlite3
 import struct
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 
 STEMS = ("ra", "lo", "mi", "tan", "ver", "sol", "dek", "pu", "zin", "gar")
 WORDS = [f"{stem}{tail}" for stem in STEMS for tail in range(500)]

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from big_store import make_store
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 
 ZEROCLAW = "from zeroclaw_tui.cli.main import zeroclaw; sys.exit(zeroclaw())"
 READ = "\nimport sqlite3\nfor row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): pass"

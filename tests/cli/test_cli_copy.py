@@ -16,7 +16,7 @@ from curation.formats.format_sources import RMEM
 from curation.formats.format_sources import database as rmem_file
 from support.terminal import Terminal
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.cli.transfer import _going_on_later
 from zeroclaw_tui.memory.errors import NotReachable
 

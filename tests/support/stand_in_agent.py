@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from support.traces import NOW, RecordingInstall, Sent
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.terminal import Terminal
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 
 DATA = Path(__file__).parents[1] / "data"
 WIDER = Path(os.environ.get("ZEROCLAW_FIXTURES", DATA / "zeroclaw"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
-from zeroclaw_tui.backends.sqlite.sql import HYDRATED, create_database
+from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Query

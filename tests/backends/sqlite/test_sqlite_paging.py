@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key
 from zeroclaw_tui.backends.matching import age_groups, matches
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
     EXCERPTS,

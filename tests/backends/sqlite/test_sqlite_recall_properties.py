@@ -16,7 +16,7 @@ from support import golden
 from support.small_store import blob, make
 
 from zeroclaw_tui.backends.sqlite.recall import ExpectedWords, scope_of, search_keywords
-from zeroclaw_tui.backends.sqlite.sql import Schema, statements
+from zeroclaw_tui.backends.sqlite.schema import Schema, statements
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression

@@ -7,7 +7,7 @@ from changed_stores import Kept, everything, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions, versions_at
-from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.memory.change import Clashes, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from support import kill_points, killing, small_store
 
-from zeroclaw_tui.backends.sqlite.sql import HYDRATED, create_database
+from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.doctor import examination, repairs
 from zeroclaw_tui.curation.library import open_library

@@ -13,7 +13,7 @@ import pytest
 from support import small_store
 from support.patient import NOW
 
-from zeroclaw_tui.backends.sqlite.sql import HYDRATED, create_database, statements
+from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database, statements
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.doctor.repairs import repair_finding
 from zeroclaw_tui.memory.change import Draft

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import Budget, Outdated, Retention
 from zeroclaw_tui.backends.matching import quarter_of
-from zeroclaw_tui.backends.sqlite.sql import (
+from zeroclaw_tui.backends.sqlite.select import (
     NO_MOMENT,
     ROWS_AT_ONCE,
     Where,
@@ -43,7 +43,7 @@ from zeroclaw_tui.memory.statistics import (
 from zeroclaw_tui.scoring.neighbours import Neighbour, as_neighbours, words_of
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.sqlite.sql import Schema
+    from zeroclaw_tui.backends.sqlite.schema import Schema
 
 
 _DAYS = (1, 7, 30)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.sqlite.sql import Schema, agent_join, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from
 from zeroclaw_tui.files.database import as_text, bound, connect_read_only_blocking, translate_sqlite_errors
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted

@@ -29,7 +29,7 @@ from zeroclaw_tui.backends.sqlite.recall import (
     scope_of,
     search_keywords,
 )
-from zeroclaw_tui.backends.sqlite.sql import Schema
+from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import Hit, StageEvidence, VectorFaults

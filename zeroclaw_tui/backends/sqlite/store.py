@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
-from zeroclaw_tui.backends.sqlite import sql
-from zeroclaw_tui.backends.sqlite.sql import (
-    Schema,
-    agent_join,
-    entry_columns,
-    entry_from,
-    finding,
-    missing_in,
-    read_schema,
-    stamp_of,
-    stamps,
-)
+from zeroclaw_tui.backends.sqlite import select as sql
+from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
+from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.backends.sqlite.sql import TRIGGERS, Schema
+from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, Schema
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     as_text,

@@ -15,18 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
-from zeroclaw_tui.backends.sqlite.sql import (
+from zeroclaw_tui.backends.sqlite.schema import (
     INDEX_TABLES,
     KEYWORD_INDEX,
-    NO_MOMENT,
     TRIGGERS,
     Schema,
     create_database,
-    created,
-    moment_of,
     new_database,
     statements,
 )
+from zeroclaw_tui.backends.sqlite.select import NO_MOMENT, created, moment_of
 from zeroclaw_tui.backends.sqlite.transaction import FARTHEST, Transaction, Writing, aliases_of, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, respelled, utc_now
 from zeroclaw_tui.files.database import (

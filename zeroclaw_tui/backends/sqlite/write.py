@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.revert import MOST_ROWS, Operation
-from zeroclaw_tui.backends.sqlite.sql import state_of
+from zeroclaw_tui.backends.sqlite.select import state_of
 from zeroclaw_tui.backends.sqlite.transaction import FAR, ROWS_ALONE, Pace, RawTable, Transaction, Writing, check_index
 from zeroclaw_tui.backends.tables import TableRows, local_now, utc_now
 from zeroclaw_tui.files.database import as_text, bound, quoted
@@ -31,7 +31,7 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.scoring.profiles import USUAL, lacks
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.sqlite.sql import Schema
+    from zeroclaw_tui.backends.sqlite.schema import Schema
 
 Answer = TypeVar("Answer")
 RESET = ("kind", "tenant_id")

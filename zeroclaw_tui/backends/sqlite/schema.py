@@ -1,0 +1,357 @@
+"""ZeroClaw's schema in a database: its generation, told by its columns, what that cannot do, and how one is made."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import aiosqlite
+
+from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translate_sqlite_errors, wal_file
+from zeroclaw_tui.files.disk import file_size, new_file
+from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
+
+if TYPE_CHECKING:
+    pass
+
+_MOST_NAMES = 8
+_NEVER_OPENED = (
+    "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
+    "its embedding_cache lacks the column accessed_at."
+)
+_COLUMN_OF = {
+    "superseded": "superseded_by", "agents": "agent_id", "namespaces": "namespace", "sessions": "session_id",
+    "pinned": "pinned", "importance": "importance", "kind": "kind", "category": "category", "session_id": "session_id",
+    "namespace": "namespace",
+}  # fmt: skip
+"""The column that each thing a store can do needs."""
+GENERATIONS = ("G1", "G2", "G3", "G4")
+HYDRATED = "hydrated"
+"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
+_OLDEST = """
+  id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
+  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+"""
+_G1_TABLE = f"CREATE TABLE memories ({_OLDEST}, session_id TEXT)"
+_G2_TABLE = f"""CREATE TABLE memories ({_OLDEST}, session_id TEXT,
+  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT)"""
+_AGENTS = "CREATE TABLE agents (id TEXT PRIMARY KEY, alias TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL)"
+_OWNED = """CREATE TABLE memories (
+  id TEXT PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
+  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,
+  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT,
+  agent_id TEXT NOT NULL REFERENCES agents(id){further}, UNIQUE (agent_id, key))"""
+_G4_COLUMNS = ", kind TEXT, pinned INTEGER NOT NULL DEFAULT 0, tenant_id TEXT"
+_SCHEMA_VERSION = (
+    "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TEXT NOT NULL)"
+)
+_META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
+INDEX_TABLES = frozenset(f"memories_fts_{part}" for part in ("data", "idx", "docsize", "config"))
+"""The tables that SQLite makes for the keyword index."""
+_FORGET = (
+    "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
+)
+_LEARN = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
+TRIGGERS = {
+    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
+    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
+    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
+}
+"""What keeps the keyword index, by name."""
+_CACHE = (
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL, "
+    "accessed_at TEXT NOT NULL)",
+    "CREATE INDEX idx_cache_accessed ON embedding_cache(accessed_at)",
+)
+_INDEXES = {
+    "G1": ("category", "key", "session_id"),
+    "G2": ("category", "key", "session_id", "namespace"),
+    "G3": ("category", "key", "session_id", "namespace", "agent_id"),
+    "G4": ("category", "key", "session_id", "namespace", "agent_id"),
+}
+_HYDRATED = (
+    f"CREATE TABLE memories ({_OLDEST})",
+    "CREATE INDEX idx_mem_key ON memories(key)",
+    "CREATE INDEX idx_mem_cat ON memories(category)",
+    "CREATE INDEX idx_mem_updated ON memories(updated_at)",
+    KEYWORD_INDEX,
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
+)
+
+
+_UPDATE_INDEX = re.compile(r"\bon memories ?\(updated_at\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a database has. `generation` is "G1" to "G4".
+
+    `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.
+    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own; `notices` are for people,
+    `facts` those that change nothing in what is shown. `has_update_index` says whether `updated_at` has an index, as in
+    a database that hydration made.
+    """
+
+    generation: str
+    columns: frozenset[str]
+    not_null: frozenset[str]
+    tables: frozenset[str]
+    has_fts: bool
+    has_agents: bool
+    has_triggers: bool
+    hydrate_made: bool
+    read_only_because: str | None = None
+    notices: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    has_update_index: bool = False
+
+    def has(self, column: str) -> bool:
+        """Whether the memories table has this column."""
+        return column in self.columns
+
+    @property
+    def has_cached_vectors(self) -> bool:
+        """Whether ZeroClaw's table of cached vectors is there, as ZeroClaw itself makes it."""
+        return "embedding_cache" in self.tables and not self.hydrate_made
+
+    @property
+    def newest_version(self) -> str:
+        """The newest ZeroClaw version that has this schema."""
+        return NEWEST_VERSION[self.generation]
+
+
+async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
+    """Look at an open database.
+
+    Raises Unreadable when it has no memories table, or one without keys and contents, and the other InspectorError
+    kinds for what goes wrong on reading.
+    """
+    with translate_sqlite_errors(path):
+        made = await _made(connection)
+        tables = made["table"]
+        if "memories" not in tables:
+            raise _no_memories(path, connection, sorted(tables))
+        described = await _columns(connection, "memories")
+        cache = await _columns(connection, "embedding_cache")
+        agents = await _columns(connection, "agents")
+    columns = frozenset(described)
+    _check_readable(path, columns, tables["memories"])
+    hydrate_made = "embedding_cache" in tables and "accessed_at" not in cache
+    generation = _generation(columns)
+    has_agents = "agent_id" in columns and {"id", "alias"} <= set(agents)
+    because = _NEVER_OPENED if hydrate_made else _because(generation, columns, has_agents)
+    unknown = None if because else _unknown(columns - frozenset(COLUMNS[generation]))
+    notice = connection.notice if isinstance(connection, ReadOnlyConnection) else None
+    return Schema(
+        generation=generation,
+        columns=columns,
+        not_null=frozenset(name for name, is_not_null in described.items() if is_not_null),
+        tables=frozenset(tables),
+        has_fts="fts5" in tables.get("memories_fts", ""),
+        has_agents=has_agents,
+        has_triggers=made["trigger"].keys() >= TRIGGERS.keys(),
+        hydrate_made=hydrate_made,
+        has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
+        read_only_because=because,
+        notices=tuple(sentence for sentence in (notice, because, unknown) if sentence),
+        facts=(unknown,) if unknown else (),
+    )
+
+
+async def _made(connection: aiosqlite.Connection) -> dict[str, dict[str, str]]:
+    """The statements that made the tables, indexes and triggers, by type and name, all in lower case."""
+    made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}}
+    statement = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'index', 'trigger')"
+    for sort, name, sql in await connection.execute_fetchall(statement):
+        made[sort][as_text(name).lower()] = as_text(sql).lower()
+    return made
+
+
+async def _columns(connection: aiosqlite.Connection, table: str) -> dict[str, bool]:
+    """Names in lower case, each with whether it is NOT NULL; empty for a table that is not there."""
+    rows = await connection.execute_fetchall('SELECT name, "notnull" FROM pragma_table_info(?)', (table,))
+    return {as_text(name).lower(): bool(is_not_null) for name, is_not_null in rows}
+
+
+def _generation(columns: frozenset[str]) -> str:
+    if "pinned" in columns:
+        return "G4"
+    if "agent_id" in columns:
+        return "G3"
+    return "G2" if "namespace" in columns else "G1"
+
+
+def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str | None:
+    """Why this is not one of ZeroClaw's own shapes; None when it is."""
+    known = frozenset(COLUMNS[generation])
+    lacking = [name for name in COLUMNS[generation] if name not in columns]
+    parts: list[str] = []
+    if lacking:
+        parts.append(f"lacks {_listed(lacking)}")
+    if columns - known:
+        parts.append(f"has {_listed(sorted(columns - known))}, which ZeroClaw does not know")
+    # Beside a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
+    unnamed = any(name == "rowid" or not _is_plain(name) for name in columns - known)
+    if lacking or unnamed:
+        return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
+    if "agent_id" in known and not has_agents:
+        return "There is no agents table to name the owners of its memories, so it is opened for reading only."
+    return None
+
+
+def _unknown(columns: frozenset[str]) -> str | None:
+    if not columns:
+        return None
+    kept = "it stays as it is" if len(columns) == 1 else "they stay as they are"
+    return f"The memories table has {_listed(sorted(columns))}, which ZeroClaw does not know: {kept}."
+
+
+def _is_plain(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
+    if not {"key", "content"} <= columns:
+        raise Unreadable(
+            f"The memories table of {path} is not ZeroClaw's: it has {_listed(sorted(columns))}.",
+            hint="ZeroClaw's has at least key and content.",
+        )
+    if "without rowid" in " ".join(made_by.rpartition(")")[2].split()):
+        raise Unreadable(
+            f"The memories table of {path} has no rowids, so it is not ZeroClaw's.",
+            hint="Copy it into a plain table to look at it here.",
+        )
+
+
+def _no_memories(path: Path, connection: aiosqlite.Connection, tables: Sequence[str]) -> Unreadable:
+    own = [name for name in tables if not name.startswith("sqlite_")]
+    has = f"it has {_listed(own)}" if own else "it has no tables at all"
+    notice = connection.notice if isinstance(connection, ReadOnlyConnection) else None
+    if notice and file_size(wal_file(path)):
+        return Unreadable(
+            f"{path} has no memories table of its own: {has}. {notice}",
+            hint="Copy the database with the -wal file beside it to a folder you may write to, and open it there.",
+        )
+    if not own and is_wal(path) and not file_size(wal_file(path)):
+        log = wal_file(path).name
+        return Unreadable(
+            f"{path} has no memories table: {has}. Most likely {log} was left behind when the file was copied.",
+            hint=f"Stop ZeroClaw, and copy {log} from where the file came from to beside it too.",
+        )
+    return Unreadable(
+        f"{path} has no memories table: {has}.",
+        hint="ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder.",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [one_line(name) for name in names]
+    if len(shown) > _MOST_NAMES:
+        return f"{', '.join(shown[:_MOST_NAMES])} and {len(shown) - _MOST_NAMES} more"
+    return ", ".join(shown)
+
+
+def missing_in(schema: Schema) -> dict[str, str]:
+    """What a database cannot do, with a sentence for each."""
+    why_not = {name: lacks(name) for name, column in _COLUMN_OF.items() if not schema.has(column)}
+    if not schema.has("embedding"):
+        why_not["vectors"] = "This database has no embedding column."
+    if not schema.has_fts:
+        why_not["keyword"] = "This database has no keyword index."
+    return why_not
+
+
+def statements(generation: str) -> tuple[str, ...]:
+    """What makes an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
+    if generation == HYDRATED:
+        return _HYDRATED
+    return (*_tables(generation), *_indexes(generation), KEYWORD_INDEX, *TRIGGERS.values(), *_CACHE)
+
+
+def create_database(
+    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+) -> None:
+    """Make an empty database as `new_database` does."""
+    with new_database(path, generation, now=now, default_agent_id=default_agent_id):
+        pass
+
+
+@contextmanager
+def new_database(
+    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+) -> Iterator[sqlite3.Connection]:
+    """Make a database in WAL mode as ZeroClaw leaves it, 0600; `path` must not exist. What is to be in it is written
+    within.
+
+    From G3 on it holds the agent `default`, whose id is a new UUID unless one is given, and the schema's version.
+    At the end all of it is in the one file and on the disk, and SQLite finds every page whole. Raises FileExistsError,
+    sqlite3.Error and OSError, also where the disk did not take all of it; what is at `path` is then of no use.
+    """
+    from zeroclaw_tui.files.whole_database import put_on_disk
+
+    # SQLite would make it readable by all, and its -wal and -shm like it.
+    os.close(new_file(path))
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in statements(generation):
+            connection.execute(statement)
+        if generation in ("G3", "G4"):
+            import uuid
+
+            agent = (default_agent_id or str(uuid.uuid4()), "default", now)
+            connection.execute("INSERT INTO agents (id, alias, created_at) VALUES (?, ?, ?)", agent)
+            connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))
+        yield connection
+        connection.execute("COMMIT")
+        size = _finish(connection)
+    put_on_disk(path, size)
+
+
+def _finish(connection: sqlite3.Connection) -> int:
+    """Fold in the log while its failures are still told: SQLite keeps them to itself when it closes a database.
+
+    Gives the bytes that the file must have.
+    """
+    ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if is_busy:
+        raise sqlite3.OperationalError("another program has it open")
+    ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
+    return math.prod(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+
+
+def _tables(generation: str) -> Sequence[str]:
+    match generation:
+        case "G1":
+            return (_G1_TABLE,)
+        case "G2":
+            return (_G2_TABLE,)
+        case "G3":
+            return (_AGENTS, _OWNED.format(further=""), _SCHEMA_VERSION)
+        case "G4":
+            return (_AGENTS, _OWNED.format(further=_G4_COLUMNS), _SCHEMA_VERSION, _META)
+    raise ValueError(f"{generation!r} is none of {', '.join(GENERATIONS)}")
+
+
+def _indexes(generation: str) -> list[str]:
+    made = [
+        f"CREATE INDEX idx_memories_{column.removesuffix('_id') if column == 'session_id' else column} "
+        f"ON memories({column})"
+        for column in _INDEXES[generation]
+    ]
+    if generation == "G4":
+        made.append("CREATE INDEX idx_memories_namespace_category ON memories(namespace, category)")
+    return made
