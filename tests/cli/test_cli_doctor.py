@@ -125,6 +125,13 @@ def test_an_unknown_finding_is_wrong_use(memory: Run) -> None:
     assert "Unknown finding 'everything'." in answer.err
 
 
+def test_a_repair_of_a_store_that_does_not_open_says_why(memory: Run, install: Path) -> None:
+    (install / "workspace" / "memory" / "brain.db").write_text("not a database, but longer than its header")
+    answer = memory("doctor", "--repair", "keyword-index", "--yes")
+    assert answer.code == 3
+    assert "is not a SQLite database" in answer.err
+
+
 def test_what_cannot_be_repaired_here_is_said(memory: Run) -> None:
     answer = memory("doctor", "--repair", "shape", "--yes")
     assert answer.code == 0

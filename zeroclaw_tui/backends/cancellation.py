@@ -1,104 +1,135 @@
-"""Waiting that can be given up: for work that writes, until it has let go, and for a host's addresses at once."""
+"""Work on threads that ends soon after the task that awaits it is cancelled."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from zeroclaw_tui.files.database import connect_read_only_blocking, translate_sqlite_errors
 from zeroclaw_tui.memory.errors import SearchInterrupted
 
 if TYPE_CHECKING:
     import sqlite3
+    from pathlib import Path
 
     from zeroclaw_tui.memory.change import Advance
-
 
 Answer = TypeVar("Answer")
 
 
-def unless(stop: threading.Event, advance: Advance | None) -> Advance:
-    """An `advance` that also ends the work once `stop` is set."""
-    return lambda done: not stop.is_set() and (advance is None or advance(done))
+class CancellableTask:
+    """One piece of work on a thread. Cancelling its await interrupts its statement and waits for the thread."""
+
+    def __init__(self) -> None:
+        self._is_cancelled = threading.Event()
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    async def run(self, work: Callable[[], Answer]) -> Answer:
+        """Give the result of `work`."""
+        return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, work), self.cancel)
+
+    def cancel(self) -> None:
+        """Interrupt the statement that runs, and let `check` raise; from any thread."""
+        self._is_cancelled.set()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.interrupt()
+
+    def check(self, *ignored: object) -> None:
+        """Raise SearchInterrupted after `cancel`; for the steps of work that has no statement to interrupt."""
+        if self._is_cancelled.is_set():
+            raise SearchInterrupted
+
+    @contextmanager
+    def interrupting(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Let `cancel` interrupt this connection's statements. Raises SearchInterrupted after `cancel`."""
+        with self._lock:
+            self._connection = connection
+        try:
+            self.check()
+            yield
+        finally:
+            with self._lock:
+                self._connection = None
 
 
-async def to_its_end(running: asyncio.Future[Answer], stop: Callable[[], None]) -> Answer:
-    """What the work gives, or raises. Cancelled, it is asked to stop, and waited for however often one cancels."""
+class ReadWorkerPool:
+    """Work that reads one database, each piece on a connection and a thread of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._running: dict[asyncio.Future[Any], CancellableTask] = {}
+        self._searches: set[CancellableTask] = set()
+
+    async def run(self, work: Callable[[sqlite3.Connection], Answer], *, is_search: bool = False) -> Answer:
+        """Give the result of `work`; cancelling the await interrupts its statement.
+
+        Raises InspectorError kinds, and SearchInterrupted after `stop`.
+        """
+        task = CancellableTask()
+
+        def read() -> Answer:
+            with (
+                closing(connect_read_only_blocking(self._path)) as connection,
+                translate_sqlite_errors(self._path),
+                task.interrupting(connection),
+            ):
+                return work(connection)
+
+        running = asyncio.ensure_future(asyncio.to_thread(read))
+        self._running[running] = task
+        if is_search:
+            self._searches.add(task)
+        running.add_done_callback(self._forget)
+        try:
+            # Without the shield, cancelling would lose sight of a thread that has not closed its connection yet.
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+
+    def interrupt_searches(self) -> None:
+        """Interrupt the searches."""
+        for task in self._searches:
+            task.cancel()
+
+    async def stop(self) -> None:
+        """Interrupt everything that runs, and wait until its connections are closed."""
+        for task in self._running.values():
+            task.cancel()
+        while self._running:
+            await asyncio.wait(tuple(self._running))
+
+    def _forget(self, running: asyncio.Future[Any]) -> None:
+        self._searches.discard(self._running.pop(running))
+
+
+async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    """Give the result of `work` with a read-only connection of a database. Raises InspectorError kinds."""
+    return await ReadWorkerPool(path).run(work)
+
+
+async def wait_until_done(running: asyncio.Future[Answer], stop: Callable[[], None]) -> Answer:
+    """Give the result of work that must not be left half done: cancelled, it is asked to stop and waited for."""
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:
             await asyncio.wait([running])
-        except asyncio.CancelledError as cancellation:
+        except asyncio.CancelledError as error:
             stop()
-            cancelled = cancellation
+            cancelled = error
     if cancelled is not None:
         if not running.cancelled():
-            # Looked at, so that nobody is told of an error that was never asked for.
+            # asyncio logs an exception that nobody looks at.
             running.exception()
         raise cancelled
     return running.result()
 
 
-class Stoppable:
-    """One piece of work. `using` names the connection whose statement is ended when the await is cancelled."""
-
-    def __init__(self) -> None:
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-
-    async def run(self, work: Callable[[], Answer]) -> Answer:
-        """What `work` answers. Cancelling the await stops it, and returns once its thread has let go of the files."""
-        return await to_its_end(asyncio.get_running_loop().run_in_executor(None, work), self.stop)
-
-    def stop(self) -> None:
-        """End the statement that runs, and begin no other; from any thread."""
-        self._stop.set()
-        with self._lock:
-            if self._connection is not None:
-                self._connection.interrupt()
-
-    def using(self, connection: sqlite3.Connection | None) -> None:
-        """Work on this connection from now on; None before it is closed. Raises SearchInterrupted once stopped."""
-        with self._lock:
-            self._connection = connection
-        if connection is not None:
-            self.check()
-
-    def check(self, *ignored: object) -> None:
-        """Raise SearchInterrupted once stopped; between the steps of what cannot be interrupted itself."""
-        if self._stop.is_set():
-            raise SearchInterrupted
-
-
-_Tell = Callable[[tuple[str, ...]], None]
-
-
-async def addresses_of(host: str) -> tuple[str, ...]:
-    """The numeric addresses of a host, none where no name server here knows it.
-
-    A thread of its own asks: one of the event loop's would have to be waited for when a slow name server is given up.
-    """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[tuple[str, ...]] = loop.create_future()
-
-    def tell(addresses: tuple[str, ...]) -> None:
-        if not found.done():
-            found.set_result(addresses)
-
-    threading.Thread(target=_look_up, args=(host, loop, tell), daemon=True).start()
-    return await found
-
-
-def _look_up(host: str, loop: asyncio.AbstractEventLoop, tell: _Tell) -> None:
-    try:
-        rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        addresses = tuple(dict.fromkeys(str(row[4][0]) for row in rows))
-    except (OSError, UnicodeError, ValueError):
-        addresses = ()
-    # The one who asked may have given up, and its loop be closed.
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(tell, addresses)
+def cancellable_progress(stop: threading.Event, advance: Advance | None) -> Advance:
+    """Give a progress callback that also ends the work once `stop` is set."""
+    return lambda done: not stop.is_set() and (advance is None or advance(done))

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any, Literal, TypeVar
 
-from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.memory.change import (
     AGENTS,
     CLASHES_TOLD,
@@ -241,7 +241,7 @@ class Rows(ABC):
 async def kept(keep: Keep, changes: Sequence[RowChange]) -> None:
     """Keep what changes, on a thread since that waits for a disk; who gives up meanwhile is heard afterwards."""
     keeping = asyncio.get_running_loop().run_in_executor(None, keep, changes)
-    await to_its_end(keeping, lambda: None)
+    await wait_until_done(keeping, lambda: None)
 
 
 def keep_nothing(changes: Sequence[RowChange]) -> None:

@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.output import (
 from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -403,7 +403,10 @@ async def _repair(
 
 
 def _chosen(report: DoctorReport, names: Sequence[str], library: Library | None) -> list[DoctorFinding]:
-    """The findings to repair, each once. Raises UsageError for a name that no finding has."""
+    """The findings to repair, each once.
+
+    Raises UsageError for a name that no finding has, and Unreadable if the store does not open to look for it.
+    """
     chosen: dict[str, DoctorFinding] = {}
     for name in names:
         if name == ALL:
@@ -412,6 +415,9 @@ def _chosen(report: DoctorReport, names: Sequence[str], library: Library | None)
                 note("zeroclaw: `all` creates no embeddings; `zeroclaw memory reindex` first shows what it sends.")
         else:
             found = [finding for finding in report.findings if name in (finding.id, finding.repair)]
+            closed = next((finding for finding in report.findings if finding.id == "not-open"), None)
+            if not found and closed is not None:
+                raise Unreadable(closed.title, hint=closed.by_hand)
             if not found:
                 raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {_names(report)}.")
         for finding in found:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
@@ -449,7 +449,7 @@ async def carried_out(
         except InspectorError as error:
             return await _done_all_the_same(library, outcome, action.number, error, forever=forever is not None)
 
-    return await to_its_end(asyncio.ensure_future(whole()), stop.set)
+    return await wait_until_done(asyncio.ensure_future(whole()), stop.set)
 
 
 async def _recovered(library: Library) -> None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.curation.trash.file import FILE_NAME
 from zeroclaw_tui.files.database import (
-    Reading,
     UnfinishedWrite,
     as_text,
     assignments,
@@ -65,7 +65,7 @@ async def old_entries(file: Path, cutoff: str) -> list[OldEntry]:
             for number, operation, key, timestamp, size in connection.execute(statement, (cutoff,))
         ]
 
-    return await Reading(file).run(read)
+    return await read_in_thread(file, read)
 
 
 def remove_entries(file: Path, numbers: Sequence[int], cutoff: str, keep: Keep) -> set[int]:

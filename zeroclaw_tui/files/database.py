@@ -7,7 +7,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +41,6 @@ READ_AT_ONCE = 16_000_000
 _WAL_FORMAT = 2
 _FULL_DISK_ERRORS = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
 """SQLite's errors, among other causes, for a file that cannot be created or cannot grow (unixOpenSharedMemory)."""
-_NO_SHARED_MEMORY = ("SQLITE_READONLY_DIRECTORY", "SQLITE_READONLY_RECOVERY", *_FULL_DISK_ERRORS)
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
 _OTHER_USER = "Run this as the user that runs ZeroClaw."
 
@@ -64,8 +63,6 @@ class ReadOnlyConnection(aiosqlite.Connection):
 
     notice: str | None = None
     """Why the database is read as it was when it was opened; None if it is read as usual."""
-    is_full: bool = False
-    """Whether the reason is a full disk."""
 
 
 class UnfinishedWrite(Unreadable):
@@ -74,7 +71,6 @@ class UnfinishedWrite(Unreadable):
 
 class _Connection(sqlite3.Connection):
     notice: str | None = None
-    is_full: bool = False
 
 
 async def connect_read_only(path: Path) -> ReadOnlyConnection:
@@ -86,105 +82,36 @@ async def connect_read_only(path: Path) -> ReadOnlyConnection:
     opened = await asyncio.to_thread(connect_read_only_blocking, path)
     connection = ReadOnlyConnection(lambda: opened, iter_chunk_size=500)
     await connection
-    if isinstance(opened, _Connection):
-        connection.notice, connection.is_full = opened.notice, opened.is_full
+    connection.notice = opened.notice
     return connection
 
 
-def connect_read_only_blocking(path: Path) -> sqlite3.Connection:
+def connect_read_only_blocking(path: Path) -> _Connection:
     """Open a database read-only, for use by one thread at a time. Raises InspectorError kinds.
 
-    If SQLite cannot create its -shm file, because the directory is read-only or the disk is full, the file is read as
-    it is now, and the connection's `notice` says so.
+    In a read-only directory SQLite cannot create its -shm file; then the file is read as it is now, and the
+    connection's `notice` says so.
     """
     check_file(path)
     with translate_sqlite_errors(path):
         try:
             return _opened(path, "mode=ro")
         except sqlite3.OperationalError as error:
-            name = getattr(error, "sqlite_errorname", "")
-            if not name.startswith(_NO_SHARED_MEMORY) or not is_wal(path):
-                raise
-            wal, folder = wal_file(path), path.absolute().parent
-            is_read_only = not os.access(folder, os.W_OK)
-            # On a full disk, a log that holds writes cannot be left out: an agent is likely to be running.
-            if not is_read_only and (file_size(wal) or not is_full(folder)):
+            is_refused = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN"))
+            if not is_refused or os.access(path.absolute().parent, os.W_OK) or not is_wal(path):
                 raise
         connection = _opened(path, "mode=ro&immutable=1")
-        connection.is_full = not is_read_only
-        if file_size(wal):
+        log = wal_file(path)
+        if file_size(log):
             connection.notice = (
-                f"The directory is read-only, so {wal.name} cannot be read and the newest writes do not appear."
+                f"The directory is read-only, so {log.name} cannot be read and the newest writes do not appear."
             )
         else:
-            reason = "The directory is read-only" if is_read_only else "The disk is full"
             connection.notice = (
-                f"{reason}. You see the database as it was when it was opened; later writes do not appear."
+                "The directory is read-only. You see the database as it was when it was opened; later writes do not "
+                "appear."
             )
         return connection
-
-
-class Reading:
-    """Work that reads a database on a connection and a thread of its own, and can be stopped."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
-        self._stopped = False
-
-    async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Give the result of `work`. Raises InspectorError kinds; SearchInterrupted after `stop` or cancelling."""
-        try:
-            return await asyncio.to_thread(self._run, work)
-        except asyncio.CancelledError:
-            self.stop()
-            raise
-
-    def stop(self) -> None:
-        """Interrupt the running statement; from any thread."""
-        with self._lock:
-            self._stopped = True
-            if self._connection is not None:
-                self._connection.interrupt()
-
-    def _run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        with closing(connect_read_only_blocking(self._path)) as connection, translate_sqlite_errors(self._path):
-            with self._lock:
-                if self._stopped:
-                    raise SearchInterrupted
-                self._connection = connection
-            try:
-                return work(connection)
-            finally:
-                with self._lock:
-                    self._connection = None
-
-
-class Readings:
-    """The `Reading`s of one database that run now."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._are_searches: dict[Reading, bool] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._are_searches)
-
-    async def run(self, work: Callable[[sqlite3.Connection], Answer], *, is_search: bool = False) -> Answer:
-        """Give the result of `work`; raises as `Reading` does."""
-        reading = Reading(self._path)
-        self._are_searches[reading] = is_search
-        try:
-            return await reading.run(work)
-        finally:
-            del self._are_searches[reading]
-
-    def stop(self, *, only_searches: bool = False) -> None:
-        """Interrupt the running ones."""
-        for reading, is_search in self._are_searches.items():
-            if is_search or not only_searches:
-                reading.stop()
 
 
 @contextmanager
@@ -506,7 +433,11 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
     for value in values:
         if isinstance(value, str) and not is_unicode(value):
             marks.append("CAST(? AS TEXT)")
-            ready.append(value.encode("utf-8", "surrogatepass" if _has_true_surrogates(value) else "surrogateescape"))
+            try:
+                ready.append(value.encode("utf-8", "surrogateescape"))
+            except UnicodeEncodeError:
+                # A lone surrogate of a command line or a JSON file is no byte of a database.
+                ready.append(value.encode("utf-8", "surrogatepass"))
         else:
             marks.append("?")
             ready.append(value)
@@ -518,7 +449,3 @@ def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
     marks, ready = zip(*(bound([value]) for value in values.values()), strict=True)
     settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(values, marks, strict=True))
     return settings, [one for some in ready for one in some]
-
-
-def _has_true_surrogates(text: str) -> bool:
-    return any("\ud800" <= character < "\udc80" or "\udcff" < character <= "\udfff" for character in text)

@@ -17,7 +17,7 @@ from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.cancellation import addresses_of
+from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.factory import command_for, create_memory, has_database
 from zeroclaw_tui.backends.health import Readiness
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
@@ -566,7 +566,7 @@ async def check_host(url: str) -> None:
     proxies = urllib.request.getproxies()
     if (parts.scheme in proxies or "all" in proxies) and not urllib.request.proxy_bypass(host):
         return
-    if not await addresses_of(host):
+    if not await has_address(host):
         raise HostUnknown(f"Host not found: {shown(host)}.", hint="Check the spelling, and that DNS works here.")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.patient import NOW
 
-from zeroclaw_tui.backends.cancellation import Stoppable
+from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.sqlite import upkeep
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import back_up
@@ -23,17 +23,17 @@ async def test_a_cancelled_backup_leaves_no_copy(make_patient, monkeypatch: pyte
     patient = make_patient()
     task: asyncio.Task[Path] | None = None
     loop = asyncio.get_running_loop()
-    check = Stoppable.check
+    check = CancellableTask.check
 
-    def cancelling(self: Stoppable, *more: object) -> None:
-        if not self._stop.is_set():
+    def cancelling(self: CancellableTask, *more: object) -> None:
+        if not self._is_cancelled.is_set():
             assert task is not None
             loop.call_soon_threadsafe(task.cancel)
-            assert self._stop.wait(30)
+            assert self._is_cancelled.wait(30)
         check(self, *more)
 
     monkeypatch.setattr(whole_database, "_PAGES_AT_ONCE", 1)
-    monkeypatch.setattr(Stoppable, "check", cancelling)
+    monkeypatch.setattr(CancellableTask, "check", cancelling)
     task = asyncio.ensure_future(back_up(patient.config, NOW))
     with pytest.raises(asyncio.CancelledError):
         await task

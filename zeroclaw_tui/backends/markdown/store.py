@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Scored
-from zeroclaw_tui.backends.cancellation import to_its_end, unless
+from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded
@@ -399,14 +399,17 @@ class MarkdownMemory(HeldMemory):
     ) -> Removal:
         """Take lines out of their files. The blocks a file used are not overwritten."""
         stop = threading.Event()
-        return await self._write(lambda writer: writer.remove(stamps, keep, unless(stop, advance)), stop)
+        progress = cancellable_progress(stop, advance)
+        return await self._write(lambda writer: writer.remove(stamps, keep, progress), stop)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring lines back, to the byte where their files are as we left them. Raises Clashes."""
         stop = threading.Event()
-        return await self._write(lambda writer: revert(writer, changes, keep, clash, unless(stop, advance)), stop)
+        return await self._write(
+            lambda writer: revert(writer, changes, keep, clash, cancellable_progress(stop, advance)), stop
+        )
 
     async def foresee(self, changes: Batches, *, clash: Clash = "refuse") -> Reversal:
         """What `revert` would do with the files as they are now."""
@@ -415,7 +418,8 @@ class MarkdownMemory(HeldMemory):
     async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
         """Append many lines, with one write of each file; see `append` of its module."""
         stop = threading.Event()
-        return await self._write(lambda writer: append(writer, wanted, keep, unless(stop, advance)), stop)
+        progress = cancellable_progress(stop, advance)
+        return await self._write(lambda writer: append(writer, wanted, keep, progress), stop)
 
     @property
     def _nothing_yet(self) -> str:
@@ -426,7 +430,7 @@ class MarkdownMemory(HeldMemory):
         if "write" in self.why_not:
             raise self.refuse_to_write()
         running = asyncio.ensure_future(asyncio.to_thread(self._write_alone, work))
-        return await to_its_end(running, lambda: stop.set() if stop is not None else None)
+        return await wait_until_done(running, lambda: stop.set() if stop is not None else None)
 
     def _write_alone(self, work: Callable[[NoteWriter], Answer]) -> Answer:
         with self._writing:

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.cancellation import addresses_of, to_its_end
+from zeroclaw_tui.backends.cancellation import wait_until_done
+from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
@@ -195,7 +196,7 @@ class Connections:
             except BaseException:
                 await _roll_back(connection, transaction.rollback)
                 raise
-            await to_its_end(asyncio.ensure_future(transaction.commit()), lambda: None)
+            await wait_until_done(asyncio.ensure_future(transaction.commit()), lambda: None)
 
     def stop(self, *, everything: bool) -> None:
         """Cancel the reading statements that run now, or only the interruptible ones: SearchInterrupted there."""
@@ -212,7 +213,7 @@ class Connections:
         hosts = [host for host, _ in self.address.hosts if not host.startswith("/")]
         try:
             async with asyncio.timeout(self._connect_seconds):
-                found = await asyncio.gather(*map(addresses_of, hosts))
+                found = await asyncio.gather(*map(has_address, hosts))
         except TimeoutError:
             raise no_answer(self.address, self._connect_seconds) from None
         if hosts and not any(found):

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import Entries, Neighbours
+from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile
 from zeroclaw_tui.backends.health import Health, PastText, StoreRecall
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, cosines, memory_id, read_contents
-from zeroclaw_tui.files.database import Readings, as_text
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
@@ -61,7 +62,7 @@ class RMemMemory(ForeignFile[Contents]):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._readings = Readings(path)
+        self._reads = ReadWorkerPool(path)
 
     def read(self) -> Contents:
         return read_contents(self.path)
@@ -74,10 +75,10 @@ class RMemMemory(ForeignFile[Contents]):
             yield f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one."
 
     async def close(self) -> None:
-        self._readings.stop()
+        await self._reads.stop()
 
     def interrupt(self) -> None:
-        self._readings.stop(only_searches=True)
+        self._reads.interrupt_searches()
 
     async def health(self) -> Health:
         contents = await self.loaded()
@@ -120,7 +121,7 @@ class RMemMemory(ForeignFile[Contents]):
             rows = connection.execute(statement, (memory_id(id),)).fetchall()
             return [PastText(as_text(action), old, new, as_text(at)) for action, old, new, at in rows]
 
-        return await self._readings.run(read)
+        return await self._reads.run(read)
 
     async def related(self, entry: MemoryEntry) -> Entries:
         """The other versions of a memory and the relations whose source or destination it names; for a relation, the
@@ -147,7 +148,7 @@ class RMemMemory(ForeignFile[Contents]):
             query, limit = request.query, request.limit
             return [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
 
-        recalls = await self._readings.run(search, is_search=True)
+        recalls = await self._reads.run(search, is_search=True)
         results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
         for recall in recalls:
             notes += recall.notes(is_only_user=len(recalls) == 1)

@@ -14,14 +14,13 @@ from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
-from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
+from zeroclaw_tui.backends.cancellation import CancellableTask, ReadWorkerPool, wait_until_done
 from zeroclaw_tui.backends.sqlite import select as sql
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
 from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
-    Readings,
     ReadOnlyConnection,
     UnfinishedWrite,
     any_text,
@@ -115,7 +114,7 @@ class SqliteMemory(Memory):
         self._search: SqliteSearch | None = None
         self._search_opening = asyncio.Lock()
         self._looking = asyncio.Lock()
-        self._readings = Readings(path)
+        self._reads = ReadWorkerPool(path)
         self._writings: set[Writing] = set()
         self._has_written = False
 
@@ -163,7 +162,7 @@ class SqliteMemory(Memory):
         self.notices, self.facts = (*taken_back, *schema.notices), schema.facts
         because = (
             schema.read_only_because
-            or (_FOLDER_READ_ONLY if connection.notice and not connection.is_full else None)
+            or (_FOLDER_READ_ONLY if connection.notice else None)
             or why_not_writable(self.path)
             or (ASKED_READ_ONLY if self._asked_read_only else None)
         )
@@ -196,9 +195,9 @@ class SqliteMemory(Memory):
         file alone, as ZeroClaw 0.8 does, would leave the log behind (SQLite does not fold it in for a last connection
         that only reads).
         """
-        self._readings.stop()
         for writing in self._writings:
             writing.stop()
+        await self._reads.stop()
         await self._close_search()
         # A connection that is being opened anew must not outlive the store.
         async with self._looking:
@@ -207,15 +206,13 @@ class SqliteMemory(Memory):
             await connection.close()
         if self._has_written:
             self._has_written = False
-            await to_its_end(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
+            await wait_until_done(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
 
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
         async with self._looking:
-            while self._readings:
-                self._readings.stop()
-                await asyncio.sleep(0.01)
+            await self._reads.stop()
             await self._close_search()
             connection, self._connection = self._connection, None
             if connection is not None:
@@ -330,13 +327,13 @@ class SqliteMemory(Memory):
 
     async def _versions(self, found: sql.Where) -> Stamps:
         schema = self.schema
-        return await self._readings.run(lambda connection: stamps(connection, schema, found))
+        return await self._reads.run(lambda connection: stamps(connection, schema, found))
 
     async def _rows(self, found: sql.Where) -> Sequence[StoredRow]:
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         condition = f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
-        return await self._readings.run(lambda one: list(RawTable(one).where(condition, found.values)))
+        return await self._reads.run(lambda one: list(RawTable(one).where(condition, found.values)))
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's float32 vector, little-endian; None when it has none."""
@@ -358,7 +355,7 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.sqlite.counts import storage_of
 
         schema, path = self.schema, self.path
-        return await self._readings.run(lambda connection: storage_of(connection, schema, path))
+        return await self._reads.run(lambda connection: storage_of(connection, schema, path))
 
     async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
@@ -367,10 +364,6 @@ class SqliteMemory(Memory):
         no file, and what `open` raises for the new one.
         """
         async with self._looking:
-            if self._is_blind:
-                await self.open()
-                if self._is_blind:
-                    return self._changes
             if self._file is None or file_identity(self.path) != self._file:
                 # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
                 self._file = self._seen_version = None
@@ -390,21 +383,21 @@ class SqliteMemory(Memory):
         """Stop the search that runs now, and listings and counts that look for a text."""
         if self._search is not None:
             self._search.interrupt()
-        self._readings.stop(only_searches=True)
+        self._reads.interrupt_searches()
 
     async def health(self) -> Health:
         """The facts of the file and the tables, and what follows from them."""
         from zeroclaw_tui.backends.sqlite.upkeep import health
 
         schema, path, notices = self.schema, self.path, self.notices
-        return await self._readings.run(lambda connection: health(connection, schema, path, notices))
+        return await self._reads.run(lambda connection: health(connection, schema, path, notices))
 
     async def outdated(self, retention: Retention) -> Sequence[Outdated]:
         """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
         from zeroclaw_tui.backends.sqlite.counts import outdated_rows
 
         schema = self.schema
-        return await self._readings.run(lambda connection: outdated_rows(connection, schema, retention))
+        return await self._reads.run(lambda connection: outdated_rows(connection, schema, retention))
 
     async def examine(self) -> StoreFacts:
         """The facts of `health` and of every row, and who else has the database open."""
@@ -412,22 +405,22 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.files.whole_database import processes_using
 
         schema, health = self.schema, await self.health()
-        facts = await self._readings.run(lambda connection: store_facts(connection, schema, health))
+        facts = await self._reads.run(lambda connection: store_facts(connection, schema, health))
         return replace(facts, holders=await asyncio.to_thread(processes_using, self.path))
 
     async def check_pages(self) -> Pages:
         """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
         from zeroclaw_tui.backends.sqlite.upkeep import check_pages
 
-        stoppable = Stoppable()
-        return await stoppable.run(partial(check_pages, self.path, self.schema, stoppable))
+        task = CancellableTask()
+        return await task.run(partial(check_pages, self.path, self.schema, task))
 
     async def compact(self) -> Compacted:
         """The keyword index built anew, VACUUM, and the log folded in."""
         from zeroclaw_tui.backends.sqlite.upkeep import compact_database
 
-        stoppable = Stoppable()
-        return await stoppable.run(partial(compact_database, self.path, stoppable))
+        task = CancellableTask()
+        return await task.run(partial(compact_database, self.path, task))
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -527,9 +520,7 @@ class SqliteMemory(Memory):
         if not schema.has_fts or not schema.has_triggers or not words or any(map(is_cut_in_twos, words)):
             return await super().nearest_by_words(text, limit, without)
         try:
-            return await self._readings.run(
-                lambda connection: nearest_by_index(connection, schema, text, limit, without)
-            )
+            return await self._reads.run(lambda connection: nearest_by_index(connection, schema, text, limit, without))
         except Unreadable:
             # A damaged index is no reason not to answer.
             return await super().nearest_by_words(text, limit, without)
@@ -621,7 +612,7 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.sqlite.write import another_model, other_model
 
         schema = self.schema
-        theirs = await self._readings.run(lambda one: other_model(one, schema, provider, model, dimensions))
+        theirs = await self._reads.run(lambda one: other_model(one, schema, provider, model, dimensions))
         if theirs is not None:
             raise another_model(theirs)
 
@@ -641,7 +632,7 @@ class SqliteMemory(Memory):
 
         if not self.schema.has_cached_vectors:
             return 0
-        return await self._readings.run(
+        return await self._reads.run(
             lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
         )
 
@@ -671,9 +662,9 @@ class SqliteMemory(Memory):
         try:
             await self._write(rebuild_index)
         except (Corrupt, IndexOutOfStep):
-            stoppable = Stoppable()
+            task = CancellableTask()
             async with self.without_connections():
-                await stoppable.run(partial(replace_index, self.path, stoppable))
+                await task.run(partial(replace_index, self.path, task))
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
         """A connection, and what had to be done to the file for it."""
@@ -684,11 +675,6 @@ class SqliteMemory(Memory):
                 raise
         await asyncio.to_thread(roll_back_hot_journal, self.path)
         return await connect_read_only(self.path), (_TAKEN_BACK,)
-
-    @property
-    def _is_blind(self) -> bool:
-        """Whether the file is read as it was when opened, since the disk had no room for SQLite's -shm file."""
-        return self._connection is not None and self._connection.is_full
 
     async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
@@ -728,7 +714,7 @@ class SqliteMemory(Memory):
             with finding(connection, filter, seconds):
                 return work(connection)
 
-        return await self._readings.run(look, is_search=filter.looks_for_text)
+        return await self._reads.run(look, is_search=filter.looks_for_text)
 
     async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
         """Write also where the store is read-only for what this repairs."""
@@ -763,12 +749,9 @@ class SqliteMemory(Memory):
         self._writings.add(writing)
         self._has_written = True
         try:
-            written = await writing.run(work)
+            return await writing.run(work)
         finally:
             self._writings.discard(writing)
-        if self._is_blind:
-            await self.open_anew()
-        return written
 
 
 def _leave_whole(path: Path) -> None:

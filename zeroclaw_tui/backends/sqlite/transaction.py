@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, Schema
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
@@ -333,7 +333,7 @@ class Writing:
         Cancelling the await stops the work before its next batch, or before it keeps anything, and waits until what
         is under way is committed or rolled back.
         """
-        return await to_its_end(asyncio.get_running_loop().run_in_executor(None, self._run, work), self._give_up)
+        return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, self._run, work), self._give_up)
 
     def _give_up(self) -> None:
         self._given_up = True

@@ -63,7 +63,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import COLUMNS, SCHEMA_VERSIONS, SMALLEST
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.cancellation import Stoppable
+    from zeroclaw_tui.backends.cancellation import CancellableTask
 
 
 LISTED_BY_ZEROCLAW = 1000
@@ -287,21 +287,18 @@ _SHOWN = 8
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
 
 
-def check_pages(path: Path, schema: Schema, stoppable: Stoppable) -> Pages:
+def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
     """Copy the database into a folder that only this user may enter, check the copy, and remove it again.
 
     Raises Unreadable without room, and what reading raises.
     """
     with temporary_folder("zeroclaw-tui-check-") as folder:
         copy = folder / "copy.db"
-        copy_database(path, copy, stoppable.check)
+        copy_database(path, copy, task.check)
         with closing(sqlite3.connect(copy, isolation_level=None, check_same_thread=False)) as connection:
             connection.text_factory = any_text
-            stoppable.using(connection)
-            try:
+            with task.interrupting(connection):
                 return Pages(_faults(connection), _is_in_step(connection) if schema.has_fts else None)
-            finally:
-                stoppable.using(None)
 
 
 def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
@@ -398,27 +395,27 @@ class _Contents:
     places: str
 
 
-def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
+def compact_database(path: Path, task: CancellableTask) -> Compacted:
     """The keyword index built anew, VACUUM, and the log folded in; the journal mode stays.
 
     SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked,
     Unreadable without room, Corrupt should the memories not be what they were.
     """
     check_room(path.parent, 3 * _size(path))
-    with translate_sqlite_errors(path), exclusive_connection(path) as connection:
-        stoppable.using(connection)
-        try:
-            found, words_before = _contents(connection), _words(connection)
-            # First, so that what the index sheds is not left as free pages.
+    with (
+        translate_sqlite_errors(path),
+        exclusive_connection(path) as connection,
+        task.interrupting(connection),
+    ):
+        found, words_before = _contents(connection), _words(connection)
+        # First, so that what the index sheds is not left as free pages.
+        _rebuild_index(connection)
+        connection.execute("VACUUM")
+        now, words_now = _contents(connection), _words(connection)
+        if found.places != now.places:
+            # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
             _rebuild_index(connection)
-            connection.execute("VACUUM")
-            now, words_now = _contents(connection), _words(connection)
-            if found.places != now.places:
-                # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
-                _rebuild_index(connection)
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            stoppable.using(None)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     if (found.memories, found.rows) != (now.memories, now.rows):
         raise Corrupt(
             f"The memories of {path} are not what they were before.", hint="Stop ZeroClaw and put the backup back."
@@ -546,7 +543,7 @@ def rebuild_index(writing: Writing) -> None:
         transaction.connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
 
 
-def replace_index(path: Path, stoppable: Stoppable) -> None:
+def replace_index(path: Path, task: CancellableTask) -> None:
     """Make the keyword index anew where its own pages are damaged, so that SQLite can neither fill nor drop it.
 
     A copy gets a new index and replaces the contents of the database in one transaction, so that an end at any moment
@@ -556,17 +553,15 @@ def replace_index(path: Path, stoppable: Stoppable) -> None:
     check_room(path.parent, 3 * _size(path))
     with translate_sqlite_errors(path), exclusive_connection(path) as connection, _room_beside(path) as copy:
         connection.backup(copy)
-        stoppable.using(copy)
         try:
-            found = _contents(copy)
-            _make_index_anew(copy)
-            now = _contents(copy)
+            with task.interrupting(copy):
+                found = _contents(copy)
+                _make_index_anew(copy)
+                now = _contents(copy)
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorname", "") not in _DAMAGE:
                 raise
             raise _more_is_damaged() from error
-        finally:
-            stoppable.using(None)
         if (found.memories, found.rows) != (now.memories, now.rows):
             raise _more_is_damaged()
         copy.backup(connection)

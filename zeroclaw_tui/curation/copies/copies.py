@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.factory import tells_program
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
@@ -133,7 +133,7 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     stored = await _stored_now(library, files.database, wanted, keys)
     stop = threading.Event()
     looking = asyncio.to_thread(lambda: list(_elsewhere(files, wanted, stored, snapshots, stop)))
-    elsewhere = await to_its_end(asyncio.ensure_future(looking), stop.set)
+    elsewhere = await wait_until_done(asyncio.ensure_future(looking), stop.set)
     lucid = tells_program(library.config.backend, library.config.zeroclaw_backend)
     return [
         *_in_memories(library, stored, wanted),

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.cancellation import Stoppable
+from zeroclaw_tui.backends.cancellation import CancellableTask, read_in_thread
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import row_with_id
@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.curation.words import vector_words
 from zeroclaw_tui.embeddings.base import Embedder, EmbeddingRequest, InputRejectedError, estimate_tokens
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, OpenAIEmbedder, RetryPolicy, Sleep, embed_each
-from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
+from zeroclaw_tui.files.database import wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
     MAKE_ROOM,
@@ -299,7 +299,7 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
     """Look at the database. Raises Refused where the backend has none, and what opening it raises."""
     _refuse_other_backends(config)
     path = config.database
-    free = await Reading(path).run(free_bytes)
+    free = await read_in_thread(path, free_bytes)
     found = await asyncio.to_thread(processes_using, path)
     return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, describe_processes(found or ()))
 
@@ -440,8 +440,8 @@ def _refuse_unwritable(config: MemoryConfig) -> None:
 async def back_up(config: MemoryConfig, now: datetime, database: Path | None = None) -> Path:
     """A whole copy of the config's database, or of another one (SQLite's backup API, so the log is in it), under
     `<own dir>/backups/`, 0600; the last five stay. Raises Unreadable when there is no room."""
-    stoppable = Stoppable()
-    return await stoppable.run(partial(_made, config, database or config.database, now, stoppable))
+    task = CancellableTask()
+    return await task.run(partial(_made, config, database or config.database, now, task))
 
 
 def backups_of(config: MemoryConfig, database: Path | None = None) -> list[Path]:
@@ -451,7 +451,7 @@ def backups_of(config: MemoryConfig, database: Path | None = None) -> list[Path]
     return [folder / one for one in sorted(names, reverse=True) if one != name]
 
 
-def _made(config: MemoryConfig, database: Path, now: datetime, stoppable: Stoppable) -> Path:
+def _made(config: MemoryConfig, database: Path, now: datetime, task: CancellableTask) -> Path:
     folder = _folder(config)
     try:
         make_folder(folder)
@@ -459,7 +459,7 @@ def _made(config: MemoryConfig, database: Path, now: datetime, stoppable: Stoppa
         target = _free_name(folder, database.name, now)
         with work_folder(target) as room:
             made = room / target.name
-            copy_database(database, made, stoppable.check)
+            copy_database(database, made, task.check)
             os.rename(made, target)
         sync_folder(folder)
     except OSError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.cancellation import Stoppable
+from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.curation.changes import refuse_read_only
@@ -191,8 +191,8 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     be read; what else cannot is told by the plan."""
     look = _Look(library, chosen)
     rows = await _rows_of_store(library, chosen)
-    stoppable = Stoppable()
-    await stoppable.run(partial(look.at_files, stoppable.check))
+    task = CancellableTask()
+    await task.run(partial(look.at_files, task.check))
     found, of_rows = len(rows), _lasting(library, chosen)
     if of_rows is not chosen:
         # Lines that hold a text were found in their files.
@@ -245,14 +245,14 @@ async def erase_texts(
     run = _Run(library, plan, advance)
     holds = partial(_holds_in_trash, run.chosen)
     kept = await run.rows_of_server()
-    stoppable = Stoppable()
+    task = CancellableTask()
     async with library.memory.without_connections():
-        await stoppable.run(partial(run.rows_and_files, stoppable.check))
+        await task.run(partial(run.rows_and_files, task.check))
         if not run.is_stopped:
             await library.trash.erase(holds, run.chosen.matcher.found_in)
-            await stoppable.run(partial(run.wipe_databases, stoppable.check))
+            await task.run(partial(run.wipe_databases, task.check))
     after = _Look(library, run.chosen, scans=True)
-    await stoppable.run(partial(after.at_files, stoppable.check))
+    await task.run(partial(after.at_files, task.check))
     await after.at_server()
     run.in_trash = await library.trash.erase(holds, run.chosen.matcher.found_in, dry_run=True)
     if kept is not None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import codecs
 import re
-import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats import FLAGGED
@@ -215,19 +215,17 @@ class _FileSupply:
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
-        stop = threading.Event()
-        showing = asyncio.to_thread(self._show, look, stop, to_notes=to_notes)
-        count = await to_its_end(asyncio.ensure_future(showing), stop.set)
+        task = CancellableTask()
+        count = await task.run(partial(self._show, look, task.check, to_notes=to_notes))
         if not count:
             self.read.refuse_empty()
 
-    def _show(self, look: Look, stop: threading.Event, *, to_notes: bool) -> int:
+    def _show(self, look: Look, check: Callable[[], None], *, to_notes: bool) -> int:
         """Lines of notes go to notes in the order they stood in; an export has the newest first."""
         placed: list[tuple[str, int, StoredRow]] = []
         count = 0
         for number, row in self.read.each():
-            if stop.is_set():
-                return count
+            check()
             count += 1
             place = _PLACE.fullmatch(row.key) if to_notes else None
             if place is not None:

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.files.database import Reading, as_text, columns_of
+from zeroclaw_tui.files.database import as_text, columns_of
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.text import one_line
@@ -97,7 +98,7 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
         raise NotFound(why_not, hint=_HINT)
     if entry.is_excerpt:
         entry = await whole_entry(library.memory, entry.handle)
-    found = await Reading(_chat_file(library)).run(partial(_found, entry=entry, around=messages))
+    found = await read_in_thread(_chat_file(library), partial(_found, entry=entry, around=messages))
     if found is None:
         session = f"has no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
         raise NotFound(f"sessions.db {session}holds nothing that this memory was made of.", hint=_HINT)
