@@ -139,13 +139,12 @@ def translate_os_errors(path: Path) -> Iterator[None]:
 
 
 def cannot_write_temporary(error: OSError) -> Unreadable:
-    """Describe why the folder of temporary files cannot be written. Blocks."""
+    """Describe why the folder of temporary files cannot be written."""
+    kind = DiskFull if error.errno in FULL else Unreadable
+    reason = "the disk is full" if error.errno in FULL else error.strerror or str(error)
+    message = f"The folder of temporary files cannot be written: {reason}."
     hint = "Free some space there, or name another one with TMPDIR."
-    # Python raises ENOENT if it can write to none of the usual folders.
-    if error.errno in FULL or (error.errno == errno.ENOENT and is_full(Path(os.environ.get("TMPDIR") or "/tmp"))):
-        return DiskFull("The folder of temporary files cannot be written: the disk is full.", hint=hint)
-    message = f"The folder of temporary files cannot be written: {error.strerror or error}."
-    return Unreadable(message, hint=hint, title="Not written")
+    return kind(message, hint=hint, title="Not written")
 
 
 @contextmanager
@@ -175,21 +174,15 @@ def is_full(folder: Path) -> bool:
 
 
 def make_folder(folder: Path, *, synced: bool = True) -> None:
-    """Create a missing folder and those above it, 0700. Raises OSError.
+    """Create a missing folder and those above it, 0700; with `synced` their names are durable. Raises OSError.
 
-    With `synced` their names are durable, if the disk can do that. If root creates a folder in another user's, it
-    becomes that user's.
+    If root creates a folder in another user's, it becomes that user's.
     """
     if folder.is_dir():
         return
     make_folder(folder.parent, synced=synced)
-    try:
-        folder.mkdir(mode=PRIVATE_FOLDER)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
-    else:
-        _give_to_owner_above(folder)
+    folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    _give_to_owner_above(folder)
     if synced:
         with suppress(OSError):
             sync_folder(folder.parent)
@@ -218,8 +211,10 @@ def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
 
     At the end it is removed unless it was renamed.
     """
-    path, handle = _create_locked(target, new_file)
+    path = _temp_path(target)
+    handle = new_file(path)
     try:
+        _lock(handle)
         yield path, handle
     finally:
         # If this fails, a later run removes the file.
@@ -231,8 +226,12 @@ def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
 @contextmanager
 def work_folder(target: Path) -> Iterator[Path]:
     """Create a marked, locked folder beside `target`, 0700, and remove it at the end. Raises OSError."""
-    path, handle = _create_locked(target, _new_folder)
+    path = _temp_path(target)
+    path.mkdir(mode=PRIVATE_FOLDER)
+    _give_to_owner_above(path)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        _lock(handle)
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
@@ -380,13 +379,10 @@ def is_unfinished(name: str) -> bool:
 def is_abandoned(path: Path) -> bool | None:
     """Whether the writer of a marked file is gone; None if that cannot be proved (no locks, no permission)."""
     try:
-        handle = _lock_marked(path)
+        with _lock_of_writer(path) as is_gone:
+            return is_gone
     except OSError:
         return None
-    if handle is None:
-        return False
-    os.close(handle)
-    return True
 
 
 def remove_stale_temp_files(folder: Path) -> None:
@@ -399,17 +395,12 @@ def remove_stale_temp_files(folder: Path) -> None:
 
 def remove_abandoned(path: Path) -> bool:
     """Remove an unfinished file or folder; False if its writer may be running. Raises OSError."""
-    handle = _lock_marked(path)
-    if handle is None:
-        return False
-    try:
-        if path.is_dir():
+    with _lock_of_writer(path) as is_gone:
+        if is_gone and path.is_dir():
             shutil.rmtree(path)
-        else:
+        elif is_gone:
             path.unlink()
-    finally:
-        os.close(handle)
-    return True
+        return is_gone
 
 
 def locked_or_closed(descriptor: int) -> int | None:
@@ -427,48 +418,37 @@ def locked_or_closed(descriptor: int) -> int | None:
     return descriptor
 
 
-def _create_locked(target: Path, create: Callable[[Path], int]) -> tuple[Path, int]:
-    """Create something marked and locked beside `target`."""
+def _temp_path(target: Path) -> Path:
     stem = os.fsdecode(os.fsencode(target.name)[:_LONGEST_STEM])
-    while True:
-        path = target.with_name(f".{stem}{_MARK}{os.urandom(8).hex()}.tmp")
-        handle = create(path)
-        # On a file system without locks, nobody can prove that the file is abandoned, and it stays.
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        # Another run may have removed it between its creation and its lock.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(path.lstat(), os.fstat(handle)):
-                return path, handle
-        os.close(handle)
+    return target.with_name(f".{stem}{_MARK}{os.urandom(8).hex()}.tmp")
 
 
-def _new_folder(path: Path) -> int:
-    path.mkdir(mode=PRIVATE_FOLDER)
-    _give_to_owner_above(path)
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _lock(handle: int) -> None:
+    """Wait for the lock of an open file. On a file system without locks nobody can prove that a file is abandoned."""
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
-def _lock_marked(path: Path) -> int | None:
-    """Lock a marked file or folder; None while its writer has the lock. Raises OSError."""
-    mode = path.lstat().st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
-    access = os.O_RDONLY | os.O_DIRECTORY if stat.S_ISDIR(mode) else os.O_RDWR
-    return locked_or_closed(os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+@contextmanager
+def _lock_of_writer(path: Path) -> Iterator[bool]:
+    """Hold the lock of a marked file or folder; gives False while its writer has it. Raises OSError."""
+    handle = locked_or_closed(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 @contextmanager
 def _locked_folder(folder: Path) -> Iterator[None]:
     """Keep other runs of this program from replacing files of a folder; ZeroClaw itself uses no lock."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        # Some network file systems have no locks; comparing right before replacing has to do there.
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _lock(handle)
         yield
     finally:
-        os.close(descriptor)
+        os.close(handle)
 
 
 def _check_unchanged(target: Path, expected: bytes | None) -> None:

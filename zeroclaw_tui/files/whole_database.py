@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import sqlite3
@@ -106,17 +105,15 @@ def copy_database(path: Path, target: Path, check: Callable[..., object]) -> Non
     check_room(_shown_folder(target), file_size(path) + file_size(wal_file(path)))
     try:
         os.close(new_file(target))
+        try:
+            _copy(path, target, check)
+        except BaseException:
+            remove_database(target)
+            raise
     except FileExistsError:
         raise
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise _not_copied(path, target, error) from error
-    try:
-        _copy(path, target, check)
-    except BaseException as error:
-        remove_database(target)
-        if isinstance(error, OSError | sqlite3.Error):
-            raise _not_copied(path, target, error) from error
-        raise
 
 
 def check_room(folder: Path, needed: int) -> None:
@@ -136,24 +133,11 @@ def remove_database(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def put_on_disk(path: Path, size: int) -> None:
-    """Make a closed database durable after checking its size. Raises sqlite3.Error, OSError.
-
-    Some disks lose writes without an error, and SQLite reads them back from the system's memory.
-    """
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size != size:
-            raise sqlite3.DatabaseError("the file is not as long as it should be")
-        os.fsync(file.fileno())
-
-
 def free_bytes(connection: sqlite3.Connection) -> int:
     """Count the bytes of a database's unused pages."""
-    return _page_bytes(connection, "freelist_count")
-
-
-def _page_bytes(connection: sqlite3.Connection, count: str) -> int:
-    return math.prod(int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in (count, "page_size"))
+    ((pages,),) = connection.execute("PRAGMA freelist_count")
+    ((size,),) = connection.execute("PRAGMA page_size")
+    return int(pages) * int(size)
 
 
 def _copy(path: Path, target: Path, check: Callable[..., object]) -> None:
@@ -166,8 +150,6 @@ def _copy(path: Path, target: Path, check: Callable[..., object]) -> None:
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=_PAGES_AT_ONCE, progress=check)
-        size = _page_bytes(source, "page_count")
-    put_on_disk(target, size)
     check()
 
 

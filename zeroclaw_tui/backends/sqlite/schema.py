@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sqlite3
@@ -297,8 +296,6 @@ def new_database(
     At the end all of it is in the one file and on the disk, and SQLite finds every page whole. Raises FileExistsError,
     sqlite3.Error and OSError, also where the disk did not take all of it; what is at `path` is then of no use.
     """
-    from zeroclaw_tui.files.whole_database import put_on_disk
-
     # SQLite would make it readable by all, and its -wal and -shm like it.
     os.close(new_file(path))
     with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
@@ -315,22 +312,17 @@ def new_database(
             connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))
         yield connection
         connection.execute("COMMIT")
-        size = _finish(connection)
-    put_on_disk(path, size)
+        _finish(connection)
 
 
-def _finish(connection: sqlite3.Connection) -> int:
-    """Fold in the log while its failures are still told: SQLite keeps them to itself when it closes a database.
-
-    Gives the bytes that the file must have.
-    """
+def _finish(connection: sqlite3.Connection) -> None:
+    """Fold in the log while its failures are still told: SQLite keeps them to itself when it closes a database."""
     ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     if is_busy:
         raise sqlite3.OperationalError("another program has it open")
     ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
     if found != "ok":
         raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
-    return math.prod(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
 
 
 def _tables(generation: str) -> Sequence[str]:
