@@ -25,9 +25,9 @@ def filled(rows: int, dimensions: int, chance: np.random.Generator) -> VectorInd
     """An index of random vectors."""
     index = VectorIndex(dimensions, rows)
     shared = chance.normal(0, 0.5, dimensions).astype(np.float32)
-    for at in range(rows):
-        vector = chance.standard_normal(dimensions, dtype=np.float32) + shared
-        index.append(at + 1, vector.tobytes())
+    for start in range(0, rows, 1000):
+        block = chance.standard_normal((1000, dimensions), dtype=np.float32) + shared
+        index.append(np.arange(start, start + 1000), block)
     return index
 
 

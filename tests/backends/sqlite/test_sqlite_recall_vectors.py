@@ -131,6 +131,29 @@ async def test_an_embedding_that_is_no_blob_fails_the_vector_stage_as_in_zerocla
     assert keys(await recalled(memory, session_id="s")) == ["key0", "key1", "key2"]
 
 
+@pytest.mark.parametrize("parts", [{}, {"session_id": "s"}, {"agents": ("default", "scout")}, {"limit": 1000}])
+@pytest.mark.parametrize("odd", [[], [{"embedding": "text", "session_id": "s"}]])
+async def test_the_first_recall_reads_the_file_and_finds_what_later_ones_find_in_memory(
+    tmp_path: Path, parts: dict[str, Any], odd: list[dict[str, Any]]
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "embedding": blob(1, at % 23) if at % 9 else blob(1, 0, at),
+            "session_id": "s" if at % 3 else None,
+            "agent": ("default", "scout", "other")[at % 3],
+        }
+        for at in range(700)
+    ]
+    path = make(tmp_path / "brain.db", "G4", [*rows, *odd])
+    for version in ("0.8.3", "0.8.4"):
+        opened = await golden.opened(path)
+        first, second, third = [await recalled(opened, version=version, **parts) for _ in range(3)]
+        await opened.close()
+        assert first.entries == second.entries == third.entries
+        assert first.notes == second.notes == third.notes
+        assert first.entries or odd
+
+
 async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, memory: SqliteMemory) -> None:
     text = "User prefers Rust"
     content_hash = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -27,8 +27,7 @@ FIRST_AGENT = "00000000-0000-4000-8000-000000000000"
 )
 def test_every_cosine_is_the_one_search_gives(vectors: list[list[float]], query: list[float]) -> None:
     index = VectorIndex(3, len(vectors))
-    for at, vector in enumerate(vectors):
-        index.append(at + 1, blob(*vector))
+    index.append(np.arange(1, len(vectors) + 1), np.array(vectors, dtype=np.float32))
     wanted = np.array(query, dtype=np.float32)
     handles, scores = index.search_all(wanted, lambda: None)
     assert list(zip(handles.tolist(), scores.tolist(), strict=True)) == index.search(wanted, len(vectors))

@@ -63,10 +63,6 @@ _ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MA
 _ONE = f"{_ALL} AND rowid = ?"
 _COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
 _BATCH = 2000
-_MOST_WORDS = 32
-_SPAN_SUMMED = 2**18
-_HITS_HELD = 4_000_000
-"""16 bytes each."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 
@@ -310,92 +306,14 @@ class KeywordHits:
     notes: tuple[str, ...] = ()
 
 
-class ExpectedWords:
-    """What FTS5 finds for each word of many queries, asked once a word instead of once a query.
-
-    bm25 is a sum over the words of a query, each with a weight of its own, added in their order: sums of what single
-    words have are the numbers of the whole statement, bit by bit. The first query is asked both ways to be sure of it.
-    """
-
-    def __init__(self) -> None:
-        self._queries: set[str] = set()
-        self._version = -1
-        self._hits: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        self._held = 0
-        self._is_sure: bool | None = None
-
-    def add(self, queries: Iterable[str]) -> None:
-        """More queries that come."""
-        self._queries.update(query for query in queries if '"' not in query)
-
-    def __contains__(self, query: str) -> bool:
-        return query in self._queries
-
-    def hits(
-        self, query: str, profile: ScoringProfile, token: CancelToken, connection: sqlite3.Connection
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Every rowid, int64, ascending, with bm25, float64; None for a query that has to be asked as a whole. Raises
-        sqlite3.Error for what FTS5 refuses."""
-        import numpy as np
-
-        # Of very many words FTS5 makes no expression.
-        said = words(query) if query in self._queries else []
-        if not 0 < len(said) <= _MOST_WORDS or self._is_sure is False:
-            return None
-        (version,) = connection.execute("PRAGMA data_version").fetchone()
-        if version != self._version or self._held > _HITS_HELD:
-            self._version, self._hits, self._held = version, {}, 0
-        terms = word_expressions(query, profile)
-        for term in terms.values():
-            if term not in self._hits:
-                self._hits[term] = _all_hits(connection, term, token)
-                self._held += len(self._hits[term][0])
-        rowids, scores = _summed([self._hits[terms[word]] for word in said])
-        if self._is_sure is None:
-            whole = _all_hits(connection, match_expression(query, profile), token)
-            self._is_sure = np.array_equal(whole[0], rowids) and np.array_equal(whole[1], scores)
-            return whole
-        return rowids, scores
-
-
-def _summed(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Every rowid of the parts, ascending, with the sum of its numbers in their order."""
-    import numpy as np
-
-    first = min((int(found[0]) for found, _ in parts if len(found)), default=0)
-    last = max((int(found[-1]) for found, _ in parts if len(found)), default=0)
-    if last - first < _SPAN_SUMMED:
-        totals, is_there = np.zeros(last - first + 1), np.zeros(last - first + 1, dtype=bool)
-        for found, added in parts:
-            totals[found - first] += added
-            is_there[found - first] = True
-        places = np.flatnonzero(is_there)
-        return places + first, totals[places]
-    rowids = np.unique(np.concatenate([found for found, _ in parts]))
-    scores = np.zeros(len(rowids))
-    for found, added in parts:
-        scores[np.searchsorted(rowids, found)] += added
-    return rowids, scores
-
-
-def search_keywords(
-    scope: SqlScope, count: int, connection: sqlite3.Connection, expected: ExpectedWords | None = None
-) -> KeywordHits:
-    """The `count` best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
-    expression, conditions = match_expression(scope.request.query, scope.profile), scope.keyword_conditions()
-
-    def look() -> list[tuple[int, float]]:
-        known = None
-        if expected is not None and not conditions.parts:
-            known = expected.hits(scope.request.query, scope.profile, CancelToken(), connection)
-        return _best(connection, expression, conditions, count, known)
-
-    found, notes = _swallowing(scope, look, list[tuple[int, float]]())
+def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> KeywordHits:
+    """The best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
+    found, notes = _swallowing(scope, lambda: _best(connection, scope), list[tuple[int, float]]())
     return KeywordHits([(rowid, float32(-score)) for rowid, score in found], notes)
 
 
 def search_all_keywords(
-    scope: SqlScope, token: CancelToken, expected: ExpectedWords, connection: sqlite3.Connection
+    scope: SqlScope, token: CancelToken, connection: sqlite3.Connection
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Every rowid that FTS5 knows for the words, whoever's row it is, int64, with -bm25, float32, best first; notes.
 
@@ -403,14 +321,9 @@ def search_all_keywords(
     """
     import numpy as np
 
-    query, profile = scope.request.query, scope.profile
-
-    def everything() -> tuple[np.ndarray, np.ndarray]:
-        known = expected.hits(query, profile, token, connection)
-        return _all_hits(connection, match_expression(query, profile), token) if known is None else known
-
+    expression = match_expression(scope.request.query, scope.profile)
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float64)
-    (rowids, scores), notes = _swallowing(scope, everything, nothing)
+    (rowids, scores), notes = _swallowing(scope, lambda: _all_hits(connection, expression, token), nothing)
     # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
     order = np.argsort(scores, kind="stable")
     return rowids[order], (-scores[order]).astype(np.float32), notes
@@ -457,19 +370,10 @@ def _swallowing(scope: SqlScope, look: Callable[[], Answer], nothing: Answer) ->
         return nothing, (f"FTS5 refuses this query ({said}); ZeroClaw continues without keyword hits.",)
 
 
-def _best(
-    connection: sqlite3.Connection,
-    expression: str,
-    conditions: Conditions,
-    count: int,
-    known: tuple[np.ndarray, np.ndarray] | None,
-) -> list[tuple[int, float]]:
+def _best(connection: sqlite3.Connection, scope: SqlScope) -> list[tuple[int, float]]:
+    expression, conditions = match_expression(scope.request.query, scope.profile), scope.keyword_conditions()
     if not conditions.parts:
-        if known is None:
-            found = connection.execute(_INDEX_ONLY, (expression, count)).fetchall()
-        else:
-            order = known[1].argsort(kind="stable")[:count]
-            found = list(zip(known[0][order].tolist(), known[1][order].tolist(), strict=True))
+        found = connection.execute(_INDEX_ONLY, (expression, scope.stage_limit)).fetchall()
         # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
         if len(ids_of(connection, [rowid for rowid, _ in found])) == len(found):
             return found
@@ -477,7 +381,7 @@ def _best(
     joined.add("memories_fts MATCH {}", [expression])
     joined.parts += conditions.parts
     joined.values += conditions.values
-    return connection.execute(_JOINED.format(where=joined.where), (*joined.values, count)).fetchall()
+    return connection.execute(_JOINED.format(where=joined.where), (*joined.values, scope.stage_limit)).fetchall()
 
 
 _ROWS_AT_ONCE = 500
@@ -511,7 +415,6 @@ def gather(
     token: CancelToken,
     vectors: AllVectorHits,
     known: KnownRows | None,
-    expected: ExpectedWords,
     connection: sqlite3.Connection,
 ) -> WordHits:
     """The whole evidence for a query, in one state of the database but for the vectors."""
@@ -519,7 +422,7 @@ def gather(
 
     connection.execute("BEGIN")
     try:
-        keyword, keyword_scores, notes = search_all_keywords(scope, token, expected, connection)
+        keyword, keyword_scores, notes = search_all_keywords(scope, token, connection)
         listed = _newest_first(connection, token, scope) if words(scope.request.query) in _LISTS_RECENT else []
         like, like_facts = _like(connection, token, scope)
         (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
@@ -560,21 +463,18 @@ def gather_cut(
     scope: SqlScope,
     settings: ScoringSettings,
     token: CancelToken,
-    keyword: KeywordHits | Callable[[sqlite3.Connection], KeywordHits],
+    keyword: KeywordHits,
     vectors: VectorHits,
     known: KnownRows | None,
     connection: sqlite3.Connection,
 ) -> WordHits:
     """What one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where nothing
-    else is left, and the rows it returns with their whole content. In one state of the database but for the hits, which
-    `keyword` has or finds."""
+    else is left, and the rows it returns with their whole content. In one state of the database but for the hits."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
     connection.execute("BEGIN")
     try:
-        if not isinstance(keyword, KeywordHits):
-            keyword = keyword(connection)
         agents = _agents(connection, scope.schema)
         keyword_handles, keyword_scores = _arrays(keyword.hits)
         vector_handles, vector_scores = _arrays(vectors.hits)

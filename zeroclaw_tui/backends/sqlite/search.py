@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, TypeVar
 from zeroclaw_tui.backends.sqlite.recall import (
     CancelToken,
     Conditions,
-    ExpectedWords,
     KeywordHits,
     KnownRows,
     SearchThread,
@@ -36,7 +35,7 @@ from zeroclaw_tui.scoring.evidence import Hit, StageEvidence, VectorFaults
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, mode_in
-from zeroclaw_tui.scoring.vectors import VectorIndex
+from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,10 +43,15 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-_SCANS_KEPT = 8
-_CHUNK = 400
-_IDENTITY = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
-_OF_LENGTH = "typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
+_MAX_SCANS = 8
+_PAGE = 256
+_MIN_ROWID = -(2**63)
+_MODEL = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
+_LENGTHS = "SELECT rowid, typeof(embedding), length(embedding)"
+_EMBEDDED = "SELECT m.rowid, CASE typeof(m.embedding) WHEN 'blob' THEN m.embedding END FROM memories m"
+_VECTORS = """
+    SELECT rowid, embedding FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ? AND rowid > ?
+    ORDER BY rowid"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,74 +72,90 @@ class AllVectorHits:
     faults: VectorFaults | None = None
 
 
-@dataclass(slots=True)
-class _Loaded:
-    """One length's vectors as of one state of the database."""
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """How many vectors a store has of each length, and the rows whose embedding is no BLOB."""
 
-    index: VectorIndex
-    stamps: dict[int, str | None]
-    version: int
-    identity: tuple[tuple[str, str], ...]
+    rows: Mapping[int, int]
+    not_blobs: frozenset[int]
+
+    @property
+    def failure(self) -> str:
+        """Why the vector stage finds nothing where it meets one of `not_blobs`."""
+        rows = counted(len(self.not_blobs), "row")
+        return f"{rows} with an embedding that is no BLOB: ZeroClaw's vector search fails on it and finds nothing."
+
+    def notes(self, dimensions: int) -> tuple[str, ...]:
+        """Name the vectors of another length."""
+        others = {length: rows for length, rows in self.rows.items() if length != dimensions}
+        if not others:
+            return ()
+        listed = ", ".join(f"{counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
+        return (f"Vectors of another length than the query's {dimensions} have no vector score: {listed} dimensions.",)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """Positions in the index in scan order (None: all), and the rows among them whose embedding is no BLOB."""
+    """Positions in the index in scan order, and whether an embedding among these rows is no BLOB."""
 
-    positions: np.ndarray | None
-    not_blobs: frozenset[int]
+    positions: np.ndarray
+    has_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """All vectors of one length as of one state of the database."""
+
+    index: VectorIndex
+    survey: _Survey
+    version: int
+    model: tuple[tuple[str, str], ...]
+    stamps: list[tuple[int, str]]
+    """Rowid and `updated_at` of each row in the index."""
+    scans: OrderedDict[tuple[object, ...], _Scan] = field(default_factory=OrderedDict)
+    """Of the filters that were used last."""
 
 
 class SqliteVectors:
-    """Vector search over a file. One length at a time is held: that of the query asked last.
+    """Vector search over a file. The first search reads through the file; from the second on the vectors stay in
+    memory, those of one length at a time.
 
-    Loading takes seconds for 100,000 rows; a search that is called off meanwhile leaves it running for the next.
+    Loading takes half a second for 100,000 rows; a search that is cancelled leaves it running for the next.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self._schema = schema
         self.thread = SearchThread(path, "vectors")
-        self._rows: Mapping[int, int] = {}
-        self._not_blobs: frozenset[int] = frozenset()
+        self._is_first = True
         self._loaded: _Loaded | None = None
-        self._scans: OrderedDict[tuple[object, ...], _Scan] = OrderedDict()
-        self._loading: tuple[int, asyncio.Task[None]] | None = None
+        self._loading: tuple[int | None, asyncio.Task[None]] | None = None
         self._life = CancelToken()
 
     async def prepare(self) -> None:
         """Load the vectors of the most frequent length."""
-        await self.thread.run(CancelToken(), self._survey)
-        if self._rows:
-            await self._load(max(self._rows, key=lambda length: self._rows[length]))
-
-    async def expect(self, token: CancelToken, queries: Sequence[np.ndarray]) -> None:
-        """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
-        await self._answered(len(queries[0]), token, partial(self._expect, queries))
+        self._is_first = False
+        await self._load(None)
 
     async def search(self, token: CancelToken, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
+        if self._is_first:
+            self._is_first = False
+            return await self.thread.run(token, partial(self._search_file, token, query, count, conditions))
         return await self._answered(len(query), token, partial(self._search, query, count, conditions))
-
-    async def _answered(self, dimensions: int, token: CancelToken, look: Callable[..., Answer | None]) -> Answer:
-        """What `look` finds, once the vectors of this length are loaded."""
-        must_be_current = True
-        while True:
-            hits = await self.thread.run(token, partial(look, must_be_current=must_be_current))
-            if hits is not None:
-                return hits
-            await self._load(dimensions)
-            token.check()
-            # A program that writes all the time must not keep a search from ever answering.
-            must_be_current = False
 
     async def search_all(self, token: CancelToken, query: np.ndarray) -> AllVectorHits:
         """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._answered(len(query), token, partial(self._search_all, token, query))
+        self._is_first = False
+        return await self._answered(len(query), token, partial(_search_all, token, query))
 
     async def nearest(self, token: CancelToken, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
         """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
         length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._answered(len(query), token, partial(self._nearest, query, count))
+        if self._is_first:
+            self._is_first = False
+            hits, survey = await self.thread.run(token, partial(_read_through, token, query, count, Conditions()))
+            return hits, survey.rows.get(len(query), 0)
+        return await self._answered(len(query), token, partial(_nearest, query, count))
 
     async def close(self) -> None:
         """Stop loading and drop the vectors."""
@@ -145,7 +165,28 @@ class SqliteVectors:
         await self.thread.close()
         self._loaded = None
 
-    async def _load(self, dimensions: int) -> None:
+    async def _answered(
+        self, dimensions: int, token: CancelToken, look: Callable[[_Loaded, sqlite3.Connection], Answer]
+    ) -> Answer:
+        """What `look` finds, once the vectors of this length are loaded."""
+        must_be_current = True
+
+        def found(connection: sqlite3.Connection) -> tuple[Answer] | None:
+            loaded = self._loaded
+            if loaded is None or loaded.index.dimensions != dimensions:
+                return None
+            if must_be_current and loaded.version != _version(connection):
+                return None
+            return (look(loaded, connection),)
+
+        while (answer := await self.thread.run(token, found)) is None:
+            await self._load(dimensions)
+            token.check()
+            # A program that writes all the time must not keep a search from ever answering.
+            must_be_current = False
+        return answer[0]
+
+    async def _load(self, dimensions: int | None) -> None:
         """Wait for the vectors of this length; waiting may be cancelled, the loading goes on."""
         while self._loading is not None and not self._loading[1].done() and self._loading[0] != dimensions:
             await asyncio.wait([self._loading[1]])
@@ -154,183 +195,151 @@ class SqliteVectors:
             self._loading = (dimensions, asyncio.ensure_future(work))
         await asyncio.shield(self._loading[1])
 
-    def _expect(
-        self,
-        queries: Sequence[np.ndarray],
-        connection: sqlite3.Connection,
-        *,
-        must_be_current: bool,
-    ) -> bool | None:
-        held = self._held(len(queries[0]), connection, must_be_current)
-        if held is None:
-            return None
-        held.index.expect(queries)
-        return True
+    def _search_file(
+        self, token: CancelToken, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection
+    ) -> VectorHits:
+        """Search without an index."""
+        hits, survey = _read_through(token, query, count, conditions, connection)
+        has_failed = bool(survey.not_blobs)
+        if conditions.parts:
+            survey = _survey_of(connection.execute(f"{_LENGTHS} FROM memories"))
+        return VectorHits(notes=(survey.failure,)) if has_failed else VectorHits(hits, survey.notes(len(query)))
 
     def _search(
-        self,
-        query: np.ndarray,
-        count: int,
-        conditions: Conditions,
-        connection: sqlite3.Connection,
-        *,
-        must_be_current: bool,
-    ) -> VectorHits | None:
-        """None when the vectors of this length have to be loaded or brought up to date first."""
-        held = self._held(len(query), connection, must_be_current)
-        if held is None:
-            return None
-        among = self._scan(connection, held.index, conditions) if conditions.parts else _Scan(None, self._not_blobs)
-        if among.not_blobs:
-            return VectorHits(notes=(self._failure(),))
-        return VectorHits(held.index.search(query, count, among.positions), self._notes(len(query)))
+        self, query: np.ndarray, count: int, conditions: Conditions, loaded: _Loaded, connection: sqlite3.Connection
+    ) -> VectorHits:
+        survey = loaded.survey
+        positions, has_failed = None, bool(survey.not_blobs)
+        if conditions.parts:
+            scan = _scanned(connection, loaded, conditions)
+            positions, has_failed = scan.positions, scan.has_failed
+        if has_failed:
+            return VectorHits(notes=(survey.failure,))
+        return VectorHits(loaded.index.search(query, count, positions), survey.notes(len(query)))
 
-    def _search_all(
-        self, token: CancelToken, query: np.ndarray, connection: sqlite3.Connection, *, must_be_current: bool
-    ) -> AllVectorHits | None:
-        import numpy as np
-
-        held = self._held(len(query), connection, must_be_current)
-        if held is None:
-            return None
-        handles, scores = held.index.search_all(query, token.check)
-        faults = VectorFaults(np.array(sorted(self._not_blobs), dtype=np.int64), self._failure())
-        return AllVectorHits(handles, scores, self._notes(len(query)), faults if self._not_blobs else None)
-
-    def _nearest(
-        self, query: np.ndarray, count: int, connection: sqlite3.Connection, *, must_be_current: bool
-    ) -> tuple[Sequence[Hit], int] | None:
-        held = self._held(len(query), connection, must_be_current)
-        return None if held is None else (held.index.search(query, count), len(held.index))
-
-    def _held(self, dimensions: int, connection: sqlite3.Connection, must_be_current: bool) -> _Loaded | None:
-        """The vectors of this length, if they are in memory."""
-        held = self._loaded
-        if held is None or held.index.dimensions != dimensions:
-            return None
-        return None if must_be_current and held.version != _version(connection) else held
-
-    def _scan(self, connection: sqlite3.Connection, index: VectorIndex, conditions: Conditions) -> _Scan:
-        """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
-        import numpy as np
-
-        key = (conditions.where, *conditions.values)
-        if key not in self._scans:
-            statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
-            rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
-            rowids = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
-            not_blobs = self._not_blobs.intersection(rowids.tolist()) if self._not_blobs else self._not_blobs
-            self._scans[key] = _Scan(index.positions(rowids), not_blobs)
-            if len(self._scans) > _SCANS_KEPT:
-                self._scans.popitem(last=False)
-        self._scans.move_to_end(key)
-        return self._scans[key]
-
-    def _failure(self) -> str:
-        rows = counted(len(self._not_blobs), "row")
-        return f"{rows} with an embedding that is no BLOB: ZeroClaw's vector search fails on it and finds nothing."
-
-    def _notes(self, dimensions: int) -> tuple[str, ...]:
-        others = {length: rows for length, rows in self._rows.items() if length != dimensions}
-        if not others:
-            return ()
-        listed = ", ".join(f"{counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
-        return (f"Vectors of another length than the query's {dimensions} have no vector score: {listed} dimensions.",)
-
-    def _survey(self, connection: sqlite3.Connection) -> None:
-        """How many vectors there are of each length; reads no vector."""
-        # Counted here, because GROUP BY would carry every vector through its sorter.
-        stored = Counter(connection.execute("SELECT typeof(embedding), length(embedding) FROM memories"))
-        rows: Counter[int] = Counter()
-        others = 0
-        for (sort, length), count in stored.items():
-            if sort == "blob":
-                rows[length // 4] += count
-            elif sort != "null":
-                others += count
-        self._not_blobs = frozenset()
-        if others:
-            found = connection.execute("SELECT rowid FROM memories WHERE typeof(embedding) NOT IN ('blob', 'null')")
-            self._not_blobs = frozenset(rowid for (rowid,) in found)
-        self._rows = rows
-
-    def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
-        """Load the vectors of this length, or what changed of them since."""
+    def _bring_up_to_date(self, dimensions: int | None, connection: sqlite3.Connection) -> None:
+        """Load the vectors of this length, or add what is new. None: of the length in memory, or the most frequent."""
         # Read before the rows, so that a write in between is looked for again and never missed.
         version = _version(connection)
-        held = self._loaded
-        if held is not None and (held.index.dimensions != dimensions or held.version == version):
-            if held.version == version and held.index.dimensions == dimensions:
-                return
-            held = None
+        loaded = self._loaded
+        if loaded is not None and loaded.version == version and dimensions in (None, loaded.index.dimensions):
+            return
         # Whatever goes wrong from here on, half-changed vectors are never searched.
         self._loaded = None
-        self._scans.clear()
+        stamp = "updated_at" if self._schema.has("updated_at") else "NULL"
         connection.execute("BEGIN")
         try:
-            self._survey(connection)
-            identity = self._identity(connection)
-            if held is None or held.identity != identity or not self._patch(connection, held):
-                held = self._read_all(connection, dimensions, identity)
+            rows = connection.execute(f"{_LENGTHS}, {stamp} FROM memories ORDER BY rowid").fetchall()
+            survey = _survey_of(row[:3] for row in rows)
+            if dimensions is None and survey.rows:
+                most_frequent = max(survey.rows, key=lambda length: survey.rows[length])
+                dimensions = most_frequent if loaded is None else loaded.index.dimensions
+            if dimensions is None:
+                return
+            stamps = [(row[0], row[3]) for row in rows if row[1] == "blob" and row[2] // 4 == dimensions]
+            # A new model of ZeroClaw >= 0.8.3 may leave every time stamp as it was.
+            model = tuple(connection.execute(_MODEL)) if "memory_meta" in self._schema.tables else ()
+            if loaded is None or not self._has_only_added(loaded, dimensions, model, stamps):
+                loaded = _Loaded(VectorIndex(dimensions, len(stamps)), survey, version, model, [])
+            last = loaded.stamps[-1][0] if loaded.stamps else _MIN_ROWID
+            for page in _pages(connection.execute(_VECTORS, (dimensions, last))):
+                self._life.check()
+                loaded.index.append(*_block(page, dimensions))
         finally:
             connection.execute("ROLLBACK")
-        held.index.measure()
-        held.version = version
-        self._loaded = held
+        self._loaded = _Loaded(loaded.index, survey, version, model, stamps)
 
-    def _read_all(
-        self, connection: sqlite3.Connection, dimensions: int, identity: tuple[tuple[str, str], ...]
-    ) -> _Loaded:
-        index = VectorIndex(dimensions, self._rows.get(dimensions, 0))
-        stamps: dict[int, str | None] = {}
-        statement = f"SELECT rowid, embedding, {self._stamp} FROM memories WHERE {_OF_LENGTH} ORDER BY rowid"
-        for rowid, blob, stamp in connection.execute(statement, (dimensions,)):
-            index.append(rowid, blob)
-            stamps[rowid] = stamp
-        return _Loaded(index, stamps, 0, identity)
+    def _has_only_added(
+        self, loaded: _Loaded, dimensions: int, model: tuple[tuple[str, str], ...], stamps: list[tuple[int, str]]
+    ) -> bool:
+        """Whether all rows in memory are unchanged and new ones come after them."""
+        return (
+            self._schema.has("updated_at")
+            and loaded.index.dimensions == dimensions
+            and loaded.model == model
+            and loaded.stamps == stamps[: len(loaded.stamps)]
+        )
 
-    def _patch(self, connection: sqlite3.Connection, held: _Loaded) -> bool:
-        """Apply what other programs wrote: rows gone, changed and added. False when loading anew is the simpler way."""
-        statement = f"SELECT rowid, {self._stamp} FROM memories WHERE {_OF_LENGTH} ORDER BY rowid"
-        stamps: dict[int, str | None] = dict(connection.execute(statement, (held.index.dimensions,)))
-        gone = held.stamps.keys() - stamps.keys()
-        added = [rowid for rowid in stamps if rowid not in held.stamps]
-        changed = [rowid for rowid, stamp in stamps.items() if held.stamps.get(rowid, stamp) != stamp]
-        last = max(held.stamps, default=-1)
-        if (added and added[0] < last) or len(gone) + len(added) + len(changed) > max(_CHUNK, len(stamps) // 4):
-            return False
-        if not self._schema.has("updated_at"):
-            return False
-        if gone:
-            held.index.remove(list(gone))
-        for rowid, blob in _vectors(connection, changed):
-            held.index.replace(rowid, blob)
-        for rowid, blob in _vectors(connection, added):
-            held.index.append(rowid, blob)
-        held.stamps = stamps
-        return True
 
-    @property
-    def _stamp(self) -> str:
-        return "updated_at" if self._schema.has("updated_at") else "NULL"
+def _read_through(
+    token: CancelToken, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection
+) -> tuple[list[Hit], _Survey]:
+    """Search the rows that the conditions leave while they are read, in the order of ZeroClaw's statement; with what
+    vectors there are among them."""
+    statement = " AND ".join([f"{_EMBEDDED} WHERE m.embedding IS NOT NULL", *conditions.parts])
+    nearest = Nearest(QueryVector(query), count)
+    lengths: Counter[int] = Counter()
+    not_blobs: set[int] = set()
+    for page in _pages(connection.execute(statement, conditions.values)):
+        token.check()
+        vectors = [(rowid, blob) for rowid, blob in page if blob is not None]
+        if len(vectors) < len(page):
+            not_blobs.update(rowid for rowid, blob in page if blob is None)
+        lengths.update(len(blob) // 4 for _, blob in vectors)
+        nearest.add(*_block(vectors, len(query)))
+    return nearest.hits(), _Survey(lengths, frozenset(not_blobs))
 
-    def _identity(self, connection: sqlite3.Connection) -> tuple[tuple[str, str], ...]:
-        """Which model ZeroClaw >= 0.8.3 says the vectors are from: a new model may leave every time stamp alone."""
-        return tuple(connection.execute(_IDENTITY)) if "memory_meta" in self._schema.tables else ()
+
+def _pages(cursor: sqlite3.Cursor) -> Iterator[list[tuple[int, bytes]]]:
+    while page := cursor.fetchmany(_PAGE):
+        yield page
+
+
+def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rowids and vectors of this length; a trailing part of a number is ignored."""
+    import numpy as np
+
+    size = dimensions * 4
+    of_length = [(rowid, blob[:size]) for rowid, blob in rows if len(blob) // 4 == dimensions]
+    numbers = np.frombuffer(b"".join([blob for _, blob in of_length]), dtype="<f4")
+    return np.array([rowid for rowid, _ in of_length], dtype=np.int64), numbers.reshape(len(of_length), dimensions)
+
+
+def _survey_of(rows: Iterable[tuple[int, str, int]]) -> _Survey:
+    """Count by rowid, type and length of the embedding."""
+    lengths: Counter[int] = Counter()
+    not_blobs: set[int] = set()
+    for rowid, kind, length in rows:
+        if kind == "blob":
+            lengths[length // 4] += 1
+        elif kind != "null":
+            not_blobs.add(rowid)
+    return _Survey(lengths, frozenset(not_blobs))
+
+
+def _search_all(token: CancelToken, query: np.ndarray, loaded: _Loaded, _: sqlite3.Connection) -> AllVectorHits:
+    import numpy as np
+
+    survey = loaded.survey
+    handles, scores = loaded.index.search_all(query, token.check)
+    faults = VectorFaults(np.array(sorted(survey.not_blobs), dtype=np.int64), survey.failure)
+    return AllVectorHits(handles, scores, survey.notes(len(query)), faults if survey.not_blobs else None)
+
+
+def _nearest(query: np.ndarray, count: int, loaded: _Loaded, _: sqlite3.Connection) -> tuple[Sequence[Hit], int]:
+    return loaded.index.search(query, count), len(loaded.index)
+
+
+def _scanned(connection: sqlite3.Connection, loaded: _Loaded, conditions: Conditions) -> _Scan:
+    """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
+    import numpy as np
+
+    scans, key = loaded.scans, (conditions.where, *conditions.values)
+    if key not in scans:
+        statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
+        rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
+        rowids = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
+        has_failed = not loaded.survey.not_blobs.isdisjoint(rowids.tolist())
+        scans[key] = _Scan(loaded.index.positions(rowids), has_failed)
+        if len(scans) > _MAX_SCANS:
+            scans.popitem(last=False)
+    scans.move_to_end(key)
+    return scans[key]
 
 
 def _version(connection: sqlite3.Connection) -> int:
     version: int = connection.execute("PRAGMA data_version").fetchone()[0]
     return version
-
-
-def _vectors(connection: sqlite3.Connection, rowids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    for start in range(0, len(rowids), _CHUNK):
-        chunk = rowids[start : start + _CHUNK]
-        marks = ", ".join("?" * len(chunk))
-        yield from connection.execute(
-            f"SELECT rowid, embedding FROM memories WHERE rowid IN ({marks}) ORDER BY rowid", chunk
-        )
 
 
 class SqliteSearch:
@@ -345,7 +354,6 @@ class SqliteSearch:
         self.vectors = SqliteVectors(path, schema)
         self._asked: set[CancelToken] = set()
         self._known: KnownRows | None = None
-        self._words = ExpectedWords()
 
     async def open(self) -> None:
         """Open the connection, so that a file that cannot be read is told now."""
@@ -362,12 +370,6 @@ class SqliteSearch:
         for token in tuple(self._asked):
             for thread in (self._thread, self.vectors.thread):
                 thread.cancel(token)
-
-    def expect(self, queries: Sequence[str]) -> None:
-        """Look up each word of these queries once; without any, let go of what was."""
-        if not queries:
-            self._words = ExpectedWords()
-        self._words.add(queries)
 
     @contextmanager
     def asking(self) -> Iterator[CancelToken]:
@@ -404,21 +406,12 @@ class SqliteSearch:
                 if scope.request.agents is not None:
                     scope = await self._thread.run(token, scope.with_agents)
                 keyword, vectors = KeywordHits(), VectorHits()
-                find = None
                 if words(request.query) and not is_listing:
-                    count = scope.stage_limit
-                    if mode != "embedding":
-                        find = partial(search_keywords, scope, count, expected=self._words)
-                    if request.query in self._words:
-                        # Prepared stages are quick: going to and fro between threads would take longer than they do.
-                        vectors = await self._vector_stage(token, scope, count, vector)
-                    else:
-                        keyword, vectors = await self._stages(token, scope, count, find, vector)
-                        find = None
-                gathering = partial(gather_cut, scope, settings, token, find or keyword, vectors, self._known)
+                    keyword, vectors = await self._stages(token, scope, vector, has_keywords=mode != "embedding")
+                gathering = partial(gather_cut, scope, settings, token, keyword, vectors, self._known)
             else:
                 every = await self._all_vectors(token, vector)
-                gathering = partial(gather, scope, token, every, self._known, self._words)
+                gathering = partial(gather, scope, token, every, self._known)
             gathered = await self._thread.run(token, gathering)
         self._know(gathered.known)
         return replace(
@@ -454,17 +447,13 @@ class SqliteSearch:
         return await self.vectors.search_all(token, vector)
 
     async def _stages(
-        self,
-        token: CancelToken,
-        scope: SqlScope,
-        count: int,
-        find: Callable[[sqlite3.Connection], KeywordHits] | None,
-        vector: np.ndarray | None,
+        self, token: CancelToken, scope: SqlScope, vector: np.ndarray | None, *, has_keywords: bool
     ) -> tuple[KeywordHits, VectorHits]:
         """Both stages side by side, each on its thread."""
+        find = partial(search_keywords, scope) if has_keywords else lambda _: KeywordHits()
         tasks = (
-            asyncio.ensure_future(self._thread.run(token, find or (lambda _: KeywordHits()))),
-            asyncio.ensure_future(self._vector_stage(token, scope, count, vector)),
+            asyncio.ensure_future(self._thread.run(token, find)),
+            asyncio.ensure_future(self._vector_stage(token, scope, vector)),
         )
         try:
             keyword, vectors = await asyncio.gather(*tasks)
@@ -473,12 +462,10 @@ class SqliteSearch:
                 task.cancel()
         return keyword, vectors
 
-    async def _vector_stage(
-        self, token: CancelToken, scope: SqlScope, count: int, vector: np.ndarray | None
-    ) -> VectorHits:
+    async def _vector_stage(self, token: CancelToken, scope: SqlScope, vector: np.ndarray | None) -> VectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             return VectorHits()
-        return await self.vectors.search(token, vector, count, scope.vector_conditions())
+        return await self.vectors.search(token, vector, scope.stage_limit, scope.vector_conditions())
 
 
 def _vector_of(rowid: int, connection: sqlite3.Connection) -> np.ndarray | None:

@@ -478,14 +478,6 @@ class SqliteMemory(Memory):
         if self.schema.has("embedding"):
             await (await self._searching()).vectors.prepare()
 
-    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
-        """Look up each word once, and compare the vectors at once."""
-        search = await self._searching()
-        search.expect(queries)
-        if len(vectors) and self.schema.has("embedding"):
-            with search.asking() as token:
-                await search.vectors.expect(token, vectors)
-
     async def evidence(
         self,
         request: RecallRequest,
