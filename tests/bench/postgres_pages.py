@@ -273,8 +273,8 @@ async def near_others(place: PostgresPlace, rows: int) -> None:
     entry = await whole_entry(memory, ids[0])
     every = "SELECT count(*) FROM \"prose\".memories WHERE content ILIKE '%no such text%'"
     bare = lambda: own.fetch(every)  # noqa: E731
-    by_words = lambda: memory.nearest_by_words(entry.content, 70, entry.handle)  # noqa: E731
-    by_vector = lambda: memory.nearest(entry, None, 70)  # noqa: E731
+    by_words = lambda: memory.near(entry.content, 70)  # noqa: E731
+    by_vector = lambda: memory.near(entry, 70)  # noqa: E731
     tell("near by vectors, no index", await medians({"ours": by_vector, "bare": bare}, 3))
     place.run(WORD_INDEXES)
     place.run(VECTOR_INDEX)

@@ -21,8 +21,8 @@ def counted(*texts: str) -> RareWords:
     return found
 
 
-def handles(store: RareWords, asked: str, without: int | None = None) -> list[Handle]:
-    return [near.handle for near in store.nearest(asked, 5, without)[0]]
+def handles(store: RareWords, asked: str) -> list[Handle]:
+    return [near.handle for near in store.nearest(asked, 5).neighbours]
 
 
 def by_definition(texts: list[str], asked: str) -> dict[int, float]:
@@ -49,7 +49,7 @@ def by_definition(texts: list[str], asked: str) -> dict[int, float]:
 
 @given(TEXTS, st.text(alphabet="ab cdé猫犬_ ", max_size=20))
 def test_every_score_is_the_cosine_of_the_weighted_words(texts: list[str], asked: str) -> None:
-    found = {near.handle: near.score for near in counted(*texts).nearest(asked, 100)[0]}
+    found = {near.handle: near.score for near in counted(*texts).nearest(asked, 100).neighbours}
     assert found == pytest.approx(
         {number: score for number, score in by_definition(texts, asked).items() if score >= LEAST}
     )
@@ -57,16 +57,16 @@ def test_every_score_is_the_cosine_of_the_weighted_words(texts: list[str], asked
 
 def test_a_rare_word_in_common_counts_more_than_a_frequent_one() -> None:
     texts = ["the tea is hot", "the marmalade is old", "the sun is up", "the rain is wet"]
-    first, second = counted(*texts).nearest("the marmalade", 2)[0]
+    first, second = counted(*texts).nearest("the marmalade", 2).neighbours
     assert first.handle == 1
     assert first.score > 2 * second.score
 
 
-def test_the_text_itself_scores_1_and_can_be_left_out() -> None:
+def test_the_text_itself_scores_1() -> None:
     store = counted("ramen and rust", "rust on iron", "nothing alike")
     found, compared = store.nearest("ramen and rust", 5)
     assert (found[0].handle, found[0].score, compared) == (0, pytest.approx(1.0), 3)
-    assert handles(store, "ramen and rust", without=0) == [1]
+    assert handles(store, "ramen and rust") == [0, 1]
 
 
 def test_scripts_without_blanks_are_compared_by_pairs_of_letters() -> None:

@@ -228,11 +228,6 @@ async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: In
 async def test_the_detail_has_the_length_and_the_norm_of_the_vector(inspector: Inspector) -> None:
     store = inspector.store
     store._by_key = {"tz": replace(store._by_key["tz"], embedding_dimensions=3)}
-
-    async def norm(handle: object) -> float | None:
-        return 1.25
-
-    store.vector_norm = norm  # type: ignore[method-assign]
     async with running(inspector.app(), WIDE) as (app, _):
         assert "3-d vector · norm 1.25" in screen_text(app)
 

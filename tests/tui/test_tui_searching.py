@@ -150,22 +150,15 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
 
 async def test_a_memory_that_arrives_behind_the_next_recall_is_not_shown(inspector: Inspector) -> None:
     """Its part in one recall has no place among another's results."""
-    store, may_answer = inspector.store, asyncio.Event()
+    store = inspector.store
     store._by_key = {key: replace(each, embedding_dimensions=3) for key, each in store._by_key.items()}
-    may_answer.set()
-
-    async def norm(handle: object) -> float | None:
-        await may_answer.wait()
-        return 1.25
-
-    store.vector_norm = norm  # type: ignore[method-assign]
     async with running(inspector.app(), WIDE) as (app, pilot):
-        may_answer.clear()
+        store.may_show_rows.clear()
         await pilot.press("slash", *"ramen")
         await until(pilot, lambda: "injected as entry 1" in screen_text(app))
         await pilot.press("x")
         await until(pilot, lambda: "recalls nothing for “ramenx”" in screen_text(app))
-        may_answer.set()
+        store.may_show_rows.set()
         await settled(pilot)
         assert "norm 1.25" not in screen_text(app)
         assert "injected as entry" not in screen_text(app)

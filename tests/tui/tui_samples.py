@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import struct
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +22,7 @@ from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -116,11 +119,23 @@ class SampleMemory(InMemory):
         self.changes = 1
         self.failure: Exception | None = None
         self.requests: list[RecallRequest] = []
+        self.may_show_rows = asyncio.Event()
+        self.may_show_rows.set()
 
     async def loaded(self) -> Loaded:
         if self.failure is not None:
             raise self.failure
         return await super().loaded()
+
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+        """With the vector (1.25, 0, 0) in rows whose memory has three dimensions."""
+        await self.may_show_rows.wait()
+        vector = {"embedding": struct.pack("<3f", 1.25, 0, 0)}
+        made = [(entry, StoredRow.of(entry)) for entry in entries]
+        return [
+            replace(row, values={**row.values, **vector}) if entry.embedding_dimensions == 3 else row
+            for entry, row in made
+        ]
 
     async def version(self) -> int | None:
         return self.changes

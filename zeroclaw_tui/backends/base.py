@@ -29,7 +29,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.matching import SECONDS, told_apart
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import CountField, Counts, Storage
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
-    from zeroclaw_tui.scoring.neighbours import Neighbour
+    from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 
@@ -100,8 +100,6 @@ Work: TypeAlias = "Callable[[Any], Coroutine[Any, Any, Answer]]"
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 Stamps: TypeAlias = "list[Stamp]"
-Ranked: TypeAlias = "tuple[list[Neighbour], int]"
-Neighbours: TypeAlias = "Ranked | None"
 
 _ROWS_AT_ONCE = 500
 
@@ -338,10 +336,6 @@ class Memory(ABC):
         """The file of the store and its side files; None for a store without a database `file`."""
         return None
 
-    async def vector_norm(self, handle: Handle) -> float | None:
-        """The length of one row's vector; None when it has none or this backend keeps none."""
-        return None
-
     async def history(self, id: str) -> Sequence[PastText]:
         """What the store itself kept of the changes of a memory, the oldest first; nothing where it keeps no such."""
         return ()
@@ -395,20 +389,18 @@ class Memory(ABC):
 
         return words_in(entry, query)
 
-    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
-        """The rows nearest to the vector of a row, or to a given one, best first, and how many were compared.
+    async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
+        """Find the memories nearest to the vector of a memory, to a vector, or to a text by the words both have.
 
-        None where the row has no vector, or the store keeps none. No network but to the store itself.
+        Vectors are compared with those of superseded memories and of the memory itself too, words with those of
+        current memories. None if there are no vectors to compare. No network except to the store itself.
         """
-        return None
+        from zeroclaw_tui.backends.fallback import count_words
 
-    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> Ranked:
-        """The current rows nearest to a text by the words both have, best first, without the row `without`; and how
-        many were compared. No network except to the store itself."""
-        from zeroclaw_tui.backends.fallback import counted_words
-
-        words = await counted_words(self)
-        return await to_thread(words.nearest, text, limit, without)
+        if not isinstance(to, str):
+            return None
+        words = await count_words(self)
+        return await to_thread(words.nearest, to, limit)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """A vector this store already holds for exactly this text; reading only."""

@@ -63,8 +63,8 @@ _CARRIED = {
 """What a store through the trait may lose: how it is called, and its name in `why_not`."""
 
 
-async def counted_words(memory: Memory) -> RareWords:
-    """The words of all current memories, read once."""
+async def count_words(memory: Memory) -> RareWords:
+    """Count the words of all current memories, read once."""
     from zeroclaw_tui.scoring.neighbours import RareWords, compared_text_of
 
     counted = RareWords()

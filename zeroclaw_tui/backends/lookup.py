@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+
+_FLOAT_SIZE = 4
+"""Bytes of one number of a vector."""
 
 
 async def whole_entry(memory: Memory, handle: Handle) -> MemoryEntry:
@@ -53,6 +58,15 @@ async def row_with_id(memory: Memory, id: str) -> StoredRow | None:
 async def rows_by_id(memory: Memory, ids: Sequence[str]) -> dict[str, StoredRow]:
     """The rows of these ids, by id; ids without a row are left out."""
     return {row.id: row for row in await memory.rows(Query(ROWS, ids=ids))}
+
+
+async def vector_norm(memory: Memory, handle: Handle) -> float | None:
+    """The Euclidean length of the vector of a row; None if the row holds no vector."""
+    for row in await memory.rows(Query(ROWS, handles=[handle])):
+        vector = row.values.get("embedding")
+        if isinstance(vector, bytes) and len(vector) >= _FLOAT_SIZE:
+            return math.hypot(*struct.unpack_from(f"<{len(vector) // _FLOAT_SIZE}f", vector))
+    return None
 
 
 async def versions(memory: Memory, filter: MemoryFilter) -> Sequence[Stamp]:

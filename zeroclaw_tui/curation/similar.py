@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Way = Literal["vector", "rare words"]
 _NO_VECTOR = "This memory has no vector"
 _SPARE = 50
-"""How many more are asked for by vector, because superseded ones and the memory itself are left out."""
+"""How many more are asked for, because superseded memories and the memory itself are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,9 @@ async def similar_memories(
     vector: np.ndarray | None = None
     if text is not None and because is None:
         vector, because = await _vector_of(library, text)
-    if because is None and (entry is not None or vector is not None):
-        found = await _by_vector(library, entry, vector, limit, agents)
+    near = entry if entry is not None else vector
+    if because is None and near is not None:
+        found = await _read_near(library, near, entry, limit, agents)
         if found is not None:
             return SimilarResult(memory.name, memory.location, entry, text, "vector", None, *found)
     if because is None:
@@ -100,17 +101,20 @@ async def similar_memories(
     return await _by_words(library, entry, text, because, limit, agents)
 
 
-async def _by_vector(
-    library: Library, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int, agents: Sequence[str]
+async def _read_near(
+    library: Library,
+    to: MemoryEntry | np.ndarray | str,
+    without: MemoryEntry | None,
+    limit: int,
+    agents: Sequence[str],
 ) -> tuple[tuple[SimilarMemory, ...], int] | None:
-    """The nearest current rows and how many were compared; None where there is no vector."""
+    """Read the nearest current memories, and say how many were compared; None if the store compares no vectors."""
     asked = limit + _SPARE
-    while (found := await library.memory.nearest(entry, vector, asked)) is not None:
-        neighbours, compared = found
-        results = await _read(library, neighbours, limit, entry, agents)
-        if len(results) == limit or len(neighbours) < asked:
-            return results, compared
-        # Many rows that are left out are as near as that: those behind them count.
+    while (near := await library.memory.near(to, asked)) is not None:
+        results = await _read(library, near.neighbours, limit, without, agents)
+        if len(results) == limit or len(near.neighbours) < asked:
+            return results, near.compared
+        # Many memories that are left out are as near: the ones behind them count.
         asked *= 8
     return None
 
@@ -175,14 +179,10 @@ async def _by_words(
     limit: int,
     agents: Sequence[str] = (),
 ) -> SimilarResult:
-    memory, asked = library.memory, limit
+    memory = library.memory
     words = text or "" if entry is None else compared_text_of(entry.key, entry.content)
-    while True:
-        near, compared = await memory.nearest_by_words(words, asked, None if entry is None else entry.handle)
-        results = await _read(library, near, limit, entry, agents)
-        if len(results) == limit or len(near) < asked:
-            break
-        asked *= 8
+    found = await _read_near(library, words, entry, limit, agents)
+    results, compared = found if found is not None else ((), 0)
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
     shared = await asyncio.to_thread(_with_shared, words, results)
     return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, compared)

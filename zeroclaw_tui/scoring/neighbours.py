@@ -7,7 +7,7 @@ import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.memory.entry import Handle
 
@@ -62,16 +62,22 @@ class Neighbour:
     score: float
 
 
+class Near(NamedTuple):
+    """The memories found near something, the nearest first, and how many were compared."""
+
+    neighbours: Sequence[Neighbour]
+    compared: int
+
+
 def shared_words(text: str, other: str) -> tuple[str, ...]:
     """The longest words that two texts have in common: those say more than the short ones that everybody uses."""
     return tuple(sorted(set(words_of(text)) & set(words_of(other)), key=lambda word: (-len(word), word))[:_SHOWN])
 
 
-def as_neighbours(scored: Sequence[tuple[Handle, float]], limit: int, without: Handle | None) -> list[Neighbour]:
-    """What a database ranks, best first, with each score as a share of the best one; without the row `without`."""
+def as_neighbours(scored: Sequence[tuple[Handle, float]]) -> list[Neighbour]:
+    """The memories that a database ranks, best first, with each score as a share of the best one."""
     best = max((score for _, score in scored), default=0.0)
-    found = [Neighbour(handle, score / best if best > 0 else 0.0) for handle, score in scored if handle != without]
-    return found[:limit]
+    return [Neighbour(handle, score / best if best > 0 else 0.0) for handle, score in scored]
 
 
 class RareWords:
@@ -103,12 +109,12 @@ class RareWords:
         self._handles.append(handle)
         self._starts.append(len(self._words))
 
-    def nearest(self, text: str, limit: int, without: Handle | None = None) -> tuple[list[Neighbour], int]:
-        """The texts nearest to one, best first, those stored later first among equals, and how many there are."""
+    def nearest(self, text: str, limit: int) -> Near:
+        """Find the texts nearest to one, best first; of equally near ones those stored later come first."""
         counts = {word: self._how_many(word) for word in words_of(text)}
-        return self._nearest(counts, limit, without), len(self)
+        return Near(self._nearest(counts, limit), len(self))
 
-    def _nearest(self, counts: Mapping[str, int], limit: int, without: Handle | None) -> list[Neighbour]:
+    def _nearest(self, counts: Mapping[str, int], limit: int) -> list[Neighbour]:
         import numpy as np
 
         wanted = [self._places[word] for word in counts if word in self._places]
@@ -131,8 +137,7 @@ class RareWords:
         for at in order.tolist():
             if scores[at] < LEAST or len(found) == limit:
                 break
-            if self._handles[at] != without:
-                found.append(Neighbour(self._handles[at], float(scores[at])))
+            found.append(Neighbour(self._handles[at], float(scores[at])))
         return found
 
     def _how_many(self, word: str) -> int:

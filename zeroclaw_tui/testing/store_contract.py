@@ -15,7 +15,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, row_with_id, versions, versions_at, whole_entry
+from zeroclaw_tui.backends.lookup import (
+    count_facets,
+    entry_with_id,
+    row_with_id,
+    vector_norm,
+    versions,
+    versions_at,
+    whole_entry,
+)
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
     Clash,
@@ -787,7 +795,7 @@ class CapabilityContract(StoreHooks):
         vectors = [NewVector(stamp.id, stamp.state, vector) for stamp in stamps[:1]]
         if vectors:
             await raises(memory.fill_vectors(vectors), InspectorError)
-            assert await memory.vector_norm(stamps[0].handle) is None
+            assert await vector_norm(memory, stamps[0].handle) is None
         assert await memory.cached_vector("any text") is None
 
     async def test_a_facet_it_does_not_have_is_none_and_not_zero(self, memory: Memory) -> None:

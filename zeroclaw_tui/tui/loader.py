@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, vector_norm, whole_entry
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, NEWEST_STORED, Facets, MemoryFilter, Query, Sort
@@ -306,7 +306,7 @@ class Loader:
 
     async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         whole = await whole_entry(self._library.memory, entry.handle) if entry.is_excerpt else entry
-        norm = await self._library.memory.vector_norm(entry.handle) if entry.embedding_dimensions else None
+        norm = await vector_norm(self._library.memory, entry.handle) if entry.embedding_dimensions else None
         (scanned,) = await self._library.scanned([whole])
         self._show(ask, self._panes.show_entry, scanned, result, norm)
 

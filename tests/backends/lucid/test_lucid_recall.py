@@ -258,7 +258,6 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert (await whole_entry(memory, lucid.handle)).content == long
     first, second = await excerpts_at(memory, [lucid.handle, local.handle])
     assert (first.is_excerpt, long.startswith(first.content), second.content) == (True, True, "tea of kind 0")
-    assert await memory.vector_norm(lucid.handle) is None
     await search(memory, "something else")
     with pytest.raises(NotFound):
         await whole_entry(memory, lucid.handle)

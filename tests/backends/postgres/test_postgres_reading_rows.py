@@ -8,6 +8,7 @@ import struct
 import pytest
 from support.postgres_place import PostgresPlace
 
+from zeroclaw_tui.backends.lookup import vector_norm
 from zeroclaw_tui.backends.postgres.sql import casts, parameters, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.change import StoredRow
@@ -86,9 +87,9 @@ async def test_a_vector_is_float32_little_endian_and_its_length_is_in_the_listin
     row = (await rows_of(memory))[entry.id]
     assert row.values["embedding"] == struct.pack("<3f", 0.1, 2, -3.5)
     assert (row.values["importance"], entry.importance, entry.embedding_dimensions) == (0.7, 0.7, 3)
-    assert await memory.vector_norm(entry.handle) == pytest.approx(4.0323, abs=1e-4)
+    assert await vector_norm(memory, entry.handle) == pytest.approx(4.0323, abs=1e-4)
     other = await memory.get("editor")
-    assert (other.embedding_dimensions, await memory.vector_norm(other.handle)) == (None, None)
+    assert (other.embedding_dimensions, await vector_norm(memory, other.handle)) == (None, None)
 
 
 async def test_vectors_of_a_column_of_any_length_are_read_too(place: PostgresPlace, opens) -> None:

@@ -132,16 +132,16 @@ async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
     fill(place, form)
     memory = await opens()
     entry = await memory.get("east")
-    near, compared = await memory.nearest(entry, None, 10)
+    near, compared = await memory.near(entry, 10)
     scores = {found.handle[-1]: found.score for found in near}
     assert scores == pytest.approx({"a": 1.0, "b": 0.6}, abs=1e-6)
     assert compared == 3
-    assert await memory.nearest(await memory.get("nowhere"), None, 10) is None
-    assert await memory.nearest(None, np.ones(5, dtype=np.float32), 10) is None
+    assert await memory.near(await memory.get("nowhere"), 10) is None
+    assert await memory.near(np.ones(5, dtype=np.float32), 10) is None
 
 
 async def near_ids(memory, limit):
-    near, compared = await memory.nearest(None, np.array([1, 0.2, 0], dtype=np.float32), limit)
+    near, compared = await memory.near(np.array([1, 0.2, 0], dtype=np.float32), limit)
     return [found.handle for found in near], compared
 
 

@@ -27,8 +27,8 @@ async def test_planted_texts_are_found_among_thousands(place, opens, table):
     await fill(place, texts)
     place.run("CREATE VIEW shown AS SELECT * FROM memories")
     memory = await opens(table=table)
-    found, compared = await memory.nearest_by_words(texts[0], 5, "id-00000")
-    assert sorted(int(near.handle.removeprefix("id-")) for near in found) == places
+    found, compared = await memory.near(texts[0], 6)
+    assert sorted(int(near.handle.removeprefix("id-")) for near in found) == [0, *places]
     assert compared == 3_000
     scores = [near.score for near in found]
     assert scores == sorted(scores, reverse=True)
@@ -40,7 +40,7 @@ async def test_signs_and_operators_in_a_text_are_no_query(place, opens):
     memory = await opens()
 
     async def found(text):
-        return [near.handle for near in (await memory.nearest_by_words(text, 5))[0]]
+        return [near.handle for near in (await memory.near(text, 5)).neighbours]
 
     assert await found("'tea' | !( <-> :*") == ["id-00000"]
     assert await found("or https://docs.example/guide?a&b later") == ["id-00002"]
@@ -51,7 +51,7 @@ async def test_signs_and_operators_in_a_text_are_no_query(place, opens):
 
 async def test_a_script_without_blanks_is_compared_by_pairs_of_letters(place, opens):
     await fill(place, ["我喜欢吃寿司", "天气", "寿司很贵"])
-    found, _ = await (await opens()).nearest_by_words("寿司", 5)
+    found, _ = await (await opens()).near("寿司", 5)
     assert {near.handle for near in found} == {"id-00000", "id-00002"}
 
 
@@ -60,5 +60,5 @@ async def test_few_rows_come_over(place, opens, fetched):
     await fill(place, texts)
     memory = await opens()
     fetched.clear()
-    await memory.nearest_by_words(texts[0], 8)
+    await memory.near(texts[0], 8)
     assert sum(count for _, count in fetched) < 20

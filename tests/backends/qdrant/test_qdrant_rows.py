@@ -300,7 +300,7 @@ async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: 
 async def test_the_nearest_points_to_a_point_are_told_by_the_server(memory: QdrantMemory, points: PointStore) -> None:
     entry = await entry_with_id(memory, "42")
     assert entry is not None
-    found = await memory.nearest(entry, None, 10)
+    found = await memory.near(entry, 10)
     assert found is not None
     near, compared = found
     assert (near[0].handle, near[0].score) == ("42", pytest.approx(1.0, abs=1e-5))

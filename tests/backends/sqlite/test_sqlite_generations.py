@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.lookup import count_facets, whole_entry
+from zeroclaw_tui.backends.lookup import count_facets, vector_norm, whole_entry
 from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import Refused
@@ -238,6 +238,6 @@ async def test_the_norm_of_a_vector(tmp_path: Path) -> None:
         )
     memory = SqliteMemory(path)
     await memory.open()
-    norms = {entry.key: await memory.vector_norm(entry.handle) for entry in await memory.list()}
+    norms = {entry.key: await vector_norm(memory, entry.handle) for entry in await memory.list()}
     await memory.close()
     assert norms == {"3-4": 5.0, "none": None, "cut": None}

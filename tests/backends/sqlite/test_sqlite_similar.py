@@ -13,26 +13,27 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 
 
-async def nearest(path: Path, text: str, limit: int, without: int | None = None) -> tuple[list[Any], int]:
+async def nearest(path: Path, text: str, limit: int) -> tuple[list[Any], int]:
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        found, compared = await memory.nearest_by_words(text, limit, without)
-        return [(near.handle, near.score) for near in found], compared
+        near = await memory.near(text, limit)
+        assert near is not None
+        return [(each.handle, each.score) for each in near.neighbours], near.compared
     finally:
         await memory.close()
 
 
-async def handles(path: Path, text: str, limit: int = 5, without: int | None = None) -> list[Any]:
-    found, _ = await nearest(path, text, limit, without)
+async def handles(path: Path, text: str, limit: int = 5) -> list[Any]:
+    found, _ = await nearest(path, text, limit)
     return [handle for handle, _ in found]
 
 
 async def test_planted_texts_are_found_among_thousands(tmp_path: Path) -> None:
     texts, places = planted(3_000, near=5)
     path = make(tmp_path / "brain.db", "G2", [{"id": str(at), "content": text} for at, text in enumerate(texts)])
-    found, compared = await nearest(path, texts[0], 5, without=1)
-    assert sorted(handle - 1 for handle, _ in found) == places
+    found, compared = await nearest(path, texts[0], 6)
+    assert sorted(handle - 1 for handle, _ in found) == [0, *places]
     assert compared == 3_000
     scores = [score for _, score in found]
     assert scores == sorted(scores, reverse=True)
@@ -75,8 +76,9 @@ async def test_without_a_sound_index_every_memory_is_read(tmp_path: Path, statem
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        by_store = await memory.nearest_by_words("tea", 5)
-        assert by_store == await Memory.nearest_by_words(memory, "tea", 5)
-        assert [near.handle for near in by_store[0]] == [2, 1]
+        by_store = await memory.near("tea", 5)
+        assert by_store is not None
+        assert by_store == await Memory.near(memory, "tea", 5)
+        assert [near.handle for near in by_store.neighbours] == [2, 1]
     finally:
         await memory.close()

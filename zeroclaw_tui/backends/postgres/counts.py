@@ -26,7 +26,6 @@ from zeroclaw_tui.backends.postgres.sql import (
 )
 from zeroclaw_tui.memory.change import Stamp, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.query import AGE_GROUPS, MemoryFilter
 from zeroclaw_tui.memory.statistics import (
     QUARTER_SECONDS,
@@ -36,7 +35,7 @@ from zeroclaw_tui.memory.statistics import (
     Counts,
     by_count,
 )
-from zeroclaw_tui.scoring.neighbours import LOOKED_AT, Neighbour, as_neighbours
+from zeroclaw_tui.scoring.neighbours import LOOKED_AT, Near, as_neighbours
 
 if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
@@ -251,13 +250,8 @@ async def version_of(connection: asyncpg.Connection, table: Table) -> tuple[Any,
     return (*shape, counted["newest"], counted["written"])
 
 
-async def nearest_by_words(
-    connections: Connections, table: Table, text: str, limit: int, without: Handle | None
-) -> tuple[list[Neighbour], int]:
-    """The rows nearest to a text by ts_rank of the words they share, best first, and how many rows there are.
-
-    Raises SearchInterrupted.
-    """
+async def near_by_words(connections: Connections, table: Table, text: str, limit: int) -> Near:
+    """Find the rows nearest to a text by ts_rank of the words both have."""
     given = Parameters()
     words = f"unnest(tsvector_to_array(to_tsvector('simple', {given.text(text[:LOOKED_AT])}))) AS word"
     key, content = "to_tsvector('simple', m.key)", "to_tsvector('simple', m.content)"
@@ -266,8 +260,8 @@ async def nearest_by_words(
         FROM (SELECT string_agg(array_to_tsvector(ARRAY[word])::text, ' | ')::tsquery AS query FROM {words}) AS asked,
              {table.quoted} AS m
         WHERE {content} @@ asked.query OR {key} @@ asked.query
-        ORDER BY score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(limit + 1)}"""
+        ORDER BY score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(limit)}"""
     async with connections.reading(seconds=PASS_SECONDS) as connection:
         compared = await connection.fetchval(f"SELECT count(*) FROM {table.quoted}", timeout=patience(PASS_SECONDS))
         rows = await connection.fetch(statement, *given.values, timeout=patience(PASS_SECONDS))
-    return as_neighbours([(row["id"], row["score"]) for row in rows], limit, without), compared
+    return Near(as_neighbours([(row["id"], row["score"]) for row in rows]), compared)

@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
 if TYPE_CHECKING:
@@ -204,10 +204,8 @@ def nearness_of(table: Table, query_vector: np.ndarray | None) -> Nearness:
     return Nearness(table, vector_text(query_vector.tolist()), length)
 
 
-async def nearest(
-    connections: Connections, table: Table, vector: np.ndarray, limit: int
-) -> tuple[list[Neighbour], int] | None:
-    """The rows nearest to a vector and how many have one to compare; None where nothing can be compared.
+async def near_by_vector(connections: Connections, table: Table, vector: np.ndarray, limit: int) -> Near | None:
+    """Find the rows nearest to a vector; None if no vectors can be compared with it.
 
     Of rows as near as each other those of the lower ids. Where the vectors have an index (HNSW, IVFFlat) the server
     may go by it, and then may leave out some that are as near.
@@ -235,7 +233,7 @@ async def nearest(
             rows = await connection.fetch(exact, *given.values)
     # A vector of zeros has no direction, so that its distance is no number.
     nearer = [Neighbour(str(row["id"]), 1 - row["distance"]) for row in rows[:limit] if row["distance"] is not None]
-    return [near for near in nearer if near.score > 0], counted
+    return Near([each for each in nearer if each.score > 0], counted)
 
 
 def _ends_in_ties(rows: Sequence[Mapping[str, Any]], limit: int) -> bool:

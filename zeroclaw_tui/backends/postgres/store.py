@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, T, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, T, Work
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.matching import TextSearch, needle_of
 from zeroclaw_tui.backends.postgres import search, sql
@@ -36,7 +34,7 @@ from zeroclaw_tui.backends.postgres.connect import (
 from zeroclaw_tui.backends.postgres.counts import (
     count_statement,
     counts_of,
-    nearest_by_words,
+    near_by_words,
     stamp_from,
     stamp_of,
     stamp_select,
@@ -96,7 +94,7 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import is_unicode
-from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
+from zeroclaw_tui.scoring.neighbours import Near, is_cut_in_twos, words_of
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
 
 if TYPE_CHECKING:
@@ -434,11 +432,6 @@ class PostgresMemory(Memory):
         groups = await self._fetch(statement, values, seconds=PASS_SECONDS, interruptible=True)
         return await asyncio.to_thread(counts_of, groups, self.table, by)
 
-    async def vector_norm(self, handle: Handle) -> float | None:
-        """The Euclidean length of one row's vector; None when it has none."""
-        data = await self._vector_of(handle) if "vectors" not in self.why_not else None
-        return None if data is None else math.hypot(*array("f", data))
-
     async def _vector_of(self, handle: Handle) -> bytes | None:
         """A row's vector, float32 little-endian."""
         table = self.table
@@ -450,25 +443,23 @@ class PostgresMemory(Memory):
             return data if isinstance(data, bytes) else None
         return None
 
-    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
-        """The rows nearest by cosine, told by pgvector on the server."""
+    async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
+        """By pgvector's cosine, or by the server's words: a script without blanks is one word there."""
+        if isinstance(to, str):
+            words = words_of(to)
+            if not words or not can_hold(to) or any(map(is_cut_in_twos, words)):
+                return await super().near(to, limit)
+            return await near_by_words(self.connections, self.table, to, limit)
         if not self.table.keeps_vectors:
             return None
-        if vector is None:
-            data = await self._vector_of(entry.handle) if entry is not None else None
+        if isinstance(to, MemoryEntry):
+            data = await self._vector_of(to.handle)
             if data is None:
                 return None
             import numpy as np
 
-            vector = np.frombuffer(data, dtype="<f4")
-        return await search.nearest(self.connections, self.table, vector, limit)
-
-    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> Ranked:
-        """By the server's words, where it has those of the text: a script without blanks is one word there."""
-        words = words_of(text)
-        if not words or not can_hold(text) or any(map(is_cut_in_twos, words)):
-            return await super().nearest_by_words(text, limit, without)
-        return await nearest_by_words(self.connections, self.table, text, limit, without)
+            to = np.frombuffer(data, dtype="<f4")
+        return await search.near_by_vector(self.connections, self.table, to, limit)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Answer, Neighbours, Scored, Work
+from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import DEEPEST, HeldMemory, show, stamp_of
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -56,7 +56,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
 
 if TYPE_CHECKING:
@@ -379,17 +379,19 @@ class QdrantMemory(HeldMemory):
             settings=settings,
         )
 
-    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+    async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         import numpy as np
 
-        if vector is None and entry is not None and (rows := await self._stored([entry.id])):
-            (row,) = rows
-            vector = np.frombuffer(row.values["embedding"], dtype="<f4")  # type: ignore[arg-type]
-        if vector is None or self._info.distance != _COSINE or len(vector) != self._info.dimensions:
+        if isinstance(to, str):
+            return await super().near(to, limit)
+        if isinstance(to, MemoryEntry):
+            data = [row.values.get("embedding") for row in await self._stored([to.id])]
+            to = np.frombuffer(data[0], dtype="<f4") if data and isinstance(data[0], bytes) else np.zeros(0)
+        if self._info.distance != _COSINE or len(to) != self._info.dimensions:
             return None
-        scored = [(str(point["id"]), _score(point)) for point in await self._nearest(vector, limit)]
+        scored = [(str(point["id"]), _score(point)) for point in await self._nearest(to, limit)]
         found = [Neighbour(handle, score) for handle, score in scored if score is not None and score > 0]
-        return found, await self.count()
+        return Near(found, await self.count())
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the default agent as a new point; an earlier one of that key is deleted."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Entries, Neighbours
+from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile
 from zeroclaw_tui.backends.health import Health, PastText, StoreRecall
@@ -19,7 +19,7 @@ from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,23 +96,16 @@ class RMemMemory(ForeignFile[Contents]):
         summary = f"{counted(counts['memories'])} of R-Mem {contents.version}: answers."
         return Health(True, summary, (MODEL_UNKNOWN,), facts)
 
-    async def vector_norm(self, handle: Handle) -> float | None:
-        import numpy as np
-
-        vector = _vector_of(await self.loaded(), handle)
-        return None if vector is None else float(np.linalg.norm(vector.astype(np.float64)))
-
-    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+    async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
+        if isinstance(to, str):
+            return await super().near(to, limit)
         contents = await self.loaded()
-        if entry is not None:
-            vector = _vector_of(contents, entry.handle)
+        vector = _vector_of(contents, to.handle) if isinstance(to, MemoryEntry) else to
         if vector is None or not len(vector):
             return None
         scores = await asyncio.to_thread(cosines, contents.rows, vector)
-        if entry is not None:
-            scores.pop(entry.handle, None)
         found = sorted((Neighbour(handle, score) for handle, score in scores.items()), key=lambda one: -one.score)
-        return found[:limit], len(found)
+        return Near(found[:limit], len(found))
 
     async def history(self, id: str) -> Sequence[PastText]:
         statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"

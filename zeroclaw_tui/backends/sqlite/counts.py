@@ -27,7 +27,6 @@ from zeroclaw_tui.backends.sqlite.select import (
 from zeroclaw_tui.files.database import as_text, connect_read_only_blocking, translate_sqlite_errors, wal_file
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import AGE_GROUPS, MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import (
@@ -40,7 +39,7 @@ from zeroclaw_tui.memory.statistics import (
     Storage,
     by_count,
 )
-from zeroclaw_tui.scoring.neighbours import Neighbour, as_neighbours, words_of
+from zeroclaw_tui.scoring.neighbours import Near, as_neighbours, words_of
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -390,10 +389,8 @@ def _unpinned(schema: Schema) -> str:
     return "m.pinned = 0" if schema.has("pinned") else "1"
 
 
-def nearest_by_index(
-    connection: sqlite3.Connection, schema: Schema, text: str, limit: int, without: Handle | None
-) -> tuple[list[Neighbour], int]:
-    """The current rows nearest to a text by FTS5's bm25 of the words they share, best first, and how many there are."""
+def near_by_index(connection: sqlite3.Connection, schema: Schema, text: str, limit: int) -> Near:
+    """Find the current rows nearest to a text by FTS5's bm25 of the words both have."""
     current = "m.superseded_by IS NULL" if schema.has("superseded_by") else "1"
     (compared,) = connection.execute(f"SELECT count(*) FROM memories AS m WHERE {current}").fetchone()
     statement = f"""
@@ -401,4 +398,4 @@ def nearest_by_index(
         FROM memories_fts JOIN memories AS m ON m.rowid = memories_fts.rowid
         WHERE memories_fts MATCH ? AND {current} ORDER BY score DESC, m.rowid DESC LIMIT ?"""
     query = " OR ".join(f'"{word}"' for word in words_of(text))
-    return as_neighbours(connection.execute(statement, (query, limit + 1)).fetchall(), limit, without), compared
+    return Near(as_neighbours(connection.execute(statement, (query, limit)).fetchall()), compared)

@@ -29,11 +29,12 @@ from zeroclaw_tui.backends.sqlite.recall import (
     search_keywords,
 )
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import Hit, StageEvidence, VectorFaults
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, mode_in
 from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
 
@@ -425,19 +426,16 @@ class SqliteSearch:
         if self._known is None or self._known.version != found.version or self._known.rows is None:
             self._known = found
 
-    async def nearest(
-        self, rowid: int | None, vector: np.ndarray | None, count: int
-    ) -> tuple[list[Neighbour], int] | None:
-        """The rows nearest to a row's own vector, or to a given one, and how many were compared; None without one."""
+    async def near(self, to: Handle | np.ndarray, count: int) -> Near | None:
+        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
         if not self._schema.has("embedding"):
             return None
         with self.asking() as token:
-            if vector is None:
-                vector = None if rowid is None else await self._thread.run(token, partial(_vector_of, rowid))
+            vector = await self._thread.run(token, partial(_vector_of, to)) if isinstance(to, Handle) else to
             if vector is None or not len(vector):
                 return None
             hits, compared = await self.vectors.nearest(token, vector, count)
-        return [Neighbour(handle, score) for handle, score in hits], compared
+        return Near([Neighbour(handle, score) for handle, score in hits], compared)
 
     async def _all_vectors(self, token: CancelToken, vector: np.ndarray | None) -> AllVectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
@@ -468,8 +466,8 @@ class SqliteSearch:
         return await self.vectors.search(token, vector, scope.stage_limit, scope.vector_conditions())
 
 
-def _vector_of(rowid: int, connection: sqlite3.Connection) -> np.ndarray | None:
-    row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (rowid,)).fetchone()
+def _vector_of(handle: Handle, connection: sqlite3.Connection) -> np.ndarray | None:
+    row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (handle,)).fetchone()
     return numbers_of(row[0]) if row is not None and isinstance(row[0], bytes) else None
 
 

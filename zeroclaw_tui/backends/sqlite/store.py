@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import struct
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import CancellableTask, ReadWorkerPool, wait_until_done
 from zeroclaw_tui.backends.sqlite import select as sql
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
@@ -78,6 +76,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.memory.statistics import CountField, Counts, Storage
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
+    from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 T = TypeVar("T")
@@ -335,16 +334,6 @@ class SqliteMemory(Memory):
         condition = f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
         return await self._reads.run(lambda one: list(RawTable(one).where(condition, found.values)))
 
-    async def vector_norm(self, handle: Handle) -> float | None:
-        """The Euclidean length of one row's float32 vector, little-endian; None when it has none."""
-        if not self.schema.has("embedding"):
-            return None
-        rows = await self._fetch("SELECT embedding FROM memories WHERE rowid = ?", [handle])
-        blob = rows[0][0] if rows else None
-        if not isinstance(blob, bytes) or len(blob) < 4:
-            return None
-        return math.hypot(*struct.unpack_from(f"<{len(blob) // 4}f", blob))
-
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         from zeroclaw_tui.backends.sqlite.counts import count_up
 
@@ -498,24 +487,22 @@ class SqliteMemory(Memory):
 
         return await (await self._searching()).look(partial(word_shares, query, profile, entry.handle))
 
-    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
-        """The rows nearest by cosine among all vectors of that length, superseded ones too."""
-        rowid = entry.handle if entry is not None and isinstance(entry.handle, int) else None
-        return await (await self._searching()).nearest(rowid, vector, limit)
-
-    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> Ranked:
-        """By the keyword index, where it has the words of the text: a script without blanks is one word there."""
-        from zeroclaw_tui.backends.sqlite.counts import nearest_by_index
+    async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
+        """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""
+        if not isinstance(to, str):
+            return await (await self._searching()).near(to.handle if isinstance(to, MemoryEntry) else to, limit)
+        from zeroclaw_tui.backends.sqlite.counts import near_by_index
         from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
 
-        schema, words = self.schema, words_of(text)
+        schema, words, text = self.schema, words_of(to), to
+        # The index has a run of a script without blanks as one word.
         if not schema.has_fts or not schema.has_triggers or not words or any(map(is_cut_in_twos, words)):
-            return await super().nearest_by_words(text, limit, without)
+            return await super().near(text, limit)
         try:
-            return await self._reads.run(lambda connection: nearest_by_index(connection, schema, text, limit, without))
+            return await self._reads.run(lambda connection: near_by_index(connection, schema, text, limit))
         except Unreadable:
             # A damaged index is no reason not to answer.
-            return await super().nearest_by_words(text, limit, without)
+            return await super().near(text, limit)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
