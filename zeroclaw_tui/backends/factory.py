@@ -8,16 +8,11 @@ in it; only the names are looked up until one of them is asked for.
 from __future__ import annotations
 
 import os
-import re
-import shlex
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from zeroclaw_tui.config.locations import SCHEME
-from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, shown
-from zeroclaw_tui.config.storage import STORAGE_PROVIDER, source_of
+from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.files.disk import exists
 from zeroclaw_tui.memory.errors import DriverMissing, InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
@@ -44,7 +39,6 @@ _OTHER_NAMES = {
     "memory_rs": "memory-rs",
     "mem0-rs": "memory-rs",
 }
-_KEY = "memory.backend"
 
 
 class BackendProfile(NamedTuple):
@@ -217,85 +211,6 @@ def keeps_nothing(name: str) -> bool:
 def tells_program(*names: str) -> bool:
     """Whether any of these backends gives what it stores to another program too, which keeps it."""
     return any(profile is not None and profile.tells_program for profile in map(backend_profile, names))
-
-
-def chosen_line(config: MemoryConfig) -> str:
-    """The backend, what chose it over what, and what ZeroClaw itself would use where that is another.
-
-    For example `postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".`
-    """
-    name = shown(f"{config.backend}.{config.alias}" if config.alias else config.backend)
-    line = f"{name}: {_why(config)}"
-    differs = config.install.layout != "lone" and config.zeroclaw_backend != _kind(config)
-    profile = backend_profile(config.backend)
-    if config.install.layout == "lone" and profile is not None and not profile.in_zeroclaw:
-        return f"{line}; ZeroClaw itself does not know that name and would use Markdown."
-    return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{_because(config)}." if differs else f"{line}."
-
-
-def _why(config: MemoryConfig) -> str:
-    source = config.sources.get(_KEY, DEFAULT)
-    written = config.values.get("backend")
-    below = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
-    if source == DEFAULT:
-        return "the default, since memory.backend is not set" if below is None else f"{below} in {FILE}"
-    says_the_same = source.startswith(FILE) and written == config.backend
-    if source == FILE or says_the_same or (below is None and source.startswith(FILE)):
-        return f"{below} in {FILE}" if below else source
-    if source.startswith("environment") and source != source_of(STORAGE_PROVIDER):
-        return source
-    if config.install.layout == "lone":
-        return "named by --backend" if source == OPTION else source
-    chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
-    return f"{chosen} stands above {below or 'the default, sqlite'}"
-
-
-def _because(config: MemoryConfig) -> str:
-    """Why ZeroClaw would: it does not know the name, or it is not told of the option."""
-    if config.sources.get(_KEY) in (OPTION, SCHEME):
-        return ""
-    profile = backend_profile(config.backend)
-    known = profile is not None and profile.in_zeroclaw
-    return "" if known else ", since it does not know that name"
-
-
-def _kind(config: MemoryConfig) -> str:
-    profile = backend_profile(config.backend)
-    return config.backend if profile is None else profile.key
-
-
-_PACKAGE = "zeroclaw_tui"
-_OF_EXTRA = re.compile(r"""^([^;]+?)\s*;\s*extra\s*==\s*['"]([^'"]+)['"]$""")
-
-
-def command_for(extra: str, prefix: str = sys.prefix) -> str:
-    """The command that installs what an extra of this package names, into the environment at `prefix`.
-
-    The libraries are named themselves, so that it works whether this program was installed from a folder, a wheel or
-    an index. pipx keeps `pipx_metadata.json` in each environment, `uv tool` keeps `uv-receipt.toml`.
-    """
-    from importlib.util import find_spec
-
-    libraries = " ".join(map(shlex.quote, _libraries(extra)))
-    environment = Path(prefix)
-    if (environment / "pipx_metadata.json").is_file():
-        return f"pipx inject {shlex.quote(environment.name)} {libraries}"
-    python = shlex.quote(str(environment / "bin" / "python"))
-    if (environment / "uv-receipt.toml").is_file() or find_spec("pip") is None:
-        return f"uv pip install --python {python} {libraries}"
-    return f"{python} -m pip install {libraries}"
-
-
-def _libraries(extra: str) -> list[str]:
-    """What the extra asks for, as it is written in the package's metadata."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        required = distribution(_PACKAGE).requires or []
-    except PackageNotFoundError:
-        required = []
-    matched = (_OF_EXTRA.match(line.strip()) for line in required)
-    return [found.group(1) for found in matched if found and found.group(2) == extra] or [extra]
 
 
 GROUP = "zeroclaw_tui.backends"
@@ -475,7 +390,7 @@ def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
         raise error
     return DriverMissing(
         f"The backend {key} needs {missing}, which is not installed.",
-        hint=f"`{command_for(EXTRAS[key])}` brings it.",
+        hint=f"`{install_command(EXTRAS[key])}` brings it.",
     )
 
 

@@ -141,8 +141,9 @@ def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
 def _tell_health(
     given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]
 ) -> None:
-    from zeroclaw_tui.backends.factory import chosen_line, shadowed_sentences
+    from zeroclaw_tui.backends.factory import shadowed_sentences
     from zeroclaw_tui.backends.health import Health
+    from zeroclaw_tui.curation.backend_choice import describe_choice
 
     config = configs[0]
     findings = (*found.findings, *config.warnings, *shadowed_sentences())
@@ -151,7 +152,7 @@ def _tell_health(
             {
                 "backend": about["backend"],
                 "location": about["location"],
-                "chosen": chosen_line(config),
+                "chosen": describe_choice(config),
                 "ok": found.ok,
                 "summary": found.summary,
                 "findings": list(findings),
@@ -222,7 +223,7 @@ def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
 
 
 def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
-    from zeroclaw_tui.backends.factory import chosen_line
+    from zeroclaw_tui.curation.backend_choice import describe_choice
 
     scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
     file = config.install.config_file
@@ -233,7 +234,7 @@ def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]
     return {
         "backend": about["backend"],
         "location": about["location"],
-        "backend chosen": chosen_line(config),
+        "backend chosen": describe_choice(config),
         "chosen by": config.install.rule,
         "generation": about["generation"],
         "scoring": scoring,

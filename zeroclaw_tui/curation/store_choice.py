@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.factory import (
     backend_of_file,
     backend_of_url,
     backend_profile,
-    chosen_line,
     create_memory,
     has_database,
     has_notes,
@@ -42,6 +41,7 @@ from zeroclaw_tui.config.locations import (
 from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, shown, to_third_schema
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
 from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
+from zeroclaw_tui.curation.backend_choice import describe_choice
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, UsageError
@@ -365,7 +365,7 @@ def location_of(config: MemoryConfig) -> str:
 def chosen_words(config: MemoryConfig) -> str:
     """What chose the store, in one line."""
     why = config.sources.get(CHOSEN_HERE)
-    line = chosen_line(config)
+    line = describe_choice(config)
     return line if why is None else line.replace("--backend stands above", f"chosen here ({why}) in place of")
 
 

@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.dns import has_address
-from zeroclaw_tui.backends.factory import command_for, create_memory, has_database
+from zeroclaw_tui.backends.drivers import install_command
+from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Readiness
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.locations import Install, has_markdown
@@ -288,7 +289,7 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
             "postgres",
             "bad",
             "The PostgreSQL driver is not installed.",
-            hint=f"Install it: `{command_for('postgres')}`",
+            hint=f"Install it: `{install_command('postgres')}`",
             exit_code=REFUSED,
             remedy="Install the driver",
         )

@@ -286,10 +286,10 @@ def _driver() -> Any:
     try:
         import asyncpg
     except ImportError:
-        from zeroclaw_tui.backends.factory import command_for
+        from zeroclaw_tui.backends.drivers import install_command
 
         raise DriverMissing(
-            "PostgreSQL cannot be reached without its driver.", hint=f"`{command_for('postgres')}` brings it."
+            "PostgreSQL cannot be reached without its driver.", hint=f"`{install_command('postgres')}` brings it."
         ) from None
     return asyncpg
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.factory import chosen_line
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.backend_choice import describe_choice
 from zeroclaw_tui.curation.store_choice import configs_for
 
 PROVIDER = '[memory]\nbackend = "sqlite"\n[storage.provider.config]\nprovider = "postgres"\n'
@@ -19,7 +19,7 @@ def line_of(tmp_path: Path, text: str, environ: dict[str, str] | None = None, **
     folder.mkdir(exist_ok=True)
     (folder / "config.toml").write_text(text)
     variables = {"HOME": str(tmp_path), **(environ or {})}
-    return chosen_line(configs_for(OpenOptions(config_dir=folder, **options), variables)[0])  # type: ignore[arg-type]
+    return describe_choice(configs_for(OpenOptions(config_dir=folder, **options), variables)[0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_a_store_alone_says_how_it_was_named(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "MEMORY.md").write_text("- one\n")
     (config,) = configs_for(OpenOptions(path=tmp_path / "notes"), variables)
-    assert chosen_line(config) == "markdown: the path given."
+    assert describe_choice(config) == "markdown: the path given."
     (config,) = configs_for(OpenOptions(location="postgres://h/d"), variables)
-    assert chosen_line(config) == "postgres: the scheme of --location."
+    assert describe_choice(config) == "postgres: the scheme of --location."
     (config,) = configs_for(OpenOptions(location="http://h:6333", backend="qdrant"), variables)
-    assert chosen_line(config) == "qdrant: named by --backend."
+    assert describe_choice(config) == "qdrant: named by --backend."
 
 
 def test_a_secret_in_the_place_of_a_name_is_not_shown(tmp_path: Path) -> None:
