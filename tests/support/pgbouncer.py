@@ -37,9 +37,16 @@ logfile = {folder}/log
 class PgBouncer:
     """A running pooler. `certificate` is the file of the one it shows, where it speaks TLS."""
 
-    def __init__(self, port: int, certificate: Path | None) -> None:
+    def __init__(self, port: int, certificate: Path | None, log: Path) -> None:
         self.port = port
         self.certificate = certificate
+        self._log = log
+
+    @property
+    def last_login_used_tls(self) -> bool:
+        """Whether the client that logged in last encrypts its connection."""
+        logins = [line for line in self._log.read_text().splitlines() if " login attempt: " in line]
+        return "tls=no" not in logins[-1]
 
     def url(self, user: str, password: str, database: str, options: str = "") -> str:
         """The URL of a user and a database, with options behind a question mark."""
@@ -80,7 +87,7 @@ def running_pgbouncer(server: PostgresServer, users: Mapping[str, str], *, tls: 
             while process.poll() is None and not _answers(port) and time.monotonic() < until:
                 time.sleep(0.01)
             assert process.poll() is None, (folder / "log").read_text()
-            yield PgBouncer(port, certificate)
+            yield PgBouncer(port, certificate, folder / "log")
         finally:
             process.kill()
             process.wait()

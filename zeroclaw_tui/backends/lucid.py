@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -137,27 +137,39 @@ def safe_output(text: str) -> str:
     return cut(one_line(mask_secrets(text)), 120)
 
 
+class _Output(asyncio.SubprocessProtocol):
+    """What a program writes; `is_complete` is set when it has ended and closed its output."""
+
+    def __init__(self) -> None:
+        self.by_descriptor = {1: b"", 2: b""}
+        self.is_complete = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.by_descriptor[fd] += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_complete.set()
+
+
 async def _communicate(command: Sequence[str]) -> tuple[int, bytes, bytes]:
-    """The exit code, the output and the error output of a program."""
+    """Give the exit code, the output and the error output of a program."""
+    loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
+        loop.subprocess_exec(_Output, *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
     )
     try:
-        process = await asyncio.shield(starting)
-        output, error = await process.communicate()
+        transport, output = await asyncio.shield(starting)
+        await output.is_complete.wait()
     except asyncio.CancelledError:
         with suppress(OSError, ValueError):
-            await _end_group(await starting)
+            transport, output = await starting
+            with suppress(ProcessLookupError):
+                os.killpg(transport.get_pid(), signal.SIGKILL)
+            # A child that left the group may hold the pipes for longer than the event loop runs.
+            transport.close()
+            await output.is_complete.wait()
         raise
-    return process.returncode or 0, output, error
-
-
-async def _end_group(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    # A child that left the group may hold the pipes for longer than the event loop runs.
-    process._transport.close()  # type: ignore[attr-defined]
-    await process.wait()
+    return transport.get_returncode() or 0, output.by_descriptor[1], output.by_descriptor[2]
 
 
 def _why_not_run(command: str, failure: OSError) -> str:

@@ -10,10 +10,7 @@ from support.http_endpoints import self_signed
 from support.pgbouncer import PgBouncer, running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import NotReachable, UsageError
-
-ENCRYPTED, PLAIN = "yes", "no"
 
 
 @pytest.fixture(scope="module")
@@ -42,29 +39,28 @@ def url_of(pooler: PgBouncer, place: PostgresPlace, options: str = "") -> str:
     return pooler.url(place.user, PASSWORD, place.database, options)
 
 
-async def tls_of(memory: PostgresMemory) -> str:
-    return str((await memory.health()).facts["tls"])
-
-
 async def test_without_sslmode_tls_is_used_where_it_is_offered(place: PostgresPlace, either: PgBouncer, opens) -> None:
-    assert await tls_of(await opens(url_of(either, place))) == ENCRYPTED
-    assert await tls_of(await opens(place.url)) == PLAIN
+    await opens(url_of(either, place))
+    assert either.last_login_used_tls
+    assert (await (await opens(place.url)).health()).ok
 
 
 async def test_disable_and_allow_go_without_where_that_is_enough(
     place: PostgresPlace, either: PgBouncer, opens
 ) -> None:
     for mode in ("disable", "allow"):
-        assert await tls_of(await opens(url_of(either, place, f"sslmode={mode}"))) == PLAIN
+        await opens(url_of(either, place, f"sslmode={mode}"))
+        assert not either.last_login_used_tls
 
 
 async def test_allow_encrypts_where_it_must(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
-    assert await tls_of(await opens(url_of(guarded, place, "sslmode=allow"))) == ENCRYPTED
+    await opens(url_of(guarded, place, "sslmode=allow"))
+    assert guarded.last_login_used_tls
 
 
 async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
     memory = await opens(url_of(guarded, place, "sslmode=require"))
-    assert await tls_of(memory) == ENCRYPTED
+    assert guarded.last_login_used_tls
     assert "ZeroClaw itself connects without TLS" in memory.notices[0]
 
 
@@ -93,7 +89,7 @@ async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
         await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={other}"))
     assert "is not trusted" in caught.value.message
     known = await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={guarded.certificate}"))
-    assert await tls_of(known) == ENCRYPTED
+    assert guarded.last_login_used_tls
     assert any("sslrootcert" in notice for notice in known.notices)
 
 
@@ -104,7 +100,8 @@ async def test_verify_full_holds_the_name_against_the_certificate(
         options = f"sslmode={mode}&sslrootcert={guarded.certificate}"
         url = url_of(guarded, place, options).replace("127.0.0.1", "localhost")
         if good:
-            assert await tls_of(await opens(url)) == ENCRYPTED
+            await opens(url)
+            assert guarded.last_login_used_tls
             continue
         with pytest.raises(NotReachable) as caught:
             await opens(url)

@@ -123,7 +123,6 @@ class Connections:
 
     def __init__(self, address: PostgresAddress, *, connect_seconds: float) -> None:
         self.address = address
-        self.uses_tls = False
         """Whether the connection used last is encrypted."""
         self._connect_seconds = connect_seconds
         self._pool: asyncpg.Pool | None = None
@@ -246,8 +245,6 @@ class Connections:
         try:
             with translate_errors(self.address, connection):
                 await connection.execute(statements, timeout=self._connect_seconds)
-            # asyncpg has no public way to ask for it.
-            self.uses_tls = connection._transport.get_extra_info("ssl_object") is not None
             return pool, connection
         except BaseException as error:
             _terminate(connection)

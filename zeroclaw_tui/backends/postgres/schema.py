@@ -453,7 +453,6 @@ async def health_of(
     table: Table,
     location: str,
     *,
-    uses_tls: bool,
     notices: tuple[str, ...] = (),
 ) -> Health:
     """The facts and what follows from them; counts all rows once."""
@@ -465,7 +464,6 @@ async def health_of(
     facts: dict[str, Any] = {
         "database": location,
         "server": f"PostgreSQL {version}",
-        "tls": "yes" if uses_tls else "no",
         "schema": table.schema,
         "table": table.name,
         "kind": KINDS.get(table.kind, table.kind),

@@ -283,9 +283,7 @@ class PostgresMemory(Memory):
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            return await health_of(
-                connection, self.table, self.location, uses_tls=self.connections.uses_tls, notices=self.notices
-            )
+            return await health_of(connection, self.table, self.location, notices=self.notices)
 
     def check_location(self) -> None:
         """Raise UsageError for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
