@@ -81,13 +81,13 @@ class QueryVector:
         """Find the positions that may be among the `count` best with a cosine above `floor`, in ascending order."""
         import numpy as np
 
-        is_unsure = np.isnan(rough)
-        lowest = floor - self._margin
-        if len(rough) > count:
-            sure = np.where(is_unsure, np.float32(-2.0), rough)
+        # A comparison with NaN is false, so such a row stays.
+        chosen = np.flatnonzero(~(rough < floor - self._margin))
+        if len(chosen) > count:
+            sure = np.nan_to_num(rough[chosen], nan=-2.0)
             cut = float(np.partition(sure, len(sure) - count)[len(sure) - count])
-            lowest = max(lowest, cut - 2 * self._margin)
-        return np.flatnonzero((rough >= lowest) | is_unsure)
+            chosen = chosen[~(rough[chosen] < cut - 2 * self._margin)]
+        return chosen
 
     def cosines(self, vectors: np.ndarray) -> np.ndarray:
         """Compute the scores of at most a few hundred rows, shape (rows,), float32."""
@@ -160,6 +160,8 @@ class Nearest:
             return
         rough = self._query.rough_cosines(vectors, _rough_norms(vectors))
         chosen = self._query.candidates(rough, self._count, self._floor)
+        if not len(chosen):
+            return
         self._handles = np.concatenate([self._handles, handles[chosen]])
         self._scores = np.concatenate([self._scores, self._query.cosines(vectors[chosen])])
         if len(self._scores) > self._count:

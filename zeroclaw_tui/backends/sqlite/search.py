@@ -49,7 +49,7 @@ _PAGE = 256
 _MIN_ROWID = -(2**63)
 _MODEL = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
 _LENGTHS = "SELECT rowid, typeof(embedding), length(embedding)"
-_EMBEDDED = "SELECT m.rowid, CASE typeof(m.embedding) WHEN 'blob' THEN m.embedding END FROM memories m"
+_EMBEDDED = "SELECT m.rowid, m.embedding FROM memories m WHERE m.embedding IS NOT NULL"
 _VECTORS = """
     SELECT rowid, embedding FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ? AND rowid > ?
     ORDER BY rowid"""
@@ -267,15 +267,15 @@ def _read_through(
 ) -> tuple[list[Hit], _Survey]:
     """Search the rows that the conditions leave while they are read, in the order of ZeroClaw's statement; with what
     vectors there are among them."""
-    statement = " AND ".join([f"{_EMBEDDED} WHERE m.embedding IS NOT NULL", *conditions.parts])
+    statement = " AND ".join([_EMBEDDED, *conditions.parts])
     nearest = Nearest(QueryVector(query), count)
     lengths: Counter[int] = Counter()
     not_blobs: set[int] = set()
     for page in _pages(connection.execute(statement, conditions.values)):
         token.check()
-        vectors = [(rowid, blob) for rowid, blob in page if blob is not None]
+        vectors = [(rowid, blob) for rowid, blob in page if isinstance(blob, bytes)]
         if len(vectors) < len(page):
-            not_blobs.update(rowid for rowid, blob in page if blob is None)
+            not_blobs.update(rowid for rowid, blob in page if not isinstance(blob, bytes))
         lengths.update(len(blob) // 4 for _, blob in vectors)
         nearest.add(*_block(vectors, len(query)))
     return nearest.hits(), _Survey(lengths, frozenset(not_blobs))
