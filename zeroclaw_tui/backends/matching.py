@@ -73,6 +73,7 @@ class Needle:
     """
 
     def __init__(self, text: str) -> None:
+        self._typed = text
         self.is_plain = is_unicode(text) and not any(map(_has_case, text))
         self.text = text.translate(_ASCII_LOWER) if self.is_plain else folded(text)
 
@@ -88,32 +89,17 @@ class Needle:
             at += len(self.text)
 
     def other_cases(self) -> tuple[str, str]:
-        """Its letters as they stand in texts in other cases, and at the same places as they stand in `text`."""
-        letters = set(self.text)
-        others = _ASCII_CASES if self.is_plain else _cases()
-        pairs = [(one, other) for other in sorted(letters) for one in others.get(other, "")]
-        return "".join(one for one, _ in pairs), "".join(other for _, other in pairs)
+        """Give letters in other cases and, at the same places, the letters of `text` that they stand for."""
+        forms = {form for letter in {*self._typed, *self.text} for form in (letter, letter.upper(), letter.title())}
+        if "σ" in self.text:
+            forms.add("ς")
+        pairs = [(form, folded(form)) for form in sorted(forms) if len(form) == 1 and form != folded(form)]
+        return "".join(form for form, _ in pairs), "".join(letter for _, letter in pairs)
 
     def _comparable(self, text: str) -> str:
         if text.isascii():
             return text.lower()
         return text.translate(_ASCII_LOWER) if self.is_plain else folded(text)
-
-
-_AFTER_LETTERS_WITH_CASE = 0x20000
-"""Behind it are ideographs, private characters and marks alone."""
-_ASCII_CASES = {chr(code).lower(): chr(code) for code in range(ord("A"), ord("Z") + 1)}
-
-
-@lru_cache(maxsize=1)
-def _cases() -> Mapping[str, str]:
-    """Every letter as `folded` gives it, with all characters that become it; takes longer to make than a frame."""
-    cases: dict[str, str] = {}
-    for code in range(_AFTER_LETTERS_WITH_CASE):
-        character = chr(code)
-        if (small := _folded_one(character)) != character:
-            cases[small] = cases.get(small, "") + character
-    return cases
 
 
 def _has_case(character: str) -> bool:
@@ -378,37 +364,37 @@ def count_entries(
 
     `why_not` says what the store does not have.
     """
+    until = moment(now) or datetime.max.replace(tzinfo=UTC)
     counts: dict[CountField, Mapping[Any, int]] = {}
     for field in by:
-        if field in _NEEDS and _NEEDS[field] in why_not:
+        if _NEEDS.get(field) in why_not:
             continue
-        match field:
-            case "category":
-                counts[field] = by_count(Counter(entry.category for entry in entries))
-            case "session":
-                counts[field] = by_count(Counter(entry.session_id or "" for entry in entries))
-            case "agent":
-                counts[field] = by_count(Counter(entry.agent for entry in entries if entry.agent is not None))
-            case "namespace":
-                counts[field] = by_count(Counter(entry.namespace for entry in entries if entry.namespace is not None))
-            case "age":
-                counts[field] = age_groups((entry.when for entry in entries), now)
-            case "superseded":
-                counts[field] = by_count(Counter(entry.category for entry in superseded))
-            case "embedded":
-                with_vector = (entry for entry in entries if entry.embedding_dimensions is not None)
-                counts[field] = by_count(Counter(entry.category for entry in with_vector))
-            case "size":
-                sizes = Counter(size_group(entry.size) for entry in entries)
-                counts[field] = {name: sizes[name] for name in SIZE_GROUPS}
-            case "quarter":
-                counts[field] = Counter(quarter_of(entry.when) for entry in entries)
-            case "dimensions":
-                lengths = (entry.embedding_dimensions for entry in entries if entry.embedding_dimensions is not None)
-                counts[field] = dict(Counter(lengths).most_common())
+        if field == "age":
+            found = Counter(age_group(moment(entry.when), until) for entry in entries)
+        else:
+            found = Counter(map(_VALUES[field], superseded if field == "superseded" else entries))
+        if field == "quarter":
+            counts[field] = found
+        elif field in _GROUPS:
+            counts[field] = {name: found[name] for name in _GROUPS[field]}
+        else:
+            counts[field] = by_count({value: count for value, count in found.items() if value is not None})
     return Counts(len(entries), counts, sum(entry.size for entry in entries))
 
 
+_GROUPS: Mapping[CountField, Sequence[str]] = {"age": AGE_GROUPS, "size": SIZE_GROUPS}
+_VALUES: Mapping[CountField, Callable[[MemoryEntry], Any]] = {
+    "category": lambda entry: entry.category,
+    "session": lambda entry: entry.session_id or "",
+    "agent": lambda entry: entry.agent,
+    "namespace": lambda entry: entry.namespace,
+    "superseded": lambda entry: entry.category,
+    "embedded": lambda entry: None if entry.embedding_dimensions is None else entry.category,
+    "size": lambda entry: size_group(entry.size),
+    "quarter": lambda entry: quarter_of(entry.when),
+    "dimensions": lambda entry: entry.embedding_dimensions,
+}
+"""The value of each field; a None is not counted, but in `quarter`."""
 _NEEDS: Mapping[CountField, str] = {
     "session": "sessions",
     "agent": "agents",

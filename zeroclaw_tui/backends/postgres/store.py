@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, T, Work
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
-from zeroclaw_tui.backends.matching import TextSearch, needle_of
+from zeroclaw_tui.backends.matching import TextSearch
 from zeroclaw_tui.backends.postgres import search, sql
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
@@ -556,10 +556,6 @@ class PostgresMemory(Memory):
         The server's own `~*` reads other patterns: `\\b` is a backspace there, `\\p{L}` and named groups are errors.
         Raises UsageError for a pattern that cannot be read or is matched for too long, SearchInterrupted.
         """
-        needle = needle_of(filter)
-        if needle is not None and not needle.is_plain:
-            # What letters there are in other cases is looked up once, for longer than the loop should wait.
-            await asyncio.to_thread(needle.other_cases)
         if not filter.regex:
             return filter
         rest = filter.but(regex=None)
