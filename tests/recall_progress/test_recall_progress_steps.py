@@ -91,11 +91,15 @@ async def test_an_endpoint_that_fails_leaves_the_keyword_hits_with_a_note(librar
     assert "refuses the API key (HTTP 401). Keyword hits only." in answer.notes[0]
 
 
-async def test_the_local_embedder_needs_one_step(folder: Path, endpoint: HttpEndpoint) -> None:
+async def test_the_local_embedder_needs_one_step_unless_words_come_first(folder: Path, endpoint: HttpEndpoint) -> None:
     configured(folder, endpoint.base)
     text = (folder / "config.toml").read_text().replace(f"custom:{endpoint.base}", "local")
     (folder / "config.toml").write_text(text)
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     library = await open_library(config)
     assert [step.awaits_vector for step in await steps(library)] == [False]
+    by_words, answer = [step async for step in library.recall_steps(TEA, words_first=True)]
+    assert (by_words.awaits_vector, answer) == (True, await library.recall(TEA))
+    blank = RecallRequest("")
+    assert len([step async for step in library.recall_steps(blank, words_first=True)]) == 1
     await library.close()

@@ -406,15 +406,6 @@ class Memory(ABC):
         """A vector this store already holds for exactly this text; reading only."""
         return None
 
-    async def prepare_vectors(self) -> None:
-        """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop."""
-
-    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
-        """Many queries come next, with these vectors, of one length: what they have in common may be looked up once.
-
-        No queries: that was all.
-        """
-
     async def version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
         return None

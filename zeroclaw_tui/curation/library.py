@@ -317,12 +317,12 @@ class Library:
 
         return await recall_memories(self, Trial(request, self.profile.profile, settings or self.settings))
 
-    def recall_steps(self, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
-        """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
-        `awaits_vector`; the last step is the answer. To be closed by who does not take all steps."""
+    def recall_steps(self, request: RecallRequest, *, words_first: bool = False) -> AsyncGenerator[RecallResult, None]:
+        """Recall in steps, as `curation.recall.recall_steps` does."""
         from zeroclaw_tui.curation.recall import recall_steps
 
-        return recall_steps(self, Trial(request, self.profile.profile, self.settings))
+        trial = Trial(request, self.profile.profile, self.settings)
+        return recall_steps(self, trial, words_first=words_first)
 
     def on_first_request(self, announce: Announce) -> None:
         """Call `announce` once, before the first text leaves this machine for its vector."""

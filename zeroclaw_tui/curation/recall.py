@@ -10,10 +10,9 @@ import gc
 import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
 from zeroclaw_tui.backends.lookup import whole_entry
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
 
 _KEYWORD_HITS_ONLY = "Keyword hits only."
 _PROMPT_IS_EMPTY = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
-_TOGETHER = 50
-"""So many queries take 20 MB while they are compared with 100,000 vectors."""
 
 
 async def recall_memories(library: Library, trial: Trial) -> RecallResult:
@@ -76,37 +73,16 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
     return await _decided(library, dated(trial), *await query_vector(library, trial))
 
 
-async def recall_each(library: Library, trials: Iterable[Trial]) -> AsyncGenerator[RecallResult, None]:
-    """The answers of `recall_memories` in their order, where many recalls are asked; what they have in common is
-    looked up once."""
-    async with aclosing(expected(library, trials)) as coming:
-        async for trial, vector, notes in coming:
-            yield await _decided(library, dated(trial), vector, notes)
+async def recall_steps(
+    library: Library, trial: Trial, *, words_first: bool = False
+) -> AsyncGenerator[RecallResult, None]:
+    """Recall in steps: first what the words alone find, marked `awaits_vector`, if the query's vector has to be
+    fetched from an endpoint or `words_first` says that comparing vectors takes long.
 
-
-async def expected(
-    library: Library, trials: Iterable[Trial]
-) -> AsyncGenerator[tuple[Trial, np.ndarray | None, tuple[str, ...]], None]:
-    """The trials with the vectors of their queries and notes on why there is none, while the store expects these
-    recalls next."""
-    waiting, memory = iter(trials), library.memory
-    try:
-        while some := list(islice(waiting, _TOGETHER)):
-            found = [await query_vector(library, trial) for trial in some]
-            vectors = [vector for vector, _ in found if vector is not None]
-            alike = [vector for vector in vectors if len(vector) == len(vectors[0])]
-            await memory.expect([trial.request.query for trial in some], alike)
-            for trial, (vector, notes) in zip(some, found, strict=True):
-                yield trial, vector, notes
-    finally:
-        await memory.expect((), ())
-
-
-async def recall_steps(library: Library, trial: Trial) -> AsyncGenerator[RecallResult, None]:
-    """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
-    `awaits_vector`; the last step is the answer of `recall_memories`. Leaving it between two steps ends the asking."""
+    The last step is the answer of `recall_memories`. Closing the generator between two steps ends the request.
+    """
     trial = dated(trial)
-    if not await _waits(library, trial):
+    if not (words_first and _uses_vector(library, trial)) and not await _waits(library, trial):
         yield await _decided(library, trial, *await query_vector(library, trial))
         return
     by_words = await _decided(library, trial, None, ())

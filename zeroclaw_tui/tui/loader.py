@@ -62,6 +62,9 @@ class Loader:
         self._version: int | None = None
         self._counted: tuple[object, ...] | None = None
         self._is_away = False
+        self._has_recalled = False
+        self._total = 0
+        """How many memories the last listing counted."""
         self._sought = MemoryFilter()
         self._listed: tuple[MemoryFilter, Sort, Sequence[Handle]] = (MemoryFilter(), NEWEST_STORED, ())
         self.recalled_keys: tuple[str, ...] | None = None
@@ -95,11 +98,6 @@ class Loader:
         """One memory in full, with the norm of its vector."""
         self._run("entry", lambda ask: self._entry(ask, entry, result))
 
-    def prepare_vectors(self) -> None:
-        """Load what vector search needs while the query is still being typed; once."""
-        if "vectors" not in self._asks and self._library.why_no_vectors is None:
-            self._run("vectors", lambda ask: self._library.memory.prepare_vectors())
-
     def poll(self) -> None:
         """Ask whether another process has written; does nothing while an earlier poll is under way."""
         earlier = self._asks.get("poll")
@@ -118,7 +116,7 @@ class Loader:
         """Stop waiting for answers."""
         for ask in self._asks.values():
             ask.is_stale = True
-        for group in ("list", "rows", "order", "entry", "poll", "vectors"):
+        for group in ("list", "rows", "order", "entry", "poll"):
             self._panes.workers.cancel_group(self._panes, group)
 
     def _run(self, group: str, question: Question) -> None:
@@ -243,17 +241,19 @@ class Loader:
             part: await count_facets(self._library.memory, wider, moment)
             for part, wider in view.facet_filters(now).items()
         }
-        self._counted = _what_is_counted(view)
+        self._counted, self._total = _what_is_counted(view), facets.total
         self._show(ask, self._panes.show_facets, facets, others)
         return facets
 
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()
-        async with aclosing(
-            self._library.recall_steps(view.request(now, self._library.config, self._library.memory.recall_limit))
-        ) as steps:
+        request = view.request(now, self._library.config, self._library.memory.recall_limit)
+        # The first recall of a big store reads all its vectors.
+        words_first = not self._has_recalled and self._library.memory.has_stages and self._total > MANY_ROWS
+        async with aclosing(self._library.recall_steps(request, words_first=words_first)) as steps:
             async for result in steps:
                 self._show(ask, self._panes.show_recall, result, self._since(started))
+        self._has_recalled = True
 
     async def _count_found(self, ask: Ask, view: View, now: datetime) -> None:
         if self._counted != _what_is_counted(view):
@@ -322,9 +322,6 @@ class Loader:
         # Without an earlier version a listing is under way that is newer than any.
         if before is not None and version != before:
             self._panes.call_later(self._panes.look_on)
-            if "vectors" in self._asks:
-                # Brought up to date now, the next recall need not wait for it.
-                await self._library.memory.prepare_vectors()
 
     def _since(self, started: float) -> float:
         return (self._pace.stopwatch() - started) * 1000

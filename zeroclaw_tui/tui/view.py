@@ -381,10 +381,12 @@ def mode_facts(
     return (*limits, *took, *_scope(view))
 
 
-def vector_words(recalled: RecallResult | None, host: str) -> str:
-    """Say that an endpoint is being asked for the query's vector."""
+def vector_words(recalled: RecallResult | None, host: str | None) -> str:
+    """Say that the endpoint at `host` is being asked for the query's vector, or that vectors are being compared."""
     if recalled is None or not recalled.awaits_vector:
         return ""
+    if host is None:
+        return "comparing the vectors …"
     return f"getting the query vector from {one_line(host)} …"
 
 

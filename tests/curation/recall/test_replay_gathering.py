@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.recall import gather_evidence, recall_each, trial_of
+from zeroclaw_tui.curation.recall import gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring import decide
@@ -57,18 +56,6 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
     both = await gather_evidence(library, trial("rust"))
     assert both.serves(by_words)
     assert (await both.replayed(by_words)).mode == "keyword"
-
-
-async def test_many_queries_see_what_was_written_between_them(memory: SqliteMemory, path: Path) -> None:
-    library = library_of(memory, FixedEmbedder(1, 1))
-    tried = trial("number7 rust")
-    found = []
-    async with aclosing(recall_each(library, [tried] * 4)) as coming:
-        async for result in coming:
-            found.append(result)
-            assert parts_of(result) == parts_of(await recalled(library, tried))
-            add(path, [{"content": f"rust number7 again {len(found)}", "embedding": blob(1, 1)}], start=50 + len(found))
-    assert len({str(parts_of(result)) for result in found}) > 1
 
 
 async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: SqliteMemory) -> None:

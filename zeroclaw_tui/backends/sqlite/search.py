@@ -129,13 +129,8 @@ class SqliteVectors:
         self.thread = SearchThread(path, "vectors")
         self._is_first = True
         self._loaded: _Loaded | None = None
-        self._loading: tuple[int | None, asyncio.Task[None]] | None = None
+        self._loading: tuple[int, asyncio.Task[None]] | None = None
         self._life = CancelToken()
-
-    async def prepare(self) -> None:
-        """Load the vectors of the most frequent length."""
-        self._is_first = False
-        await self._load(None)
 
     async def search(self, token: CancelToken, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
@@ -187,7 +182,7 @@ class SqliteVectors:
             must_be_current = False
         return answer[0]
 
-    async def _load(self, dimensions: int | None) -> None:
+    async def _load(self, dimensions: int) -> None:
         """Wait for the vectors of this length; waiting may be cancelled, the loading goes on."""
         while self._loading is not None and not self._loading[1].done() and self._loading[0] != dimensions:
             await asyncio.wait([self._loading[1]])
@@ -218,12 +213,12 @@ class SqliteVectors:
             return VectorHits(notes=(survey.failure,))
         return VectorHits(loaded.index.search(query, count, positions), survey.notes(len(query)))
 
-    def _bring_up_to_date(self, dimensions: int | None, connection: sqlite3.Connection) -> None:
-        """Load the vectors of this length, or add what is new. None: of the length in memory, or the most frequent."""
+    def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
+        """Load the vectors of this length, or add what is new."""
         # Read before the rows, so that a write in between is looked for again and never missed.
         version = _version(connection)
         loaded = self._loaded
-        if loaded is not None and loaded.version == version and dimensions in (None, loaded.index.dimensions):
+        if loaded is not None and loaded.version == version and dimensions == loaded.index.dimensions:
             return
         # Whatever goes wrong from here on, half-changed vectors are never searched.
         self._loaded = None
@@ -232,11 +227,6 @@ class SqliteVectors:
         try:
             rows = connection.execute(f"{_LENGTHS}, {stamp} FROM memories ORDER BY rowid").fetchall()
             survey = _survey_of(row[:3] for row in rows)
-            if dimensions is None and survey.rows:
-                most_frequent = max(survey.rows, key=lambda length: survey.rows[length])
-                dimensions = most_frequent if loaded is None else loaded.index.dimensions
-            if dimensions is None:
-                return
             stamps = [(row[0], row[3]) for row in rows if row[1] == "blob" and row[2] // 4 == dimensions]
             # A new model of ZeroClaw >= 0.8.3 may leave every time stamp as it was.
             model = tuple(connection.execute(_MODEL)) if "memory_meta" in self._schema.tables else ()

@@ -462,11 +462,6 @@ class SqliteMemory(Memory):
 
         return numbers_of(found[0][0])
 
-    async def prepare_vectors(self) -> None:
-        """Load those of the most frequent length."""
-        if self.schema.has("embedding"):
-            await (await self._searching()).vectors.prepare()
-
     async def evidence(
         self,
         request: RecallRequest,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
-from zeroclaw_tui.curation.recall import recall_each, turn_limit
+from zeroclaw_tui.curation.recall import recall_memories, turn_limit
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.query import EXCERPTS, Query
@@ -237,19 +236,19 @@ async def evaluate(
     run = Evaluation(0, ())
     figures: list[QueryFigures] = []
     notes: Counter[str] = Counter()
-    trials = [trial_for(asked) for asked in queries]
-    async with aclosing(recall_each(library, trials)) as results:
-        async for result in results:
-            if not figures:
-                run = Evaluation(
-                    result.request.limit, (), profile=result.profile, weights=result.weights,
-                    threshold=result.threshold, search_mode=trials[0].settings.search_mode,
-                    as_of=result.request.as_of, is_weighed=result.mode != result.backend,
-                )  # fmt: skip
-            figures.append(figures_of(queries[len(figures)], result))
-            notes.update(dict.fromkeys(result.notes, 1))
-            if advance is not None:
-                await advance(len(figures))
+    for asked in queries:
+        trial = trial_for(asked)
+        result = await recall_memories(library, trial)
+        if not figures:
+            run = Evaluation(
+                result.request.limit, (), profile=result.profile, weights=result.weights, threshold=result.threshold,
+                search_mode=trial.settings.search_mode, as_of=result.request.as_of,
+                is_weighed=result.mode != result.backend,
+            )  # fmt: skip
+        figures.append(figures_of(asked, result))
+        notes.update(dict.fromkeys(result.notes, 1))
+        if advance is not None:
+            await advance(len(figures))
     sentences = tuple(
         sentence if count == len(figures) else f"{sentence} (In {count:,} of {len(figures):,} tests.)"
         for sentence, count in notes.items()

@@ -234,8 +234,6 @@ class BrowserPanes(Vertical):
 
     def open_search(self) -> None:
         """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
-        if self._loader is not None:
-            self._loader.prepare_vectors()
         self.add_class("-searching")
         view = replace(self.view, mode=Mode.RECALL, similar_to=None)
         if view.query and view != self.view:
@@ -553,7 +551,8 @@ class BrowserPanes(Vertical):
     def _vector_words(self) -> str:
         if self.library is None or self.recalled is None or self.library.embedder is None:
             return ""
-        return vector_words(self.recalled, self.library.embedding_host)
+        is_fetched = self.library.waits_for(self.recalled.request.query)
+        return vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
 
     def _tell_remote_call(self, request: EmbeddingRequest) -> None:
         """Say once of each host that texts go there."""
