@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -33,15 +33,13 @@ _PASSWORD_WITHOUT_CASE = (
     "סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "رمز عبور", "گذرواژه",
 )  # fmt: skip
 """The word for password where people write of it; English has its own shape, with the names that programs give it."""
-_ASSIGNED, _JOINED = (":", "="), ("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """One kind of secret. `pattern` has a group `secret`, and is only tried where one of `literals` stands.
 
-    It begins `ahead` characters before the literal. `holds` looks at the secret once more. Every match has one of
-    `marks` in it, or a letter beyond ASCII.
+    It begins `ahead` characters before the literal. `holds` looks at the secret once more.
     """
 
     name: str
@@ -49,25 +47,11 @@ class _Shape:
     pattern: re.Pattern[str]
     holds: Callable[[str], bool] = bool
     ahead: int = 0
-    marks: tuple[str, str] = ("", "")
 
 
-def secret_literals(contents: Sequence[str]) -> tuple[str, ...]:
-    """Which of the texts stand somewhere in these that every secret has one of: most have none."""
-    found: list[str] = []
-    for (one, other), literals in _LITERALS_BY_MARKS.items():
-        text = "\n".join([text for text in contents if one in text or other in text or not text.isascii()])
-        found += filter(text.__contains__, filter(str.isascii, literals) if text.isascii() else literals)
-    return tuple(found)
-
-
-def look_alike_secrets(text: str, literals: Sequence[str] | None = None) -> list[str]:
-    """What a text seems to hold, such as "an API key (sk-)", each once; empty when nothing looks like a secret.
-
-    `literals` are those of `secret_literals` that may stand in it, if somebody knows.
-    """
-    # Most texts have none of the literals, and this is the quickest way to know.
-    if not any(map(text.__contains__, _LITERALS if literals is None else literals)):
+def look_alike_secrets(text: str) -> list[str]:
+    """What a text seems to hold, such as "an API key (sk-)", each once; empty when nothing looks like a secret."""
+    if not _has_literal(text):
         return []
     names: list[str] = []
     told: list[tuple[int, int]] = []
@@ -86,7 +70,7 @@ def secrets_remark(names: list[str]) -> str:
 
 def masked(text: str) -> str:
     """A text with four dots in place of everything in it that looks like a secret."""
-    places = sorted(place for shape in _SHAPES for place in _places(shape, text)) if secret_literals([text]) else []
+    places = sorted(place for shape in _SHAPES for place in _places(shape, text)) if _has_literal(text) else []
     shown: list[str] = []
     end = 0
     for start, stop in places:
@@ -94,6 +78,11 @@ def masked(text: str) -> str:
             shown += [text[end:start], HIDDEN]
         end = max(end, stop)
     return mask_secrets("".join([*shown, text[end:]]))
+
+
+def _has_literal(text: str) -> bool:
+    """Whether any shape needs to be tried: most texts have none of the literals."""
+    return any(map(text.__contains__, _ASCII_LITERALS if text.isascii() else _LITERALS))
 
 
 def _places(shape: _Shape, text: str) -> Iterator[tuple[int, int]]:
@@ -160,8 +149,7 @@ def _beside_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
 def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
     """A text that begins with one of `literals` and stands alone."""
     alone = re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])")
-    marked = all("-" in literal or "_" in literal for literal in literals)
-    return _Shape(name, literals, alone, holds, marks=_JOINED if marked else ("", ""))
+    return _Shape(name, literals, alone, holds)
 
 
 _SHAPES = (
@@ -171,7 +159,6 @@ _SHAPES = (
             r"(?P<secret>-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*))"
         ),
-        marks=_JOINED,
     ),
     _token("an AWS access key", ("AKIA", "ASIA"), "A[KS]IA[A-Z2-7]{16}"),
     _token("an API key (sk-)", ("sk-",), "sk-[A-Za-z0-9_-]{16,400}+", _is_random),
@@ -190,7 +177,7 @@ _SHAPES = (
     _token("an npm token", ("npm_",), "npm_[A-Za-z0-9]{36}"),
     _Shape(
         "a Telegram bot token", (":AA",),
-        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"), marks=_ASSIGNED,
+        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
     ),
     _Shape(
         "a JSON web token", ("eyJ",),
@@ -203,20 +190,20 @@ _SHAPES = (
     _Shape(
         "a password in an address", ("://",),
         re.compile(r"(?<=[a-z0-9])://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s@/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"),
-        _is_password, marks=_ASSIGNED,
+        _is_password,
     ),
     _Shape(
         "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
-        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1, marks=_ASSIGNED,
+        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1,
     ),
     _Shape(
         "a password",
         tuple(dict.fromkeys(tail for word in _PASSWORD_WITH_CASE for tail in (word[1:], word[1:].upper()))),
-        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1, marks=_ASSIGNED,
+        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1,
     ),
     _Shape(
         "a password", _PASSWORD_WITHOUT_CASE, _beside_words(_PASSWORD_WITHOUT_CASE, alone=False),
-        _is_password_beside_words, marks=_ASSIGNED,
+        _is_password_beside_words,
     ),
     _Shape(
         "a token or key", _TOKENS,
@@ -224,13 +211,10 @@ _SHAPES = (
             "[Ss]ecret(?:[_-]?(?:access[_-]?)?key)?|SECRET(?:_(?:ACCESS_)?KEY)?|[Tt]oken|TOKEN"
             "|[Aa][Pp][Ii][ _-]?[Kk](?:ey|EY)|[Aa]ccess[_-]?[Kk]ey|ACCESS_KEY", 12,
         ),
-        _is_token, ahead=1, marks=_ASSIGNED,
+        _is_token, ahead=1,
     ),
 )  # fmt: skip
 """Those with a name of their own first: "a token or key" is only told where the value has no known shape."""
 
 _LITERALS = tuple(literal for shape in _SHAPES for literal in shape.literals)
-_LITERALS_BY_MARKS = {
-    marks: tuple(literal for shape in _SHAPES if shape.marks == marks for literal in shape.literals)
-    for marks in dict.fromkeys(shape.marks for shape in _SHAPES)
-}
+_ASCII_LITERALS = tuple(filter(str.isascii, _LITERALS))

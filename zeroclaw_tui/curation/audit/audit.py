@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
-from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secret_literals, secrets_remark
+from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secrets_remark
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
 FindingKind = Literal[
@@ -205,47 +205,27 @@ class AuditReport:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """What stands somewhere in some contents, so that each of them need not be looked through for all of it."""
-
-    literals: tuple[str, ...]
-    has_mark: bool
-    has_blocks: bool
-    has_replies: bool
-
-    @classmethod
-    def of(cls, keys: Sequence[str], contents: Sequence[str]) -> Suspicion:
-        """Look at all of them together."""
-        text = contents[0] if len(contents) == 1 else "\n".join(contents)
-        has_blocks = _OWN_BLOCK in text or _TOOL_RESULT in text
-        has_replies = _ASSISTANT in "\n".join([key[:_HEAD] for key in keys]).lower()
-        return cls(secret_literals(contents), _holds(text, _RUNTIME_MARK), has_blocks, has_replies)
-
-
-def own_findings(key: str, content: str, bounds: tuple[int, int], suspicion: Suspicion) -> dict[FindingKind, str]:
+def own_findings(key: str, content: str, bounds: tuple[int, int]) -> dict[FindingKind, str]:
     """The findings of one memory with a remark each; `bounds` are those of `trimmed`."""
     found: dict[FindingKind, str] = {}
     start, end = bounds
-    if suspicion.has_replies:
-        lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
-        if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
-            found["assistant replies"] = ""
+    lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
+    if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
+        found["assistant replies"] = ""
     if not key.strip(WHITE_SPACE):
         found["empty keys"] = "no key" if not key else "key of blanks only"
     if end - start < TOO_SHORT:
         found["too short"] = counted(end - start, "character")
     if len(content) > TOO_LONG:
         found["too long"] = counted(len(content), "character")
-    if suspicion.has_blocks:
-        if blocks := content.count(_OWN_BLOCK):
-            found["recall blobs"] = "one recalled block" if blocks == 1 else f"{blocks:,} recalled blocks"
-        if results := content.count(_TOOL_RESULT):
-            found["tool results"] = "one tool result" if results == 1 else f"{results:,} tool results"
-    runtime = _runtime(content, start, has_mark=suspicion.has_mark)
+    if blocks := content.count(_OWN_BLOCK):
+        found["recall blobs"] = "one recalled block" if blocks == 1 else f"{blocks:,} recalled blocks"
+    if results := content.count(_TOOL_RESULT):
+        found["tool results"] = "one tool result" if results == 1 else f"{results:,} tool results"
+    runtime = _runtime(content, start)
     if runtime is not None:
         found["heartbeat and cron"] = runtime
-    if suspicion.literals and (names := look_alike_secrets(content, suspicion.literals)):
+    if names := look_alike_secrets(content):
         found["secrets"] = secrets_remark(names)
     return found
 
@@ -325,13 +305,13 @@ def _beginning(content: str, *, is_cut: bool) -> str:
     return head
 
 
-def _runtime(content: str, start: int, *, has_mark: bool) -> str | None:
+def _runtime(content: str, start: int) -> str | None:
     if content.startswith("[", start):
         head = content[start : start + _HEAD].lower()
         for begins, name in _RUNTIME_STARTS.items():
             if head.startswith(begins):
                 return name
-    return "distilled" if has_mark and _holds(content, _RUNTIME_MARK) else None
+    return "distilled" if _holds(content, _RUNTIME_MARK) else None
 
 
 def _holds(content: str, text: str) -> bool:
@@ -344,8 +324,6 @@ def _holds(content: str, text: str) -> bool:
 
 _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
-_LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
-"""Contents that are searched together, for most have nothing in them that is looked for."""
 
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
@@ -369,7 +347,6 @@ async def audit_memories(library: Library, advance: Advance | None = None, agent
     looked = _Look(library.memory.stamp_of, going)
     try:
         await library.memory.scan(looked.see, wanted)
-        await asyncio.to_thread(looked.look)
         again = partial(going, looked.rows)
         again()
         duplicates = await asyncio.to_thread(looked.contents.duplicates, again)
@@ -393,8 +370,6 @@ class _Look:
         self.found: Found = {kind: [] for kind in KINDS}
         self._states = array("q")
         """What tells each state from others, within this process."""
-        self._waiting: list[tuple[Stamp, str, tuple[int, int], bool, str | None]] = []
-        self._waiting_size = 0
         self._stamp_of, self._going = stamp_of, going
         self._tells_at_rows = self._tells_at_size = 1
 
@@ -422,33 +397,18 @@ class _Look:
         self._states.append(hash(stamp.state))
         if value("superseded_by") is not None:
             self.superseded.add(handle)
+        if told := own_findings(stamp.key, content, bounds):
+            excerpt = beginning_of(content)
+            for kind, remark in told.items():
+                self.found[kind].append((self.rows, Sample(stamp, excerpt, remark, pinned, session=session)))
+        if not (content.isascii() and stamp.key.isascii()) and (hidden := hidden_text_in(stamp.key, content)):
+            sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled, session)
+            self.found["hidden text"].append((self.rows, sample))
         self.rows += 1
         self.size += stamp.size
-        self._waiting.append((stamp, content, bounds, pinned, session))
-        self._waiting_size += len(content)
-        if len(self._waiting) >= _LOOKED_AT_ONCE or self._waiting_size >= _LOOKED_AT_CHARACTERS:
-            self.look()
         if self.rows >= self._tells_at_rows or self.size >= self._tells_at_size:
             self._tells_at_rows, self._tells_at_size = self.rows + _TOLD_AFTER_ROWS, self.size + _TOLD_AFTER_BYTES
             self._going(self.rows)
-
-    def look(self) -> None:
-        """Look for what the contents that wait tell by themselves; they are let go."""
-        if not self._waiting:
-            return
-        keys = [stamp.key for stamp, *_ in self._waiting]
-        suspicion = Suspicion.of(keys, [content for _, content, *_ in self._waiting])
-        first = self.rows - len(self._waiting)
-        for number, (stamp, content, bounds, pinned, session) in enumerate(self._waiting, first):
-            told = own_findings(stamp.key, content, bounds, suspicion)
-            if told:
-                excerpt = beginning_of(content)
-                for kind, remark in told.items():
-                    self.found[kind].append((number, Sample(stamp, excerpt, remark, pinned, session=session)))
-            if not (content.isascii() and stamp.key.isascii()) and (hidden := hidden_text_in(stamp.key, content)):
-                sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled, session)
-                self.found["hidden text"].append((number, sample))
-        self._waiting, self._waiting_size = [], 0
 
     def handle(self, number: int) -> Handle:
         """Which row it was; those that are numbers take eight bytes each."""
