@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, row_with_id, versions, versions_at
@@ -59,7 +60,7 @@ class Plain(Memory):
     """A plug-in that has nothing but the abstract verbs, and fields of its own that they cannot write."""
 
     name = "plain"
-    location = "this process"
+    about = About(location="this process")
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
         self.held = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
@@ -198,4 +199,4 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
         with pytest.raises(Refused):
             await deed
     assert kept.changes == []
-    assert "turn memory on" in memory.notices[0]
+    assert "turn memory on" in sentences(memory.notices)[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_profile, create_memory
 from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.sqlite.schema import create_database
@@ -34,7 +35,7 @@ async def test_sqlite_opens_the_installs_database(tmp_path: Path) -> None:
     memory = create_memory(config_of(root, "sqlite"))
     await memory.open()
     assert (memory.name, await memory.count()) == ("sqlite", 0)
-    assert memory.location == str(root / "memory" / "brain.db")
+    assert memory.about.location == str(root / "memory" / "brain.db")
     await memory.close()
 
 
@@ -70,9 +71,9 @@ async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> N
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), "2026-11-21T00:00:00Z")).total == 0
     assert await memory.health_check()
-    assert 'memory.backend is "none"' in memory.notices[0]
-    assert "config.toml" in memory.notices[0]
-    assert (await memory.health()).findings == memory.notices
+    assert 'memory.backend is "none"' in sentences(memory.notices)[0]
+    assert "config.toml" in sentences(memory.notices)[0]
+    assert (await memory.health()).findings == sentences(memory.notices)
     assert 'memory.backend is "none"' in memory.why_not["vectors"]
 
 
@@ -99,7 +100,7 @@ def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) ->
     if profile.not_yet is None:
         memory = create_memory(config)
         assert memory.name == name
-        assert "hunter2" not in memory.location
+        assert "hunter2" not in memory.about.location
         return
     with pytest.raises(Refused) as refusal:
         create_memory(config)
@@ -132,7 +133,7 @@ def test_a_backend_whose_library_is_missing_on_import_names_it_too(
 
 def test_the_rows_of_lucid_are_those_of_the_local_database(tmp_path: Path) -> None:
     memory = create_memory(config_of(tmp_path, "lucid"))
-    assert (memory.trash_name, memory.location) == ("sqlite", str(tmp_path / "memory" / "brain.db"))
+    assert (memory.about.identity, memory.about.location) == ("sqlite", str(tmp_path / "memory" / "brain.db"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -23,28 +24,28 @@ def held(*contents: str) -> InMemory:
     return InMemory(MemoryEntry(f"id{at}", f"key{at}", text, "core", moment) for at, text in enumerate(contents))
 
 
-async def test_in_memory_stops_a_pattern_that_runs_for_ever() -> None:
+async def test_in_memory_stops_a_pattern_that_runs_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = held("fine b", TRAP)
-    memory.find_seconds = 0.05
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
     with pytest.raises(UsageError, match=r"0\.05 s"):
         (await handles_of(memory, MemoryFilter(regex=ENDLESS), Sort()))
     assert len(await handles_of(memory, MemoryFilter(regex="B$"), Sort())) == 2
 
 
-async def test_markdown_stops_it_too(tmp_path: Path) -> None:
+async def test_markdown_stops_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "MEMORY.md").write_text(f"# Notes\n\n- **trap**: {TRAP}\n- **tea**: Black Tea\n")
     memory = MarkdownMemory(tmp_path)
     await memory.open()
-    memory.find_seconds = 0.05
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
     with pytest.raises(UsageError, match=r"0\.05 s"):
         (await entries_of(memory, MemoryFilter(regex=ENDLESS)))
     assert len(await entries_of(memory, MemoryFilter(contains="ck TEA"))) == 1
     await memory.close()
 
 
-async def test_the_loop_goes_on_while_a_pattern_is_matched() -> None:
+async def test_the_loop_goes_on_while_a_pattern_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = held(*[TRAP] * 100)
-    memory.find_seconds = 60.0
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 60.0)
     asking = asyncio.ensure_future(memory.rows(Query(ENTRIES, MemoryFilter(regex=ENDLESS))))
     for _ in range(50):
         await asyncio.sleep(0)

@@ -127,8 +127,9 @@ def test_a_pattern_ignores_case_and_reads_unicode() -> None:
     assert not finds("noodle", regex="(?-i:Noodle)")
 
 
-def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence() -> None:
-    search = TextSearch(MemoryFilter(regex=ENDLESS), seconds=0.05)
+def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
+    search = TextSearch(MemoryFilter(regex=ENDLESS))
     with pytest.raises(UsageError) as caught:
         search.finds("key", TRAP)
     assert "0.05 s" in caught.value.message
@@ -138,16 +139,17 @@ def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence() -> None:
 def test_one_text_takes_only_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that is called off goes on for so long at the most, and what is left is not used up."""
     monkeypatch.setattr(matching, "SECONDS_A_TEXT", 0.05)
-    search = PatternSearch(ENDLESS, seconds=0.5)
+    search = PatternSearch(ENDLESS)
     with pytest.raises(UsageError, match=r"0\.05 s on a single memory"):
         search.is_in(TRAP)
     assert search.is_in("aaa"), "there is time left"
 
 
-def test_the_time_counts_for_all_texts_together() -> None:
+def test_the_time_counts_for_all_texts_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
     ticks = itertools.count()
-    search = PatternSearch("b", seconds=3.0, clock=lambda: float(next(ticks)))
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 3.0)
+    search = PatternSearch("b", clock=lambda: float(next(ticks)))
     assert [search.is_in("abc") for _ in range(3)] == [True, True, True]
     with pytest.raises(UsageError, match="3 s"):
         search.is_in("abc")

@@ -12,6 +12,7 @@ from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import click_text, press, running, settled, until
 from tui_samples import STILL, Inspector, SampleMemory, browser, memory, sample_config, sample_memories
 
+from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import OpenOptions
@@ -260,7 +261,7 @@ async def test_an_agent_that_nobody_knows_is_told_with_those_that_are(tmp_path: 
 
 async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(tmp_path: Path) -> None:
     inspector = Inspector(tmp_path, OfAgents())
-    inspector.store.notices = ("The folder is read-only, so it was opened as a picture of one moment.",)
+    inspector.store.notices = (Notice("The folder is read-only, so it was opened as a picture of one moment."),)
     async with running(inspector.app(options=OpenOptions(agent="b"))) as (app, pilot):
         assert "b ✕" in line(app, 1)
         assert "of_b" in screen_text(app)
@@ -275,8 +276,6 @@ async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a
 
 class LongMemory(SampleMemory):
     """Gives parts of an order for less than all of it; knows what was asked."""
-
-    orders_in_parts = True
 
     def __init__(self) -> None:
         super().__init__(sample_memories(900))

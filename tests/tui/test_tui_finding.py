@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from tui_samples import Inspector, SampleMemory, browser, memory
 
+from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.tui.app import InspectorApp
@@ -207,9 +208,11 @@ async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds:
         assert len(rows(app).marks) == 3
 
 
-async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(tmp_path: Path) -> None:
+async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
     finds = Finds(tmp_path, "a" * 60 + "b")
-    finds.store.find_seconds = 0.05
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.REGEX, ENDLESS)
         await until(pilot, lambda: "takes longer than 0.05 s" in line(app, 1))

@@ -15,6 +15,7 @@ import numpy as np
 from support.settling import pressing, settled
 from textual.pilot import Pilot
 
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
@@ -107,8 +108,7 @@ class SampleMemory(InMemory):
     """Ranks by words found, so that results have every part of a score; watches what it is asked."""
 
     name = "sqlite"
-    location = "/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db"
-    ends_with_program = False
+    about = About(location="/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db", rule=None)
     why_not: Mapping[str, str] = {
         "agents": "All of these are one agent's.",
         "namespaces": "These have no namespace.",

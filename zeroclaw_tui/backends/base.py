@@ -6,10 +6,10 @@ A backend of your own is a class of Memory in a package of your own:
    of its own; `handle` and `size` of a MemoryEntry may be left out. `in_memory.py` is a sample that does more.
 2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
    `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
-3. Say where it lies: `from_config(config)` gets the settings. `config.location` is what --location named,
+3. Say where it is: `from_config(config)` gets the settings. `config.location` is what --location named,
    `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
-   >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
-   password into `location` or a message.
+   >= 0.8.0 has it, secrets in plain text. Set `about = About(location=…)`, and raise the kinds in memory/errors.py, one
+   sentence each. Never let a password into either.
 4. Give the class a `why_not` without what it can do beyond the trait (`THE_TRAIT` names that), and with a sentence for
    each thing that it cannot. Override the verbs that it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
@@ -24,11 +24,11 @@ from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from zeroclaw_tui.backends.matching import SECONDS, told_apart
+from zeroclaw_tui.backends.about import About, Notice
+from zeroclaw_tui.backends.matching import told_apart
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     )
     from zeroclaw_tui.backends.loaded import Loaded
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
     from zeroclaw_tui.memory.change import (
         Advance,
         Batches,
@@ -111,69 +110,12 @@ class Memory(ABC):
     overridden to be faster or to show more. All may raise InspectorError kinds.
     """
 
-    name: str
+    name: str = ""
     """The backend's factory name."""
-    location: str
-    """Where it is, for people: a path, or a URL without its password."""
-    also_kept_as: str | None = None
-    """Another location under which the trash may know its changes; it takes them over."""
-    generation: str | None = None
-    """The schema generation ("G1" to "G5"), where there is one."""
-    embeds_itself: bool = False
-    """Whether it makes the vectors of memories and queries it is not given, by rules of its own."""
-    slow_recall_above: int | None = None
-    """Among more memories than that recall takes seconds, so that the inspector waits for Enter."""
-    compares_vectors: bool = True
-    """Whether recall can compare the query's vector; where it cannot, none is fetched and none is missed."""
-    recalls_by: str | None = None
-    """How recall ranks in two words, where it does not weigh words against vectors as the config says."""
-    keeps_nothing: bool = False
-    """Whether it takes every verb, stores nothing and finds nothing."""
-    has_quotas: bool = False
-    """Whether ZeroClaw counts what is stored against the quotas of its policy."""
-    keeps_lines: bool = False
-    """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
-    keeps_texts: bool = False
-    """Whether every text comes back character for character, that of a time and what is no Unicode too."""
-    keeps_bytes: bool = False
-    """Whether every value of a row comes back to the byte, and a row can be put at a place of its own."""
-    agents_are_rows: bool = False
-    """Whether `revert` brings in agents as rows of their own, which come before their memories."""
-    keeps_nul: bool = True
-    """Whether a text there may hold the character NUL."""
-    keeps_updates: bool = True
-    """Whether a row has the time of its last change besides that of its first storing."""
-    ends_with_program: bool = False
-    """Whether all it holds is gone when the program ends, so that no command can leave anything there."""
-    ids_are_uuids: bool = False
-    """Whether only UUIDs can be ids there."""
-    keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
-    """What stays of deleted rows where no command reaches, in a sentence; None where all of it lies in files here."""
-    file: Path | None = None
-    """The database file all of it lies in, where it can be examined, repaired, backed up and compacted as a whole."""
-    newest_version: str | None = None
-    """The newest ZeroClaw version that has this schema; None means the newest of all."""
-    not_opened_because: str | None = None
-    """Why no ZeroClaw version opens it as it is, in a sentence; only after `open`."""
-    not_read_because: str | None = None
-    """Why no agent reads what is here as memory, in a sentence; None for an agent's memory."""
-    program: str | None = None
-    """The other program whose store it is ("R-Mem"), and whose rule alone recall follows; `not_read_because` says it
-    too. None for a store of ZeroClaw's, or of nobody's."""
-    recall_limit: int | None = None
-    """How many memories that program recalls where nobody says."""
-    keeps_history: bool = False
-    """Whether the store itself tells of earlier texts and of relations: `history` and `related`."""
-    notices: tuple[str, ...] = ()
+    about: About = About()
+    """Where it is, what it is, and how it ranks."""
+    notices: tuple[Notice, ...] = ()
     """Sentences about how it was opened that a person should see."""
-    facts: tuple[str, ...] = ()
-    """Those of `notices` that change nothing in what is shown: told where the store itself is looked at."""
-    orders_in_parts: bool = False
-    """Whether a part of an order takes less than all of it, so that of many rows no more is asked for than is seen."""
-    find_seconds: float = SECONDS
-    """How long one search may match a regular expression, all memories together."""
-    has_stages: bool = False
-    """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
     why_not: Mapping[str, str] = THE_TRAIT
     """What this store cannot do, each with a sentence that says why; what is not in it, it can.
 
@@ -183,6 +125,9 @@ class Memory(ABC):
     """
     _changing: Lock | None = None
 
+    keeps_history = False
+    asks: Any = None
+
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
         """The store a config names, not yet opened. Raises UsageError, Refused or Unreadable for what names none.
@@ -191,33 +136,8 @@ class Memory(ABC):
         """
         return cls()
 
-    @property
-    def trash_name(self) -> str:
-        """The backend under which the trash knows these rows; two names for one file share one."""
-        return self.name
-
-    @property
-    def columns(self) -> frozenset[str] | None:
-        """What the rows that `scan` shows have, for a store whose table says it; None where only rows tell."""
-        return None
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
-        return type(self).write_rows is not Memory.write_rows or type(self).revert is not Memory.revert
-
-    @property
-    def standing(self) -> str | None:
-        """What passes by itself and a person should see meanwhile, in a few words ("lucid rests for 12 s")."""
-        return None
-
     def check_location(self) -> None:
         """Raise UsageError where ZeroClaw itself could not use what the config names, as far as that shows."""
-
-    @property
-    def asks(self) -> OpenAIEmbedder | None:
-        """The embedder of a store that embeds itself, where that asks an endpoint."""
-        return None
 
     async def readiness(self, seconds: float) -> Readiness:
         """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.
@@ -296,7 +216,7 @@ class Memory(ABC):
         Cancelling the task interrupts the store. Raises UsageError for a pattern that is too slow, and the errors of
         `open`.
         """
-        entries = await (await self.loaded()).find(query, self.find_seconds)
+        entries = await (await self.loaded()).find(query)
         read: Any
         match query.read.name:
             case "handle":
@@ -330,7 +250,7 @@ class Memory(ABC):
 
         `now` is the RFC 3339 moment that ages are compared with. Raises UsageError for a pattern that is too slow.
         """
-        return await (await self.loaded()).count_up(filter, now, by, self.why_not, self.find_seconds)
+        return await (await self.loaded()).count_up(filter, now, by, self.why_not)
 
     async def storage(self) -> Storage | None:
         """The file of the store and its side files; None for a store without a database `file`."""
@@ -381,7 +301,7 @@ class Memory(ABC):
         from zeroclaw_tui.backends.fallback import as_found
 
         found = await self.search(request, profile, settings, query_vector)
-        return as_found(request, found, profile, settings, self.program)
+        return as_found(request, found, profile, settings, self.about.program)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""
@@ -584,6 +504,32 @@ class Memory(ABC):
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
         return Refused(self.why_not["write"])
+
+    # What the store loses of a row, which a copy into it predicts.
+    keeps_lines: bool = False
+    """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
+    keeps_texts: bool = False
+    """Whether every text comes back character for character, that of a time and what is no Unicode too."""
+    keeps_bytes: bool = False
+    """Whether every value of a row comes back to the byte, and a row can be put at a place of its own."""
+    agents_are_rows: bool = False
+    """Whether `revert` brings in agents as rows of their own, which come before their memories."""
+    keeps_nul: bool = True
+    """Whether a text there may hold the character NUL."""
+    keeps_updates: bool = True
+    """Whether a row has the time of its last change besides that of its first storing."""
+    ids_are_uuids: bool = False
+    """Whether only UUIDs can be ids there."""
+
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """What the rows that `scan` shows have, for a store whose table says it; None where only rows tell."""
+        return None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
+        return type(self).write_rows is not Memory.write_rows or type(self).revert is not Memory.revert
 
     def _no_file(self) -> Refused:
         return Refused(f"The {self.name} backend has no database file here.", hint="Nothing was changed.")

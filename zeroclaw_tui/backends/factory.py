@@ -8,6 +8,7 @@ in it; only the names are looked up until one of them is asked for.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -49,7 +50,8 @@ class BackendProfile(NamedTuple):
     `place` is where it is where neither file nor URL says so, and `within` are the settings that name what is used of
     a server, which its URL may name too with `has_url_options`.
     `schemes` are those of URLs that mean it and no other, as the scheme of an HTTP server would.
-    `tells_program` says that what is stored goes to another program too, which keeps it. `not_yet` is a sentence where
+    `tells_program` says that what is stored goes to another program too, which keeps it, `has_quotas` that ZeroClaw
+    counts what is stored against the quotas of its policy. `not_yet` is a sentence where
     this release does not open it, None where it does.
     """
 
@@ -67,6 +69,7 @@ class BackendProfile(NamedTuple):
     has_url_options: bool = False
     schemes: tuple[str, ...] = ()
     tells_program: bool = False
+    has_quotas: bool = False
     not_yet: str | None = None
     hint: str = ""
 
@@ -102,6 +105,7 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "SQLite: one local file, keyword and vector search (recommended)",
         uses_hygiene=True,
         has_local_database=True,
+        has_quotas=True,
     ),
     BackendProfile(
         "lucid",
@@ -213,6 +217,12 @@ def tells_program(*names: str) -> bool:
     return any(profile is not None and profile.tells_program for profile in map(backend_profile, names))
 
 
+def has_quotas(name: str) -> bool:
+    """Whether ZeroClaw counts what is stored in a backend against the quotas of its policy."""
+    profile = backend_profile(name)
+    return profile is not None and profile.has_quotas
+
+
 GROUP = "zeroclaw_tui.backends"
 
 
@@ -243,12 +253,10 @@ class Plugin(NamedTuple):
         if not isinstance(memory, Memory):
             raise self._refused(f"gives {type(memory).__name__} in place of a Memory")
         # The verbs of ZeroClaw's trait are all that has to be written; how it is called is known here.
-        for name, value in (
-            ("name", self.name),
-            ("location", mask_secrets(config.location or f"package {self.origin}")),
-        ):
-            if not getattr(memory, name, None):
-                setattr(memory, name, value)
+        memory.name = memory.name or self.name
+        if not memory.about.location:
+            location = mask_secrets(config.location or f"package {self.origin}")
+            memory.about = replace(memory.about, location=location)
         return memory
 
     def _loaded(self) -> type[Memory]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Scored
 from zeroclaw_tui.backends.fallback import HeldMemory, as_found, copied_by
 from zeroclaw_tui.backends.health import StoreRecall
@@ -37,10 +38,12 @@ class ForeignFile(HeldMemory, Generic[Contents]):
     """A store in one file of another program; a subclass reads the file and says what is in it."""
 
     keeps_texts = True
+    program: str
+    """The other program's name."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.location = str(path)
+        self.about = replace(self.about, location=str(path), program=self.program)
         self._contents: Contents | None = None
         self._stamp: object = None
         self._version = 0
@@ -81,7 +84,8 @@ class ForeignFile(HeldMemory, Generic[Contents]):
                 self._contents = await asyncio.to_thread(self.read)
                 self._stamp = stamp
                 self._version += 1
-                self.notices = self.facts = (*self.describe(self._contents), copied_by(self.path))
+                sentences = (*self.describe(self._contents), copied_by(self.path))
+                self.notices = tuple(Notice(sentence, is_minor=True) for sentence in sentences)
             return self._contents
 
     async def version(self) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory, entry_of
 from zeroclaw_tui.backends.loaded import Loaded
@@ -24,9 +25,7 @@ class InMemory(HeldMemory):
     """Nothing outlives the process. A key belongs to one memory; handles count up in the order of storing."""
 
     name = "in-memory"
-    keeps_deleted = None
-    location = "this process"
-    ends_with_program = True
+    about = About(location="this process", ends_with_program=True, keeps_deleted=None)
     keeps_texts = True
     why_not: Mapping[str, str] = MappingProxyType(
         {

@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from zeroclaw_tui.backends.matching import SECONDS, count_entries, left_in_thread, left_of, sort_key, told_apart
+from zeroclaw_tui.backends.matching import count_entries, left_in_thread, left_of, sort_key, told_apart
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import (
     EVERYTHING,
@@ -68,20 +68,20 @@ class Loaded:
         """Every namespace that a memory is in, in the order read."""
         return tuple(dict.fromkeys(entry.namespace for entry in self.entries if entry.namespace is not None))
 
-    async def find(self, query: Query[Any], regex_seconds: float = SECONDS) -> Sequence[MemoryEntry]:
+    async def find(self, query: Query[Any]) -> Sequence[MemoryEntry]:
         """The whole memories that a query selects, in its order.
 
-        Raises UsageError for a pattern that takes longer than `regex_seconds`, and Unreadable if two memories have the
+        Raises UsageError for a pattern that is too slow, and Unreadable if two memories have the
         same id or handle.
         """
         if (named := self._named(query)) is not None:
-            return await self._filtered(named, query.filter, regex_seconds)
+            return await self._filtered(named, query.filter)
         if query.prefix is not None:
             found = [entry for entry in self.entries if entry.key.startswith(query.prefix)]
-            left = await self._filtered(found, query.filter, regex_seconds)
+            left = await self._filtered(found, query.filter)
             newest = sorted(left, key=lambda entry: sort_key(entry, NEWEST_UPDATED), reverse=True)
             return newest[: query.limit]
-        ordered = await self._in_order(query.filter, query.sort.field, regex_seconds)
+        ordered = await self._in_order(query.filter, query.sort.field)
         first, count = query.offset, len(ordered) if query.limit is None else query.limit
         if not query.sort.descending:
             return [entry for _, entry in ordered[first : first + count]]
@@ -94,13 +94,12 @@ class Loaded:
         now: str,
         by: Sequence[CountField],
         missing: Container[str],
-        regex_seconds: float = SECONDS,
     ) -> Counts:
         """Count the memories that a filter selects; `missing` names what the store does not have."""
-        found = await self._filtered(self.entries, filter, regex_seconds)
+        found = await self._filtered(self.entries, filter)
         superseded: Sequence[MemoryEntry] = ()
         if "superseded" in by and "superseded" not in missing:
-            superseded = await self._filtered(self.entries, filter.but(superseded=Superseded.ONLY), regex_seconds)
+            superseded = await self._filtered(self.entries, filter.but(superseded=Superseded.ONLY))
         return await asyncio.to_thread(count_entries, found, superseded, missing, now, by)
 
     def _named(self, query: Query[Any]) -> Sequence[MemoryEntry] | None:
@@ -116,20 +115,18 @@ class Loaded:
             return [entry for entry in self.entries if entry.content in contents]
         return None
 
-    async def _filtered(
-        self, entries: Sequence[MemoryEntry], filter: MemoryFilter, regex_seconds: float
-    ) -> Sequence[MemoryEntry]:
+    async def _filtered(self, entries: Sequence[MemoryEntry], filter: MemoryFilter) -> Sequence[MemoryEntry]:
         if filter == EVERYTHING:
             return entries
         if filter.looks_for_text:
-            return await left_in_thread(entries, filter, regex_seconds)
+            return await left_in_thread(entries, filter)
         return await asyncio.to_thread(left_of, entries, filter)
 
-    async def _in_order(self, filter: MemoryFilter, field: SortField, regex_seconds: float) -> _Ordered:
+    async def _in_order(self, filter: MemoryFilter, field: SortField) -> _Ordered:
         known = self._ordered.get((filter, field))
         if known is not None:
             return known
-        found = await self._filtered(self.entries, filter, regex_seconds)
+        found = await self._filtered(self.entries, filter)
 
         def order() -> _Ordered:
             unique = told_apart(found, self.backend)

@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Memory, T
 from zeroclaw_tui.backends.fallback import as_found
 from zeroclaw_tui.backends.health import Health, StoreRecall
@@ -253,11 +254,12 @@ class LucidMemory(SqliteMemory):
     """
 
     name = "lucid"
-    keeps_deleted = (
-        "ZeroClaw also stored these memories in lucid, which has no delete command. Lucid keeps them in "
-        "~/.lucid/memory.db; other places of lucid are not searched."
+    about = About(
+        identity=SqliteMemory.name,
+        rule=None,
+        keeps_deleted="ZeroClaw also stored these memories in lucid, which has no delete command. Lucid keeps them in "
+        "~/.lucid/memory.db; other places of lucid are not searched.",
     )
-    has_quotas = False
     # Lucid's results follow those that the database decided, so only the answer of `search` can be judged.
     recall_evidence = Memory.recall_evidence
 
@@ -289,19 +291,10 @@ class LucidMemory(SqliteMemory):
         project = None if config.location else config.install.root
         return cls(local.path, read_only=config.read_only, project=project, config=LucidConfig.of(config))
 
-    @property
-    def trash_name(self) -> str:
-        return SqliteMemory.name
-
-    @property
-    def standing(self) -> str | None:
-        seconds = self._cooldown_remaining()
-        return f"lucid rests for {math.ceil(seconds)} s" if seconds else None
-
     async def open(self) -> None:
         await super().open()
         sentence = f"{_RUNS} {_STORES}" if "write" not in self.why_not else _RUNS
-        self.notices, self.facts = (*self.notices, sentence), (*self.facts, sentence)
+        self.notices = (*self.notices, Notice(sentence, is_minor=True))
         self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
 
     async def close(self) -> None:
@@ -433,7 +426,7 @@ class LucidMemory(SqliteMemory):
     @property
     def _settings(self) -> LucidSettings:
         """By the version whose rules the last search had, or the newest that has this schema."""
-        return self._config.for_version(parse_version(self._version or self.newest_version or NEWEST))
+        return self._config.for_version(parse_version(self._version or self.about.newest_version or NEWEST))
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         """The rows of the database, and of lucid's last answer if they are named.

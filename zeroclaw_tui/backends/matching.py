@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 """Where a match begins and ends, in characters."""
 
-SECONDS = 5.0
+REGEX_SECONDS = 5.0
 """How long a pattern may be matched in one search, all texts together."""
 SECONDS_A_TEXT = 1.0
 """The same for one text: a search that is called off goes on for so long at the most."""
@@ -112,11 +112,10 @@ class PatternSearch:
     `clock` gives seconds that only rise. Only matching counts, so that a slow disk or a caller's work does not.
     """
 
-    def __init__(self, pattern: str, seconds: float = SECONDS, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, pattern: str, clock: Callable[[], float] = time.perf_counter) -> None:
         self._pattern = compiled(pattern)
         self._search = self._pattern.search
-        self._seconds = seconds
-        self._left = seconds
+        self._left = REGEX_SECONDS
         self._clock = clock
 
     def is_in(self, *texts: str) -> bool:
@@ -146,7 +145,7 @@ class PatternSearch:
 
     def _too_slow(self) -> UsageError:
         if self._left < SECONDS_A_TEXT:
-            said = f"The pattern takes longer than {self._seconds:g} s."
+            said = f"The pattern takes longer than {REGEX_SECONDS:g} s."
         else:
             said = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
         return UsageError(said, hint=_SIMPLER, title="Pattern too slow")
@@ -176,12 +175,12 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 class TextSearch:
     """One search for what the text parts of a filter say, row by row; made in the thread that looks.
 
-    Raises UsageError for a pattern that cannot be read, and from `finds` for one that takes longer than `seconds`.
+    Raises UsageError for a pattern that cannot be read, and from `finds` for one that takes longer than REGEX_SECONDS.
     """
 
-    def __init__(self, filter: MemoryFilter, seconds: float = SECONDS) -> None:
+    def __init__(self, filter: MemoryFilter) -> None:
         self.needle = needle_of(filter)
-        self.pattern = PatternSearch(filter.regex, seconds) if filter.regex else None
+        self.pattern = PatternSearch(filter.regex) if filter.regex else None
         self._is_stopped = False
 
     def finds(self, key: str, content: str) -> bool:
@@ -256,25 +255,25 @@ def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
 
 
 def left_of(
-    entries: Iterable[MemoryEntry], filter: MemoryFilter, seconds: float = SECONDS, search: TextSearch | None = None
+    entries: Iterable[MemoryEntry], filter: MemoryFilter, search: TextSearch | None = None
 ) -> list[MemoryEntry]:
     """The memories a filter leaves, in their order; for a thread where it looks for text.
 
     Many calls of one search share one `search`. Raises UsageError for a pattern that cannot be read or takes longer
-    than `seconds`.
+    than REGEX_SECONDS.
     """
     if not filter.looks_for_text:
         return [entry for entry in entries if _passes(entry, filter)]
-    looking = search or TextSearch(filter, seconds)
+    looking = search or TextSearch(filter)
     return [entry for entry in entries if _passes(entry, filter) and looking.finds(entry.key, entry.content)]
 
 
-async def left_in_thread(entries: Sequence[MemoryEntry], filter: MemoryFilter, seconds: float) -> list[MemoryEntry]:
+async def left_in_thread(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> list[MemoryEntry]:
     """The same off the event loop where text is looked for; cancelling the await stops the search."""
     if not filter.looks_for_text:
         return left_of(entries, filter)
     # A pattern is read in the thread too: that brings in its library.
-    search = await asyncio.to_thread(TextSearch, filter, seconds)
+    search = await asyncio.to_thread(TextSearch, filter)
     try:
         return await asyncio.to_thread(left_of, entries, filter, search=search)
     finally:

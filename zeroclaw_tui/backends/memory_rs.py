@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile, key_of
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded
@@ -142,10 +143,9 @@ class MemoryRsExport(ForeignFile[Export]):
 
     name = "memory-rs"
     program = "memory-rs"
-    recall_limit = 5
-    embeds_itself = True
-    recalls_by = "a hash of the text"
-    not_read_because = NOT_READ
+    about = About(
+        not_read_because=NOT_READ, rule=OwnRule("a hash of the text", 5, takes_vector=False), embeds_itself=True
+    )
     why_not = WHY_NOT
 
     def read(self) -> Export:

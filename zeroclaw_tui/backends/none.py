@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.about import About, Notice, sentences
 from zeroclaw_tui.backends.base import Answer, Memory, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory
 from zeroclaw_tui.backends.health import Health
@@ -30,18 +32,17 @@ class NoneMemory(HeldMemory):
     """
 
     name = "none"
-    keeps_deleted = None
-    location = "nowhere"
-    keeps_nothing = True
+    about = About(location="nowhere", keeps_nothing=True, keeps_deleted=None)
 
     def __init__(self, in_use: str = "none", *, not_made: Memory | None = None) -> None:
         """`in_use` is the backend that ZeroClaw itself uses, `not_made` the store to stand in for."""
         self._not_made = not_made
         if not_made is not None:
-            self.name, self.location = not_made.name, not_made.location
-            place = one_line(self.location)
+            self.name, theirs = not_made.name, not_made.about
+            self.about = replace(self.about, location=theirs.location, identity=theirs.identity)
+            place = one_line(theirs.location)
             nothing = f", nor a place for them in {place}" if is_url(place) else f": {place} is not there"
-            self.notices = (f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}",)
+            self.notices = (Notice(f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}"),)
             return
         nothing, more = 'Nothing is stored, because memory.backend is "none".', _TURN_ON
         if in_use != "none":
@@ -49,21 +50,16 @@ class NoneMemory(HeldMemory):
                 'Nothing is stored: the backend "none" keeps nothing.',
                 f"ZeroClaw itself uses {in_use} here.",
             )
-        self.why_not, self.notices = dict.fromkeys(_PARTS, nothing), (f"{nothing} {more}",)
+        self.why_not, self.notices = dict.fromkeys(_PARTS, nothing), (Notice(f"{nothing} {more}"),)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> NoneMemory:
         return cls(config.zeroclaw_backend)
 
-    @property
-    def trash_name(self) -> str:
-        """The name of the store that it stands in for, whose trash may hold what was in that."""
-        return super().trash_name if self._not_made is None else self._not_made.trash_name
-
     def refuse_to_write(self) -> Refused:
         if self._not_made is None:
             return super().refuse_to_write()
-        return Refused(f"{self.location} is not there yet.", hint=MAKES_STORE)
+        return Refused(f"{self.about.location} is not there yet.", hint=MAKES_STORE)
 
     async def loaded(self) -> Loaded:
         return Loaded()
@@ -83,4 +79,4 @@ class NoneMemory(HeldMemory):
 
     async def health(self) -> Health:
         state = "stores nothing" if self._not_made is None else "not there yet"
-        return Health(True, state, findings=self.notices, facts={"memories": 0})
+        return Health(True, state, findings=sentences(self.notices), facts={"memories": 0})

@@ -24,6 +24,7 @@ from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory, stamp_of
 from zeroclaw_tui.backends.health import Health, StoreRecall
@@ -208,21 +209,22 @@ class RedisMemory(HeldMemory):
     """The memories of one server. A write is done completely or not at all."""
 
     name = "redis"
-    keeps_deleted = (
-        "Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, and in "
-        "replicas and backups, which this program cannot read."
+    about = About(
+        rule=OwnRule("substring", takes_vector=False),
+        keeps_deleted="Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, "
+        "and in replicas and backups, which this program cannot read.",
     )
     keeps_updates = False
-    recalls_by = "substring"
 
     def __init__(self, url: str, *, read_only: bool = False, clock: Callable[[], str] = local_now) -> None:
         self._options = options = _parse_url(url)
         if path := options.get("path"):
-            self._server, self.location = path, f"unix://{path}?db={options['db']}"
+            self._server, location = path, f"unix://{path}?db={options['db']}"
         else:
             host = f"[{options['host']}]" if ":" in options["host"] else options["host"]
             self._server = f"{host}:{options['port']}"
-            self.location = f"{urlsplit(url.strip()).scheme}://{self._server}/{options['db']}"
+            location = f"{urlsplit(url.strip()).scheme}://{self._server}/{options['db']}"
+        self.about = replace(self.about, location=location)
         self._clock = clock
         self._client: Redis | None = None
         self._documents: Loaded | None = None
@@ -305,7 +307,7 @@ class RedisMemory(HeldMemory):
                         values += await client.mget(names[start : start + 500])
                 entries, findings = await asyncio.to_thread(_read, names, values)
                 self._documents, self._state_read = Loaded(tuple(entries), order_value=_order_value), state
-                self.notices = self.facts = findings
+                self.notices = tuple(Notice(sentence, is_minor=True) for sentence in findings)
             return self._documents
 
     async def recall(
@@ -341,7 +343,7 @@ class RedisMemory(HeldMemory):
             server = await client.info("server")
         facts = {"server": self._server, "Redis": str(server.get("redis_version", "unknown")), "memories": count}
         summary = "answers, with findings" if self.notices else "answers"
-        return Health(not self.notices, summary, self.notices, facts)
+        return Health(not self.notices, summary, sentences(self.notices), facts)
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         return replace(stamp_of(row.entry()), state=row.fingerprint)

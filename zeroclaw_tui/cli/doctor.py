@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.cli.options import add_dry_run
 from zeroclaw_tui.cli.output import (
     BOLD,
@@ -89,7 +90,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         found, code = _not_reachable(error), NOT_REACHABLE
     finally:
         await library.close()
-    findings = tuple(dict.fromkeys((*library.memory.notices, *found.findings)))
+    findings = tuple(dict.fromkeys((*sentences(library.memory.notices), *found.findings)))
     # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
     judged = config_as_it_is(configs[0], version=library.profile.profile.version)
     own = settings_problem(configs[0].install)
@@ -175,8 +176,8 @@ def _tell_health(
 def _opened_facts(library: Library) -> dict[str, Any]:
     return {
         "backend": library.memory.name,
-        "location": library.memory.location,
-        "generation": library.memory.generation,
+        "location": library.memory.about.location,
+        "generation": library.memory.about.generation,
         "profile": library.profile.profile.version,
         "profile_source": library.profile.source,
         "newer_version": library.profile.profile.newer,
@@ -205,7 +206,7 @@ def _address(config: MemoryConfig) -> str:
     from zeroclaw_tui.config.secrets import masked_text
 
     with suppress(InspectorError, AttributeError):
-        return create_memory(config).location
+        return create_memory(config).about.location
     named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
     return without_password(named) if is_url(named) else masked_text(named)
 
@@ -502,7 +503,7 @@ def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
     from zeroclaw_tui.backends.factory import has_database
 
     if library is not None:
-        return library.memory.name, library.memory.location
+        return library.memory.name, library.memory.about.location
     place = str(config.database) if has_database(config.backend) else _address(config)
     return config.backend, mask_secrets(place or str(config.install.root))
 
@@ -751,7 +752,7 @@ def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None
     document(
         {
             "backend": library.memory.name,
-            "location": library.memory.location,
+            "location": library.memory.about.location,
             "dry_run": done is None,
             "model": plan.model,
             "remote": plan.is_remote,

@@ -715,7 +715,7 @@ async def _tell_erasure(library: Library, given: argparse.Namespace, plan: Erase
                 "verb": TYPED,
                 "dry_run": True,
                 "backend": library.memory.name,
-                "location": library.memory.location,
+                "location": library.memory.about.location,
                 "texts": len(plan.chosen.matcher.texts),
                 "places": [place.as_json() for place in plan.places],
                 "memories": [{"id": stamp.id, "key": stamp.key} for stamp in plan.stamps],

@@ -178,7 +178,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
         document(
             {
                 "backend": library.memory.name,
-                "location": library.memory.location,
+                "location": library.memory.about.location,
                 "total": count,
                 "superseded_hidden": hidden,
                 "offset": given.offset,

@@ -152,7 +152,7 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
     why = library.read_only_because
     if why is not None and not given.read_only and store_to_confirm(library.config) is not None:
         why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
-    if why is None and library.memory.ends_with_program:
+    if why is None and library.memory.about.ends_with_program:
         why = f"{library.memory.name} keeps memories only while the program runs."
     if why is not None:
         raise Refused(why, hint="--read-only refuses every change." if given.read_only else "Nothing was changed.")
@@ -417,7 +417,7 @@ def tell_document(
 
     action = outcome.action
     name, place = (
-        (store.memory.name, store.memory.location)
+        (store.memory.name, store.memory.about.location)
         if isinstance(store, Library)
         else (store.config.backend, store.location)
     )

@@ -96,7 +96,7 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
     request = _request(library, given, now)
     trial = Trial(request, library.profile.profile, _settings(library.settings, given))
     limit, own_limit = request.limits_shown
-    if limit != own_limit and told is None and library.memory.program is None:
+    if limit != own_limit and told is None and library.memory.about.program is None:
         own = f"uses {own_limit:,}" if own_limit else "uses none"
         note(f"zeroclaw: Using limit {limit:,} ({RULE_WORDS[request.rule]} {own}).")
     tell_complaints(library, trial, _about(given), set() if told is None else told)
@@ -126,7 +126,7 @@ def _request(library: Library, given: argparse.Namespace, now: datetime) -> Reca
 
     layer: Layer = getattr(given, "layer", "agent")
     agents = readable_agents(library, agents_given(given) or None, layer)
-    turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, given.rule, agents)
+    turns = library.memory.about.recall_limit or turn_limit(library.config, library.profile.profile, given.rule, agents)
     session_id, further = scopes_of(given.session)
     return RecallRequest(
         query=_query(getattr(given, "query", None)),
@@ -382,7 +382,7 @@ async def _answer_batch(library: Library, given: argparse.Namespace, now: dateti
 def tell_notes(library: Library, sentences: Iterable[str], told: set[str]) -> None:
     """Say what was not said yet, neither here nor when the store was opened."""
     for sentence in sentences:
-        if sentence not in told and not any(sentence in notice for notice in library.memory.notices):
+        if sentence not in told and not any(sentence in notice.sentence for notice in library.memory.notices):
             told.add(sentence)
             note(f"zeroclaw: {sentence}")
 
@@ -436,7 +436,9 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
 
     agents = asked.get("agents")
     readable = base.agents if agents is None else readable_agents(library, agents, base.layer)
-    turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, base.rule, readable)
+    turns = library.memory.about.recall_limit or turn_limit(
+        library.config, library.profile.profile, base.rule, readable
+    )
     is_tried = base.limit != base.turn_limit
     session_id, further = base.session_id, base.further_sessions
     if asked.get("session") is not None or asked.get("sessions"):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
@@ -283,7 +284,7 @@ def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence
     return {
         "verb": "snapshot",
         "backend": library.memory.name,
-        "location": library.memory.location,
+        "location": library.memory.about.location,
         "file": str(file),
         "is_zeroclaws": there.is_zeroclaws,
         "exported": there.exported,
@@ -349,7 +350,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
         return await _make(config, given, file, agent)
     library = await open_library(config, given.profile)
     try:
-        for sentence in library.memory.notices:
+        for sentence in sentences(library.memory.notices):
             if given.dry_run or sentence != library.read_only_because:
                 note(f"zeroclaw: {sentence}")
         return await _bring_in(library, given, file, agent)

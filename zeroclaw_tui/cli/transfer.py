@@ -625,7 +625,7 @@ def _copy_document(
         "notes": list(outcome.notes),
         "also_found_in": [],
         "cleaned": None,
-        "from": {"backend": library.memory.name, "location": library.memory.location},
+        "from": {"backend": library.memory.name, "location": library.memory.about.location},
         "new": plan.new,
         "same": plan.same,
         "taken": plan.taken,

@@ -201,7 +201,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     actions = await library.trash.actions(limit=MOST_LISTED)
     if given.json:
         listed = [{**action_as_json(action), "open": action.open, "until": action.until} for action in actions]
-        document({"backend": library.memory.name, "location": library.memory.location, "actions": listed})
+        document({"backend": library.memory.name, "location": library.memory.about.location, "actions": listed})
         return DONE
     if not actions:
         write_lines([("No changes recorded here.",)])
@@ -311,7 +311,7 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     document(
         {
             "backend": library.memory.name,
-            "location": library.memory.location,
+            "location": library.memory.about.location,
             "total": total,
             "offset": given.offset,
             "limit": given.limit,
@@ -476,7 +476,7 @@ async def print_history(library: Library, given: argparse.Namespace) -> int:
         document(
             {
                 "backend": library.memory.name,
-                "location": library.memory.location,
+                "location": library.memory.about.location,
                 "ids": ids,
                 "versions": [_version_as_json(wanted, version) for wanted, version in versions],
             }

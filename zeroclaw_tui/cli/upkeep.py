@@ -187,7 +187,7 @@ def report_lines(
     """A line of totals, a table of the findings, then each with its first memories and what can be done."""
     among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
     yield (Styled(f"{counted(report.rows)}{among}, {size_shown(report.size)}", BOLD),)
-    yield (Styled(f"{library.memory.name} · {one_line(library.memory.location)}", DIM),)
+    yield (Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM),)
     yield ()
     if not findings:
         nothing = "No findings of this kind." if chosen and report.rows else "No findings."
@@ -203,7 +203,7 @@ def report_as_json(library: Library, report: AuditReport, findings: Sequence[Fin
     """The document; its names stand at the head of this module."""
     return {
         "backend": library.memory.name,
-        "location": library.memory.location,
+        "location": library.memory.about.location,
         "rows": report.rows,
         "superseded": len(report.superseded),
         "size": report.size,
@@ -577,7 +577,7 @@ def _plan_as_json(
     state, going = plan.state, {item.id for item in items}
     return {
         "backend": library.memory.name,
-        "location": library.memory.location,
+        "location": library.memory.about.location,
         "root": str(plan.root),
         "profile": plan.rules.version,
         "as_of": plan.as_of.isoformat(),

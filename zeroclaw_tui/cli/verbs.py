@@ -305,8 +305,8 @@ async def _answer(given: argparse.Namespace) -> int:
     # A change that is refused for what makes the store read-only says it itself.
     changes = called.changes and not getattr(given, "dry_run", False)
     silent = library.read_only_because if changes else None
-    facts = () if called.tells_facts else library.memory.facts
-    told = [each for each in library.memory.notices if each != silent and each not in facts]
+    notices = [notice for notice in library.memory.notices if called.tells_facts or not notice.is_minor]
+    told = [notice.sentence for notice in notices if notice.sentence != silent]
     try:
         for sentence in told:
             note(f"zeroclaw: {sentence}")
@@ -335,7 +335,7 @@ async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime
             raise Refused("--read-only refuses every write.", hint="Leave it out.")
         is_empty = await asyncio.to_thread(os.path.isfile, target.location)
         library = await target.make()
-        location = one_line(library.memory.location)
+        location = one_line(library.memory.about.location)
         if is_empty:
             note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been created in it.")
         else:

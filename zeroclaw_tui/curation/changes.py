@@ -563,7 +563,8 @@ def _check_place(library: Library, row: TrashRow) -> None:
     """Raises Refused for a memory of another store, unless both are databases and the other is no longer there."""
     backend, _, place = row.store.partition(":")
     file = (library.config.install.config_dir or Path()) / place
-    if backend != library.memory.trash_name or library.memory.file is None or file.exists():
+    memory = library.memory
+    if backend != (memory.about.identity or memory.name) or memory.about.path is None or file.exists():
         raise Refused(
             f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
             hint="Open that store to restore it.",
@@ -580,7 +581,7 @@ async def _prepared(library: Library, content: str) -> tuple[Vector | None, tupl
     """The vector of a content, where there can be one, and what a person should know about both."""
     notes = await _withheld(library, content)
     embedder = library.embedder
-    if embedder is None or library.memory.embeds_itself or "vectors" in library.memory.why_not:
+    if embedder is None or library.memory.about.embeds_itself or "vectors" in library.memory.why_not:
         return None, notes
     try:
         numbers = await embedder.embed(content)

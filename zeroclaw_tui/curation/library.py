@@ -127,7 +127,7 @@ async def choose_profile(
     answer = await answered_version(binary) if binary else None
     if answer is not None:
         return ProfileChoice.of(answer, "zeroclaw --version")
-    return ProfileChoice.of(memory.newest_version or NEWEST, ASSUMED)
+    return ProfileChoice.of(memory.about.newest_version or NEWEST, ASSUMED)
 
 
 async def profile_to_make(config: MemoryConfig, memory: Memory, given: str | None) -> ScoringProfile:
@@ -144,9 +144,9 @@ def profile_remark(profile: ScoringProfile, memory: Memory) -> str | None:
     Versions up to 0.7.5 read tables from 0.8.0 on but store nothing in them; later ones add what they lack when they
     open a file, and 0.8.0 makes it anew.
     """
-    if memory.newest_version is None or memory.generation is None:
+    if memory.about.newest_version is None or memory.about.generation is None:
         return None
-    wanted, found = generation_made_by(profile.version), memory.generation
+    wanted, found = generation_made_by(profile.version), memory.about.generation
     if wanted == found or found not in SCHEMA_VERSIONS:
         return None
     subject = f"ZeroClaw {profile.version}"
@@ -228,7 +228,7 @@ class Library:
         if self.kept_in is None:
             from zeroclaw_tui.curation.trash.trash import Trash
 
-            self.kept_in = Trash(self.config.install, _trash_name(self.config, self.memory, self.memory.location), _now)
+            self.kept_in = Trash(self.config.install, trash_name(self.memory, self.config), _now)
         return self.kept_in
 
     @trash.setter
@@ -297,7 +297,7 @@ class Library:
 
     async def check_agents(self, agents: Sequence[str]) -> None:
         """Raise Refused for an agent that neither config nor store knows, and for any where memories belong to none."""
-        if self.memory.keeps_nothing:
+        if self.memory.about.keeps_nothing:
             return
         if "agents" in self.memory.why_not:
             raise without_agents(self.memory)
@@ -379,21 +379,19 @@ async def open_library(
             if not _is_before_first_start(config, memory):
                 raise
             if not may_be_missing:
-                told = f"{one_line(memory.location)} does not exist yet. ZeroClaw creates it at its first start."
+                told = f"{one_line(memory.about.location)} does not exist yet. ZeroClaw creates it at its first start."
                 raise BeforeFirstStart(told, hint=MAKES_STORE) from nothing
             await memory.close()
             memory = stand_in(memory)
         except Unreadable as error:
-            if memory.file is None or (config.install.config_file is not None and config.location is None):
+            if memory.about.path is None or (config.install.config_file is not None and config.location is None):
                 raise
             from zeroclaw_tui.curation.formats.detection import in_place_of
 
-            raise await asyncio.to_thread(in_place_of, memory.file, error) from error
+            raise await asyncio.to_thread(in_place_of, memory.about.path, error) from error
         choice = await choose_profile(config, memory, profile, asks_binary=asks_binary)
         embedder, because = create_embedder(config.embedding)
         library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)
-        if memory.also_kept_as is not None:
-            await library.trash.adopt(_trash_name(config, memory, memory.also_kept_as), read_only=config.read_only)
     except BaseException:
         # Whatever ended the opening, ctrl-c too: a connection left open would keep the process from ending.
         await memory.close()
@@ -405,13 +403,14 @@ def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
     """True for the own store of an install with a config.toml; an empty file in its place may have been full before."""
     config_file = config.install.config_file
     is_own = config.location is None and config_file is not None and config_file.exists()
-    return is_own and not (memory.file is not None and memory.file.exists())
+    return is_own and not (memory.about.path is not None and memory.about.path.exists())
 
 
-def _trash_name(config: MemoryConfig, memory: Memory, location: str) -> str:
+def trash_name(memory: Memory, config: MemoryConfig) -> str:
+    """Under which name the trash knows a store."""
     from zeroclaw_tui.curation.trash.journal import store_name
 
-    return store_name(memory.trash_name, location, config.install.config_dir)
+    return store_name(memory.about.identity or memory.name, memory.about.location, config.install.config_dir)
 
 
 def _now() -> datetime:

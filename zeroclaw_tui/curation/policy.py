@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from zeroclaw_tui.backends.factory import has_quotas
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import Library
@@ -53,7 +54,7 @@ async def store_verdict(library: Library, content: str, category: str, namespace
     policy = policy if isinstance(policy, Mapping) else {}
     look = asyncio.to_thread(policy_verdict, policy, content, namespace) if len(content) > _LONG else None
     verdict = policy_verdict(policy, content, namespace) if look is None else await look
-    if verdict.refusal is not None or not library.memory.has_quotas:
+    if verdict.refusal is not None or not has_quotas(library.memory.name):
         return verdict
     space = namespace or _DEFAULT_NAMESPACE
     counted = (

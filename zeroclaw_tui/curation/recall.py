@@ -127,7 +127,8 @@ def why_by_words(notes: Iterable[str]) -> str | None:
 def _uses_vector(library: Library, trial: Trial) -> bool:
     """Whether recall asks for the vector of this query, if it can."""
     query, profile, memory = trial.request.query, trial.profile, library.memory
-    if memory.embeds_itself or not memory.compares_vectors or not words(query) or lists_recent(query, profile):
+    rule = memory.about.rule
+    if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):
         return False
     return not (profile.search_modes and trial.settings.search_mode == "bm25")
 
@@ -156,7 +157,7 @@ def dated(trial: Trial) -> Trial:
 async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]) -> RecallResult:
     """The recall with this vector: the store's hits for each session scope, decided."""
     memory = library.memory
-    if memory.program is not None:
+    if memory.about.program is not None:
         trial = of_program(trial)
     if trial.request.created_until:
         # Cut stages would lack what moves up in place of the memories that are left out.
@@ -165,9 +166,13 @@ async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, no
     else:
         result = await _cut_result(library, trial, vector, notes)
     results = result.results
-    if memory.not_read_because is not None:
-        results = tuple(replace(one, injected=False, not_injected_because=memory.not_read_because) for one in results)
-    return replace(result, results=results, not_read_because=memory.not_read_because, program=memory.program)
+    if memory.about.not_read_because is not None:
+        results = tuple(
+            replace(one, injected=False, not_injected_because=memory.about.not_read_because) for one in results
+        )
+    return replace(
+        result, results=results, not_read_because=memory.about.not_read_because, program=memory.about.program
+    )
 
 
 async def _cut_result(
@@ -193,7 +198,7 @@ def _result_of(
     return RecallResult(
         request=trial.request,
         backend=library.memory.name,
-        location=library.memory.location,
+        location=library.memory.about.location,
         profile=trial.profile.version,
         profile_source=source,
         mode=answered.mode,
@@ -341,8 +346,8 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
 
 def _check_is_read(library: Library, trial: Trial) -> None:
     memory = library.memory
-    if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
-        raise Refused(memory.not_read_because, hint="What they return to an agent is unknown.")
+    if memory.about.not_read_because is not None and (memory.about.program is None or trial.request.layer == "agent"):
+        raise Refused(memory.about.not_read_because, hint="What they return to an agent is unknown.")
 
 
 async def _gathered(
@@ -417,7 +422,7 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     Reads only. Raises InspectorError kinds; NotFound when the memory has gone meanwhile.
     """
     whole = await whole_entry(library.memory, entry.handle)
-    if library.memory.program is not None:
+    if library.memory.about.program is not None:
         trial = of_program(trial)
     gathered = await gather_evidence(library, trial)
     return await advised(gathered, await explained_by(gathered, whole, trial), trial)

@@ -214,8 +214,8 @@ _ONLY = "of a what-if, config.toml holds the weights, the threshold, the search 
 def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = ALL_SETTINGS) -> tuple[str, ...]:
     """What of a trial cannot work in this store, in sentences, and what a version of another schema would do to it."""
     memory = library.memory
-    has_vectors = memory.embeds_itself or (library.embedder is not None and "vectors" not in memory.why_not)
-    found = complaints(trial, has_vectors=has_vectors, about=about, has_stages=memory.has_stages)
+    has_vectors = memory.about.embeds_itself or (library.embedder is not None and "vectors" not in memory.why_not)
+    found = complaints(trial, has_vectors=has_vectors, about=about, has_stages=memory.about.rule is None)
     remark = profile_remark(trial.profile, memory)
     return found if remark is None else (*found, remark)
 

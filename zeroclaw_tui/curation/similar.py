@@ -95,7 +95,7 @@ async def similar_memories(
     if because is None and near is not None:
         found = await _read_near(library, near, entry, limit, agents)
         if found is not None:
-            return SimilarResult(memory.name, memory.location, entry, text, "vector", None, *found)
+            return SimilarResult(memory.name, memory.about.location, entry, text, "vector", None, *found)
     if because is None:
         because = memory.why_not.get("vectors") or f"{_NO_VECTOR}."
     return await _by_words(library, entry, text, because, limit, agents)
@@ -185,7 +185,7 @@ async def _by_words(
     results, compared = found if found is not None else ((), 0)
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
     shared = await asyncio.to_thread(_with_shared, words, results)
-    return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, compared)
+    return SimilarResult(memory.name, memory.about.location, entry, text, "rare words", because, shared, compared)
 
 
 async def _read(

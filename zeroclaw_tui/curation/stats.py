@@ -166,8 +166,8 @@ def as_json(
     every = counted.every
     return {
         "backend": memory.name,
-        "location": memory.location,
-        "generation": memory.generation,
+        "location": memory.about.location,
+        "generation": memory.about.generation,
         "health": stats.health,
         "total": every.total if is_filtered else stats.total,
         "superseded": every.superseded,

@@ -458,7 +458,7 @@ def _standing(memory: Memory, config: MemoryConfig, count: int) -> StoreStatus:
         cannot = tuple((name, why) for name, why in cannot if why != ASKED_READ_ONLY)
         is_silent = "write" not in marks and all(name != "write" for name, _ in cannot)
         marks = (*marks, "write") if is_silent else marks
-    said = "keeps nothing" if memory.keeps_nothing else "answers"
+    said = "keeps nothing" if memory.about.keeps_nothing else "answers"
     return StoreStatus(True, said, count, marks, cannot)
 
 

@@ -181,15 +181,15 @@ async def _sqlite(install: Install) -> Finding:
         because = why_not_writable(database)
         if because is not None:
             raise _NotWritable(because, hint=_AS_ZEROCLAW)
-        if memory.not_opened_because is not None:
+        if memory.about.not_opened_because is not None:
             raise _NotWritable(
-                memory.not_opened_because,
+                memory.about.not_opened_because,
                 hint="Move it and MEMORY_SNAPSHOT.md to a safe place, or set memory.auto_hydrate = false.",
             )
         count = await memory.count()
     finally:
         await memory.close()
-    versions = SCHEMA_VERSIONS[memory.generation or ""]
+    versions = SCHEMA_VERSIONS[memory.about.generation or ""]
     facts = [f"holds {counted(count)}", f"tables of ZeroClaw {versions}", _free_space(database.parent)]
     if (because := memory.why_not.get("write")) not in (None, ASKED_READ_ONLY):
         facts.append(because)

@@ -390,6 +390,6 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         return told if told != problem.message else f"{store.database_name}: {told}", False
     finally:
         await memory.close()
-    versions = SCHEMA_VERSIONS.get(memory.generation or "")
+    versions = SCHEMA_VERSIONS.get(memory.about.generation or "")
     by = f", tables of ZeroClaw {versions}" if versions else ""
     return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest)

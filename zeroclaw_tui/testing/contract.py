@@ -224,7 +224,7 @@ class MemoryContract(Contract):
 
     async def test_search_is_recall_with_its_parts(self, memory: Memory) -> None:
         """By the newest rules this store knows, `search` returns the same rows in the same order as `recall`."""
-        profile = profile_for(memory.newest_version or NEWEST)
+        profile = profile_for(memory.about.newest_version or NEWEST)
         for query in (*self.words, ""):
             recalled = await memory.recall(query, 5)
             found = await memory.search(RecallRequest(query), profile, ScoringSettings())
@@ -247,7 +247,7 @@ class MemoryContract(Contract):
         assert health.summary
         assert health.facts
         assert memory.name
-        assert memory.location
+        assert memory.about.location
 
     async def test_each_row_is_shown_once_whole_in_the_order_of_storing(self, memory: Memory) -> None:
         """`scan` shows what `whole` gives, superseded rows too, and `stamp_of` and `stored_of` agree with it."""

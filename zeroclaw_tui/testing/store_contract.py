@@ -637,7 +637,7 @@ class CancelContract(StoreHooks):
     async def test_a_search_that_is_cancelled_or_interrupted_can_be_asked_again(self, memory: Memory) -> None:
         """The same search gives the same rows afterwards."""
         await self.fill(memory, numbered(_CANCELLED))
-        profile = profile_for(memory.newest_version or NEWEST)
+        profile = profile_for(memory.about.newest_version or NEWEST)
 
         def searching() -> Coroutine[Any, Any, Any]:
             return memory.search(RecallRequest("bulk content 00007"), profile, ScoringSettings())

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,8 +50,9 @@ class Contract:
         """Run one test over a store of its own."""
         memory = await self.new_memory(folder)
         # Both are known where a plug-in is opened by its name.
-        memory.name = getattr(memory, "name", "") or "plug-in"
-        memory.location = getattr(memory, "location", "") or str(folder)
+        memory.name = memory.name or "plug-in"
+        if not memory.about.location:
+            memory.about = replace(memory.about, location=str(folder))
         await memory.open()
         try:
             await self.prepare(memory)

@@ -469,7 +469,7 @@ class InspectorApp(App[int]):
             words = f"{one_line(candidate.name)} is available now, but you started something else. Press b to open it."
             self.notify(words, severity="warning", markup=False)
             return
-        if self._library is None or not self._library.memory.keeps_nothing:
+        if self._library is None or not self._library.memory.about.keeps_nothing:
             # A store without memories cannot be searched, so the view from before returns later.
             self._kept_view = self._browser.view
         await self._take_over(library, self._kept_view.fitting(library.memory.why_not))

@@ -345,7 +345,7 @@ def store_options(library: Library) -> str:
     """What names this store for a command of the shell; nothing where that finds it by itself."""
     install = library.config.install
     if install.layout == "lone":
-        return f"--location {shell_path(library.memory.location)}"
+        return f"--location {shell_path(library.memory.about.location)}"
     return config_dir_option(install, os.environ)
 
 

@@ -178,8 +178,9 @@ class Loader:
         elif not keep_place:
             self._show(ask, self._panes.show_page, first, self._since(started))
         known = max(len(self._listed[2]) if keep_place else 0, PAGE_ROWS)
-        # To count a million rows takes seconds: a long list does not wait for it, unless it is ordered in parts.
-        counts_first = is_whole or memory.orders_in_parts
+        # To count a million rows takes seconds: a long list of a file does not wait for it, but of a server only the
+        # part of the order that is seen is asked for.
+        counts_first = is_whole or memory.about.path is None
         counted = await self._count(ask, view, now) if counts_first else None
         in_parts = counted is not None and counted.total > MANY_ROWS >= known
         if not is_whole:
@@ -247,9 +248,9 @@ class Loader:
 
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()
-        request = view.request(now, self._library.config, self._library.memory.recall_limit)
+        request = view.request(now, self._library.config, self._library.memory.about.recall_limit)
         # The first recall of a big store reads all its vectors.
-        words_first = not self._has_recalled and self._library.memory.has_stages and self._total > MANY_ROWS
+        words_first = not self._has_recalled and self._library.memory.about.rule is None and self._total > MANY_ROWS
         async with aclosing(self._library.recall_steps(request, words_first=words_first)) as steps:
             async for result in steps:
                 self._show(ask, self._panes.show_recall, result, self._since(started))
@@ -266,7 +267,7 @@ class Loader:
         from zeroclaw_tui.curation.similar import similar_memories, similar_steps
 
         started = self._pace.stopwatch()
-        request = view.request(now, self._library.config, self._library.memory.recall_limit)
+        request = view.request(now, self._library.config, self._library.memory.about.recall_limit)
         if view.similar_to is not None:
             found = await similar_memories(self._library, entry=view.similar_to, limit=_MOST_SIMILAR)
             await self._show_similar(ask, view, now, _similar_ranking(found, request), started)

@@ -459,7 +459,7 @@ def why_empty(
     nothing; `is_watched` says that writes of others appear by themselves. `was_changed` says that there is a change
     here to undo, `hidden` how many superseded memories there are.
     """
-    if memory.keeps_nothing:
+    if memory.about.keeps_nothing:
         return (
             "This backend stores no memories.",
             " ".join(notes),
@@ -503,7 +503,7 @@ _NEXT = {
 
 
 def _who_writes(memory: Memory, is_watched: bool) -> str:
-    if memory.ends_with_program:
+    if memory.about.ends_with_program:
         return "These memories exist only in this process and are lost when it ends."
     shown = "They appear here at once" if is_watched else "Press r to show them"
     return f"ZeroClaw writes memories while you talk with it. {shown}."

@@ -55,4 +55,4 @@ class TestWriting(StoreContract):
         """As another program would."""
         rows = ({"key": draft.key, "content": draft.content, "category": draft.category} for draft in drafts)
         numbered = ({"id": f"many {number}", **row} for number, row in enumerate(rows))
-        add(Path(memory.location), numbered)
+        add(Path(memory.about.location), numbered)

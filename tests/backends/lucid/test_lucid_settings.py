@@ -140,7 +140,7 @@ async def test_a_database_by_option_is_opened_by_lucid_as_by_sqlite(tmp_path: Pa
     options = OpenOptions(backend="lucid", location=str(place / "brain.db"))
     (found,) = configs_for(options, {"HOME": str(tmp_path)})
     memory = create_memory(found)
-    assert (memory.name, memory.location, memory.trash_name) == ("lucid", str(place / "brain.db"), "sqlite")
+    assert (memory.name, memory.about.location, memory.about.identity) == ("lucid", str(place / "brain.db"), "sqlite")
     assert isinstance(memory, LucidMemory)
     bridge = LucidMemory(
         memory.path, config=LucidConfig({"binary_path": str(program.path), "recall_timeout_ms": 60_000}, {})

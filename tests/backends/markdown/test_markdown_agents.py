@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
@@ -63,7 +64,7 @@ async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) ->
         await memory.open()
     await memory.make(profile_for("0.8.4"))
     await memory.open()
-    assert "this store has no memories yet" in memory.notices[0]
+    assert "this store has no memories yet" in sentences(memory.notices)[0]
     assert list((tmp_path / "z" / "data").iterdir()) == []
     with pytest.raises(Refused, match="there already"):
         await memory.make(profile_for("0.8.4"))

@@ -48,7 +48,7 @@ class TestWriting(StoreContract):
         await memory.close()
 
     async def another(self, memory: Memory) -> Memory:
-        other = MarkdownMemory(Path(memory.location))
+        other = MarkdownMemory(Path(memory.about.location))
         await other.open()
         return other
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.config.locations import Install
@@ -155,7 +156,7 @@ async def test_loose_files_are_read_where_a_person_asks_for_them_alone(tmp_path:
         ("trip:0", "daily"),
         ("garden:0", "daily"),
     ]
-    assert memory.not_read_because in memory.notices
+    assert memory.about.not_read_because in sentences(memory.notices)
     assert "write" in memory.why_not
     with pytest.raises(Refused, match="no agent's memory"):
         await memory.forget("trip:0")
@@ -232,8 +233,8 @@ async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> No
     memory = await opened(tmp_path)
     assert await memory.count() == 0
     assert await memory.list() == []
-    assert "this store has no memories yet" in memory.notices[0]
-    assert (await memory.health()).findings == memory.notices
+    assert "this store has no memories yet" in sentences(memory.notices)[0]
+    assert (await memory.health()).findings == sentences(memory.notices)
 
 
 async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> None:
@@ -241,10 +242,10 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> Non
     memory = await opened(tmp_path)
     contents = [entry.content for entry in await memory.list()]
     assert contents == ["good", "caf\udce9", "fine"]
-    assert "2026-01-02.md is not UTF-8" in memory.notices[0]
+    assert "2026-01-02.md is not UTF-8" in sentences(memory.notices)[0]
     health = await memory.health()
     assert not health.ok
-    assert health.findings == memory.notices
+    assert health.findings == sentences(memory.notices)
     assert json.dumps((await whole_entry(memory, "2026-01-02:0")).as_json())
     assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 
@@ -272,7 +273,7 @@ async def test_a_dead_link_for_the_core_file_hides_nothing_else(tmp_path: Path) 
     (tmp_path / "MEMORY.md").symlink_to(tmp_path / "nowhere")
     memory = await opened(tmp_path)
     assert [entry.content for entry in await memory.list()] == ["fine"]
-    assert memory.notices == ("MEMORY.md is a link that leads nowhere.",)
+    assert sentences(memory.notices) == ("MEMORY.md is a link that leads nowhere.",)
 
 
 async def test_a_huge_line_is_an_excerpt_in_lists_and_whole_on_its_own(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ def config_of(root: Path, backend: str, **parts: object) -> MemoryConfig:
 def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed: Installer, tmp_path: Path) -> None:
     installed("Box", "box_whole:Box", module=WHOLE)
     memory = create_memory(config_of(tmp_path, "box"))
-    assert (memory.name, memory.location) == ("box", "package shoe-box 1.2")
+    assert (memory.name, memory.about.location) == ("box", "package shoe-box 1.2")
     memory = create_memory(config_of(tmp_path, "box", location="https://ada:hunter2@box.example/x"))
-    assert memory.location == "https://ada:••••@box.example/x"
+    assert memory.about.location == "https://ada:••••@box.example/x"
     (plugin,) = plugins()
     assert (plugin.profile.key, plugin.profile.label) == ("box", "box: from the package shoe-box 1.2")
     assert not plugin.profile.in_zeroclaw
@@ -117,10 +117,12 @@ def test_packages_are_not_looked_through_for_a_name_of_ours() -> None:
 def test_its_settings_in_config_toml_reach_it(installed: Installer, tmp_path: Path) -> None:
     body = (
         "    @classmethod\n    def from_config(cls, config):\n"
-        '        box = cls()\n        box.location = f\'{config.storage["shelf"]} {config.storage["lid"]}\'\n'
+        "        from zeroclaw_tui.backends.about import About\n"
+        "        box = cls()\n"
+        '        box.about = About(location=f\'{config.storage["shelf"]} {config.storage["lid"]}\')\n'
         "        return box\n"
     )
     installed("box", "box_set:Box", module=WHOLE + body)
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "box"\n[storage.box]\nshelf = "top"\nlid = 7\n')
     install = Install(tmp_path, tmp_path / "workspace", tmp_path / "brain.db", "workspace", "a test", tmp_path)
-    assert create_memory(load_config(install, {})).location == "top 7"
+    assert create_memory(load_config(install, {})).about.location == "top 7"

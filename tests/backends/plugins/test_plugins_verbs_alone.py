@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import versions, versions_at
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -67,7 +68,7 @@ def test_edit_export_and_copy_name_the_memory_that_was_meant(six: Command, tmp_p
 
 class Box(Memory):
     name = "box"
-    location = "a test"
+    about = About(location="a test")
 
     def __init__(self, *ids: str) -> None:
         self.held = [MemoryEntry(name, f"k{number}", "same", "core", "") for number, name in enumerate(ids)]

@@ -47,7 +47,7 @@ def refused(caplog: pytest.LogCaptureFixture):
             await memory.open()
         await memory.close()
         error = caught.value
-        told = f"{error} {error!r} {error.args} {memory!r} {memory.location} {memory.address!r} {caplog.text}"
+        told = f"{error} {error!r} {error.args} {memory!r} {memory.about.location} {memory.address!r} {caplog.text}"
         assert not [secret for secret in SECRETS if secret in told]
         assert error.message.endswith(".")
         assert error.message.count(". ") == 0

@@ -10,6 +10,7 @@ from support.http_endpoints import self_signed
 from support.pgbouncer import PgBouncer, running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.errors import NotReachable, UsageError
 
 
@@ -61,7 +62,7 @@ async def test_allow_encrypts_where_it_must(place: PostgresPlace, guarded: PgBou
 async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
     memory = await opens(url_of(guarded, place, "sslmode=require"))
     assert guarded.last_login_used_tls
-    assert "ZeroClaw itself connects without TLS" in memory.notices[0]
+    assert "ZeroClaw itself connects without TLS" in sentences(memory.notices)[0]
 
 
 async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
@@ -90,7 +91,7 @@ async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
     assert "is not trusted" in caught.value.message
     known = await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={guarded.certificate}"))
     assert guarded.last_login_used_tls
-    assert any("sslrootcert" in notice for notice in known.notices)
+    assert any("sslrootcert" in notice for notice in sentences(known.notices))
 
 
 async def test_verify_full_holds_the_name_against_the_certificate(

@@ -47,8 +47,8 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place:
     try:
         assert await memory.count() == len(sample_entries())
         server = f"{place.user}@127.0.0.1:{place.server.port}/{place.database}"
-        assert memory.location == f"postgres://{server}?schema=Team_2&table=Erinnerungen"
-        assert PASSWORD not in memory.location
+        assert memory.about.location == f"postgres://{server}?schema=Team_2&table=Erinnerungen"
+        assert PASSWORD not in memory.about.location
     finally:
         await memory.close()
 

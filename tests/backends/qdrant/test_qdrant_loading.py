@@ -10,6 +10,7 @@ from qdrant_world import filled, memory_of, point
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, count_matching
 from zeroclaw_tui.backends.qdrant import store
 from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
@@ -114,7 +115,7 @@ async def test_what_is_changed_here_shows_at_once(memory: QdrantMemory) -> None:
 async def test_a_collection_too_big_to_load_is_listed_by_id_with_filters(
     too_big: QdrantMemory, server: QdrantServer
 ) -> None:
-    assert "1,000 points" in too_big.notices[-1]
+    assert "1,000 points" in sentences(too_big.notices)[-1]
     begun, core = server.points_sent, MemoryFilter(category=("core",), session=(SAMPLE.session_id or "",))
     page = await too_big.rows(Query(EXCERPTS, core, NEWEST_STORED, limit=4))
     assert [entry.key for entry in page] == ["key 0000", "key 0010", "key 0020", "key 0030"]

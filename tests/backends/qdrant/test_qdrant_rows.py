@@ -12,6 +12,7 @@ from qdrant_world import DIMENSIONS, NAME, embedder, filled, memory_of, point
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id, versions
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
@@ -235,7 +236,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     before, kept = state_of(points), Kept()
     why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
     assert why in memory.why_not["vectors"]
-    assert any(why in notice for notice in memory.notices)
+    assert any(why in notice for notice in sentences(memory.notices))
     row = await row_with_id(memory, "42")
     assert row is not None
     for deed in (

@@ -12,6 +12,7 @@ from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
 from support.http_endpoints import always, self_signed, serving
 from support.qdrant_server import Mode, QdrantServer
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.qdrant.client import configured_address, parse_address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
@@ -170,8 +171,8 @@ async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServ
     filled(server, sample_entries()[:3])
     memory = memory_of(server, embedder=embedder(8))
     await memory.open()
-    assert "has vectors of 16 numbers, not of 8" in memory.notices[0]
-    assert (await memory.health()).findings == memory.notices
+    assert "has vectors of 16 numbers, not of 8" in sentences(memory.notices)[0]
+    assert (await memory.health()).findings == sentences(memory.notices)
     kept = Kept()
     for deed in (memory.create(Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
         error = await raises(deed, Refused)
@@ -234,7 +235,7 @@ def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
 ) -> None:
     storage = {"url": "http://one:6333", "collection": "mine", "api_key": KEY}
     memory = create_memory(configured(tmp_path, location, **storage))
-    assert memory.location == shown
+    assert memory.about.location == shown
     assert "agents" not in memory.why_not
     assert configured_address(storage, location)[1] == (KEY if has_key else "")
 
@@ -256,7 +257,7 @@ def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
 )
 def test_a_key_sent_in_the_open_is_told(url: str, key: str, is_warned: bool) -> None:
     memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder())
-    assert any("plain HTTP" in notice for notice in memory.notices) is is_warned
+    assert any("plain HTTP" in notice for notice in sentences(memory.notices)) is is_warned
 
 
 def test_settings_of_every_schema_reach_the_store(tmp_path: Path) -> None:
@@ -272,4 +273,4 @@ def test_settings_of_every_schema_reach_the_store(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "config.toml").write_text(text)
         memory = create_memory(load_config(install_at(folder, {}, tmp_path), {}))
-        assert memory.location == location
+        assert memory.about.location == location

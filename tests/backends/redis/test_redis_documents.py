@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.redis_server import RedisServer
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.redis import RedisMemory, parse_document
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, StoredRow
@@ -115,8 +116,8 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(
     before = [server.say(f"DUMP memory:{key}") for key in (*strange, "hash")]
     health = await memory.health()
     assert not health.ok
-    assert health.findings == memory.notices
-    (sentence,) = memory.notices
+    assert health.findings == sentences(memory.notices)
+    (sentence,) = sentences(memory.notices)
     assert sentence.startswith("Values under memory:* that are not memories: 8 ('bytes', 'category', ")
     assert [entry.key for entry in await memory.list()] == ["good"]
     for key in ("number", "hash"):
@@ -155,7 +156,7 @@ async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory: Re
     server.put("memory:one", plain("one", id="same"))
     server.put("memory:two", plain("two", id="same"))
     assert [entry.key for entry in await memory.list()] == ["one"]
-    assert memory.notices == (
+    assert sentences(memory.notices) == (
         "Values under memory:* that have the id of another memory: 1 ('two'). They are not shown and stay as they are.",
     )
     assert await removed(memory, Kept(), "one", "two") == 1

@@ -104,9 +104,9 @@ async def test_a_server_of_a_cluster_is_refused() -> None:
 
 
 def test_a_location_shows_no_password() -> None:
-    assert RedisMemory(f"rediss://me:{WRONG}@[::1]:7000/3").location == "rediss://[::1]:7000/3"
-    assert RedisMemory(f"unix:///run/r.sock?db=2&password={WRONG}").location == "unix:///run/r.sock?db=2"
-    assert RedisMemory("redis://localhost").location == "redis://localhost:6379/0"
+    assert RedisMemory(f"rediss://me:{WRONG}@[::1]:7000/3").about.location == "rediss://[::1]:7000/3"
+    assert RedisMemory(f"unix:///run/r.sock?db=2&password={WRONG}").about.location == "unix:///run/r.sock?db=2"
+    assert RedisMemory("redis://localhost").about.location == "redis://localhost:6379/0"
 
 
 def test_the_factory_makes_it_from_a_location_or_from_settings(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_the_factory_makes_it_from_a_location_or_from_settings(tmp_path: Path) -
         return MemoryConfig(Install(None, tmp_path, tmp_path / "brain.db", "lone", "a test", tmp_path), "redis", **rest)
 
     memory = create_memory(config(location="redis://h/1", storage={"url": "redis://other"}))
-    assert (memory.name, memory.location) == ("redis", "redis://h:6379/1")
-    assert create_memory(config(storage={"db_url": "redis://s:1"})).location == "redis://s:1/0"
+    assert (memory.name, memory.about.location) == ("redis", "redis://h:6379/1")
+    assert create_memory(config(storage={"db_url": "redis://s:1"})).about.location == "redis://s:1/0"
     for settings in ({}, {"url": 5}):
         with pytest.raises(UsageError, match="No Redis server"):
             create_memory(config(storage=settings))

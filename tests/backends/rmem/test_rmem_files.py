@@ -11,6 +11,7 @@ import pytest
 from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 from support.small_store import make
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.foreign import key_of
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.rmem.store import RMemMemory
@@ -26,7 +27,7 @@ async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opene
     assert is_rmem(file.path)
     memory = await opened(file)
     assert (await memory.health()).facts["R-Mem"] == version
-    assert version in memory.notices[0]
+    assert version in sentences(memory.notices)[0]
     bees = await entry_with_id(memory, BEES)
     assert bees is not None
     assert bees.category == ("personal" if version == "0.3.0" else "misc")

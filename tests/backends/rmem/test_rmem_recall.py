@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.rmem.recall import keyword_expression
 from zeroclaw_tui.backends.rmem.store import RMemMemory
@@ -211,7 +212,7 @@ async def test_one_user_is_searched_at_a_time(file: RMemFile, opened: Opened) ->
     both = await recalled(memory, "bread")
     assert contents(both) == ["Mila prefers rye bread", "Tom bakes bread"]
     assert any("2 users" in note for note in both.notes)
-    assert any("2 users" in notice for notice in memory.notices)
+    assert any("2 users" in notice for notice in sentences(memory.notices))
     assert contents(await recalled(memory, "bread", user="tom")) == ["Tom bakes bread"]
     assert contents(await recalled(memory, "bread", user="nobody")) == []
 

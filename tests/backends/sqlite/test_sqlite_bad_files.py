@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.sqlite import store
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.sqlite.upkeep import make_database
@@ -148,7 +149,7 @@ def crashed(make_store, tmp_path) -> Path:
 
 async def test_an_unfinished_write_is_taken_back_and_told(crashed, open_store):
     async with open_store(crashed) as memory:
-        assert any("The unfinished write was rolled back" in notice for notice in memory.notices)
+        assert any("The unfinished write was rolled back" in notice for notice in sentences(memory.notices))
         assert {entry.content for entry in await memory.list()} == {"x" * 2000}
     assert os.listdir(crashed.parent) == ["brain.db"]
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files.database import connect_read_only_blocking
@@ -144,7 +145,7 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert await memory.version() == after
         assert (await whole_entry(memory, 1)).content == "restored left words"
         assert await _recalled(memory) == ["restored left words"]
-        assert memory.generation == "G2"
+        assert memory.about.generation == "G2"
         assert "agents" in memory.why_not
 
 
@@ -248,7 +249,7 @@ def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
         await memory.open()
         keys = [entry.key for entry in await memory.list()]
         handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-        told = (keys, len(handles), memory.notices, memory.why_not.get("write"))
+        told = (keys, len(handles), sentences(memory.notices), memory.why_not.get("write"))
         await memory.close()
         return told
 

@@ -46,14 +46,14 @@ class Written:
             yield memory
 
     async def another(self, memory: Memory) -> Memory:
-        other = SqliteMemory(Path(memory.location))
+        other = SqliteMemory(Path(memory.about.location))
         await other.open()
         return other
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
         """As ZeroClaw would, but in one transaction: its own verb stores one at a time, durably."""
         rows = ({"key": draft.key, "content": draft.content, "category": draft.category} for draft in drafts)
-        add(Path(memory.location), ({"id": f"many {row['key']}", **row} for row in rows))
+        add(Path(memory.about.location), ({"id": f"many {row['key']}", **row} for row in rows))
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -83,12 +83,12 @@ class TestDamaged(GoneContract):
             yield memory
 
     async def break_it(self, memory: Memory) -> None:
-        file = Path(memory.location)
+        file = Path(memory.about.location)
         shutil.copytree(file.parent, file.parent.with_name("away"))
         for part in file.parent.iterdir():
             part.write_bytes(b"no database at all " * 4000)
 
     async def mend_it(self, memory: Memory) -> None:
-        file = Path(memory.location)
+        file = Path(memory.about.location)
         shutil.rmtree(file.parent)
         file.parent.with_name("away").rename(file.parent)

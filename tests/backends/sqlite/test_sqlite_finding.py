@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 
+from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.lookup import count_facets, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -92,10 +93,12 @@ READING: dict[str, Callable[[SqliteMemory, MemoryFilter], Awaitable[object]]] = 
 
 
 @pytest.mark.parametrize("verb", READING)
-async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb: str) -> None:
+async def test_every_verb_says_what_is_wrong_with_a_pattern(
+    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The real error comes out and not SQLite's; afterwards the store answers as before."""
     async with opened(make(tmp_path / "brain.db", "G4", [{"content": TRAP}, {"content": "b"}])) as memory:
-        memory.find_seconds = 0.05
+        monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
 
         async def ask(filter: MemoryFilter) -> object:
             return await READING[verb](memory, filter)
@@ -108,9 +111,11 @@ async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb
         assert await memory.count() == 2
 
 
-async def test_what_a_pass_does_with_rows_takes_nothing_of_a_patterns_time(tmp_path: Path) -> None:
+async def test_what_a_pass_does_with_rows_takes_nothing_of_a_patterns_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(make(tmp_path / "brain.db", "G4", [{"content": f"b {at}"} for at in range(20)])) as memory:
-        memory.find_seconds = 0.2
+        monkeypatch.setattr(matching, "REGEX_SECONDS", 0.2)
         seen = []
 
         def slow(row: object) -> None:
@@ -121,10 +126,12 @@ async def test_what_a_pass_does_with_rows_takes_nothing_of_a_patterns_time(tmp_p
         assert len(seen) == 20
 
 
-async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_off(tmp_path: Path) -> None:
+async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [{"content": TRAP} for _ in range(200)]
     async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
-        memory.find_seconds = 60.0
+        monkeypatch.setattr(matching, "REGEX_SECONDS", 60.0)
         turns = 0
         asking = asyncio.ensure_future(memory.rows(Query(HANDLES, MemoryFilter(regex=ENDLESS), Sort())))
         while turns < 50:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, vector_norm, whole_entry
 from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -55,7 +56,7 @@ async def test_real_files_open_in_their_generation_and_keep_every_byte(version, 
     before = digest(path)
     async with open_store(path) as memory:
         expected = "G1" if "hydrated" in original.name else GENERATION[version]
-        assert memory.generation == expected
+        assert memory.about.generation == expected
         total = await memory.count()
         handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
         facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
@@ -118,7 +119,7 @@ def test_making_a_database_never_writes_over_one(make_store):
 )
 async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newest, absent, make_store, open_store):
     async with open_store(make_store([{}], generation)) as memory:
-        assert (memory.generation, memory.newest_version) == (generation, newest)
+        assert (memory.about.generation, memory.about.newest_version) == (generation, newest)
         for what in ("agents", "namespaces", "superseded", "pinned", "importance", "kind"):
             assert (what in memory.why_not) is (what in absent)
         facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
@@ -134,8 +135,8 @@ async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_st
     path = make_store([{"key": "a"}, {"key": "b"}], HYDRATED)
     async with open_store(path) as memory:
         assert await memory.count() == 2
-        assert "no ZeroClaw version can open it" in memory.notices[0]
-        assert memory.why_not["write"] == memory.notices[0]
+        assert "no ZeroClaw version can open it" in sentences(memory.notices)[0]
+        assert memory.why_not["write"] == sentences(memory.notices)[0]
         health = await memory.health()
         assert not health.ok
         assert "drop the table embedding_cache" in " ".join(health.findings)
@@ -148,9 +149,9 @@ async def test_unknown_columns_are_named_and_do_not_stop_writing(make_store, ope
         other.execute("ALTER TABLE memories ADD COLUMN mood TEXT")
     async with open_store(path) as memory:
         assert [entry.key for entry in await memory.list()] == ["a"]
-        assert "has mood, which ZeroClaw does not know" in memory.notices[0]
+        assert "has mood, which ZeroClaw does not know" in sentences(memory.notices)[0]
         assert "write" not in memory.why_not
-        assert memory.notices[0] in (await memory.health()).findings
+        assert sentences(memory.notices)[0] in (await memory.health()).findings
 
 
 async def test_a_column_that_hides_the_row_numbers_makes_it_read_only(make_store, open_store):
@@ -187,7 +188,7 @@ async def test_a_half_migrated_file_opens_read_only(make_store, open_store):
     with closing(sqlite3.connect(path)) as other:
         other.execute("ALTER TABLE memories ADD COLUMN namespace TEXT DEFAULT 'default'")
     async with open_store(path) as memory:
-        assert memory.generation == "G2"
+        assert memory.about.generation == "G2"
         assert "lacks importance, superseded_by" in memory.why_not["write"]
         assert (await memory.get("a")).namespace == "default"
 

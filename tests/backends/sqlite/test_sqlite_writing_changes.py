@@ -10,6 +10,7 @@ from changed_stores import GENERATIONS, Kept, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends import tables
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
 from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
@@ -244,7 +245,9 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
     small_store.change(path, "UPDATE memories SET mood = x'00ff'")
     async with opened(path) as memory:
         assert "write" not in memory.why_not
-        assert memory.notices == ("The memories table has mood, which ZeroClaw does not know: it stays as it is.",)
+        assert sentences(memory.notices) == (
+            "The memories table has mood, which ZeroClaw does not know: it stays as it is.",
+        )
         written = await edited(memory, "id-000", content="new")
         assert [row.values["mood"] for row in (written.change.before, written.change.after)] == [b"\x00\xff"] * 2
         kept = Kept()

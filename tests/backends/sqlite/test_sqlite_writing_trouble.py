@@ -192,7 +192,7 @@ async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(
             case "revert":
                 assert (await memory.revert(removed.backwards(), kept)).reverted == 1
                 assert (await row_with_id(memory, "id-001")).values["pinned"] == 0
-        assert memory.generation == "G4"
+        assert memory.about.generation == "G4"
 
 
 async def test_a_file_that_became_unknown_meanwhile_is_refused(make_store):

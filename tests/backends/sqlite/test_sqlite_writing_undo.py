@@ -215,7 +215,7 @@ async def test_an_edit_before_a_migration_can_be_taken_back_after_it(make_store)
     for column in ("namespace TEXT DEFAULT 'default'", "importance REAL DEFAULT 0.5", "superseded_by TEXT"):
         small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
     async with opened(path) as memory:
-        assert memory.generation == "G2"
+        assert memory.about.generation == "G2"
         await memory.revert(kept.backwards(), Kept())
         row = await row_with_id(memory, "id-000")
         assert (row.values["content"], row.values["namespace"]) == ("text a", "default")

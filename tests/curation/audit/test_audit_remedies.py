@@ -273,7 +273,7 @@ async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(
 
 
 def _by_another(library: Library, statement: str) -> None:
-    with closing(sqlite3.connect(library.memory.location)) as connection, connection:
+    with closing(sqlite3.connect(library.memory.about.location)) as connection, connection:
         connection.execute(statement)
 
 

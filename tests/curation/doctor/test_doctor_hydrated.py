@@ -61,7 +61,7 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
     assert patient.rows() == before
     async with patient.library() as library:
         assert library.read_only_because is None
-        assert library.memory.generation == "G1"
+        assert library.memory.about.generation == "G1"
         await store_memory(library, Draft("new", "a word of its own: zanzibar"))
         assert patient.found("zanzibar") == 1
         await undo(library)

@@ -104,14 +104,14 @@ async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: 
         report = await erase_texts(library, plan)
         assert report.left == ()
         assert report.is_complete
-        kept = {one.place: one.why for one in report.unseen}[library.memory.location]
+        kept = {one.place: one.why for one in report.unseen}[library.memory.about.location]
         assert KEPT[store.backend] in kept
         assert any(words in kept for words in ("not ours to look into", "this program cannot read"))
         assert report.sentences()[-1] == "All within reach is gone."
         assert await _contents(library) == sorted(OTHERS[:2])
         again = await _erased(library)
         assert again.is_complete
-        assert [one.place for one in again.unseen] == [library.memory.location]
+        assert [one.place for one in again.unseen] == [library.memory.about.location]
     assert bytes_left(tmp_path) == []
 
 
@@ -124,7 +124,9 @@ async def test_a_memory_that_comes_back_is_left(place: PostgresPlace, opened: Op
     async with opened("postgres", place.url) as library:
         await store_memory(library, Draft("key", TEXT))
         report = await _erased(library)
-        assert [(one.kind, one.count, one.place) for one in report.left] == [("store", 1, library.memory.location)]
+        assert [(one.kind, one.count, one.place) for one in report.left] == [
+            ("store", 1, library.memory.about.location)
+        ]
         assert not report.is_complete
         assert report.as_json()["scanned"]["hits"] == 1
 

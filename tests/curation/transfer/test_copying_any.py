@@ -9,6 +9,7 @@ from typing import Any
 
 from copying_world import EVERYTHING, contents, copied, install_in, opened, planned
 
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library
@@ -25,7 +26,7 @@ class Plain(Memory):
     """Nothing but the abstract verbs."""
 
     name = "plain"
-    location = "this process"
+    about = About(location="this process")
     why_not: Mapping[str, str] = {
         **Memory.why_not,
         **dict.fromkeys(("sessions", "session_id"), "A plain store has no sessions."),
@@ -59,7 +60,7 @@ class Plain(Memory):
 
 def _target(library: Library, memory: Memory) -> Target:
     other = replace(library, memory=memory)
-    return Target(library.config, other, location=memory.location)
+    return Target(library.config, other, location=memory.about.location)
 
 
 async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(tmp_path: Path) -> None:

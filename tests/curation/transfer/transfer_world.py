@@ -31,7 +31,7 @@ EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 def library_of(memory: Memory, folder: Path) -> Library:
     """An opened store with a trash in a folder."""
     install = Install(folder, folder / "workspace", folder / "brain.db", "workspace", "test", folder / "zeroclaw-tui")
-    trash = Trash(install, store_name(memory.name, memory.location), lambda: NOW)
+    trash = Trash(install, store_name(memory.name, memory.about.location), lambda: NOW)
     return Library(MemoryConfig(install), memory, ProfileChoice.by_hand("0.8.4"), ScoringSettings(), None, trash)
 
 

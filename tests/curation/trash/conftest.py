@@ -37,7 +37,7 @@ async def world(request: pytest.FixtureRequest, install: Install, clock: Clock) 
     else:
         memory = SqliteMemory(make(install.database, request.param, []))
     await memory.open()
-    trash = Trash(install, store_name(memory.name, memory.location), clock)
+    trash = Trash(install, store_name(memory.name, memory.about.location), clock)
     choice = ProfileChoice.by_hand("0.8.4")
     config = MemoryConfig(install)
     yield World(Library(config, memory, choice, ScoringSettings(), None, trash), install, clock)

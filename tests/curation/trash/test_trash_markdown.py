@@ -76,7 +76,7 @@ async def test_an_edit_that_met_a_conflict_leaves_nothing_to_undo(
     """The agent rewrites the line after it was kept and before it is written."""
     row = await row_with_id(library.memory, "MEMORY:0")
     assert row is not None
-    notes = Path(library.memory.location) / "MEMORY.md"
+    notes = Path(library.memory.about.location) / "MEMORY.md"
     rewritten = notes.read_text().replace("alpha one", "alpha rewritten")
     after_keeping(monkeypatch, lambda: notes.write_text(rewritten))
     with pytest.raises(Conflict):

@@ -11,6 +11,7 @@ from typing import Any
 
 from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_library, sample_memories
 
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -66,7 +67,7 @@ class Notes(InMemory):
     """What a Markdown store can: whole lines."""
 
     name = "markdown"
-    location = "/srv/zeroclaw/.zeroclaw/workspace"
+    about = About(location="/srv/zeroclaw/.zeroclaw/workspace")
     why_not: Mapping[str, str] = {
         "sessions": NO_SESSION,
         "vectors": NO_VECTORS,
@@ -95,11 +96,6 @@ class Lucid(SampleMemory):
     """Two of its own rows, then two that only the lucid program knows."""
 
     name = "lucid"
-    resting: str | None = None
-
-    @property
-    def standing(self) -> str | None:
-        return self.resting
 
     async def search(
         self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
@@ -117,14 +113,14 @@ class Server(SampleMemory):
     """A database on a server."""
 
     name = "postgres"
-    location = "postgres://db:5432/zeroclaw · public.memories"
+    about = About(location="postgres://db:5432/zeroclaw · public.memories", rule=None)
 
 
 class TraitOnly(Memory):
     """A plug-in that has ZeroClaw's own verbs and nothing else."""
 
     name = "plain"
-    location = "elsewhere"
+    about = About(location="elsewhere")
 
     def __init__(self) -> None:
         self._held = {"one": memory("one", "The only memory.", "core", 1, 1)}

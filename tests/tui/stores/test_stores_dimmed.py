@@ -117,17 +117,6 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
         await until(pilot, lambda: "Delete" in screen_text(app))
 
 
-async def test_what_passes_by_itself_is_shown_until_it_is_over(tmp_path: Path) -> None:
-    store = Lucid(sqlite()._by_key.values())
-    async with running(Known(tmp_path, {"lucid": store}).app()) as (app, pilot):
-        store.resting = "lucid rests for 12 s"
-        await press(pilot, "r")
-        assert "◌ lucid rests for 12 s" in line(app, 0)
-        store.resting = None
-        await press(pilot, "r")
-        assert "rests" not in screen_text(app)
-
-
 def detail_words(app: InspectorApp) -> str:
     """What stands at the foot of the detail."""
     return str(app.screen.query_one("#detail-score", Static).content)

@@ -39,8 +39,7 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
 
 
 def test_rows_of_lucid(snap_compare: Snap) -> None:
-    """Marked in a column of their own; the header says that the program rests."""
+    """Marked in a column of their own."""
     store = Lucid(sqlite()._by_key.values())
-    store.resting = "lucid rests for 12 s"
     known = Known(PLACE, {"lucid": store})
     assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("slash", "e", "a", "t", "enter", "G"))

@@ -15,6 +15,7 @@ from support.screens import WIDE, line, said, screen_text, screen_words
 from support.settling import press, running, settled, until
 from tui_samples import NOW, STILL, Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
 
+from zeroclaw_tui.backends.about import OwnRule, sentences
 from zeroclaw_tui.backends.base import Memory, T
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -105,7 +106,7 @@ async def test_what_was_found_before_is_not_told_of_a_search_that_got_no_answer(
 
 def test_the_header_names_a_ranking_of_its_own_and_no_weights(tmp_path: Path) -> None:
     store = sqlite()
-    store.name, store.recalls_by = "qdrant", "cosine only"
+    store.name, store.about = "qdrant", replace(store.about, rule=OwnRule("cosine only"))
     words = scoring_words(sample_library(store, sample_config(tmp_path, zeroclaw_backend="qdrant", backend="qdrant")))
     assert words[0] == "qdrant · scoring 0.6.2 (assumed) · cosine only"
     assert not any("0.7 / 0.3" in one for one in words)
@@ -127,7 +128,7 @@ def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> No
 async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_it(tmp_path: Path) -> None:
     chosen = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="sqlite"))
     assert chosen.why_not["write"] == 'Nothing is stored: the backend "none" keeps nothing.'
-    assert "because memory.backend" not in " ".join((*chosen.notices, *chosen.why_not.values()))
+    assert "because memory.backend" not in " ".join((*sentences(chosen.notices), *chosen.why_not.values()))
     configured = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="none"))
     assert configured.why_not == none().why_not
     assert "because memory.backend is" in configured.why_not["write"]

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
@@ -198,7 +199,7 @@ class MarkdownMemory(HeldMemory):
     """
 
     name = "markdown"
-    keeps_deleted = None
+    about = About(keeps_deleted=None)
     keeps_lines = True
 
     def __init__(
@@ -212,12 +213,12 @@ class MarkdownMemory(HeldMemory):
         read_only_because: str | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.location = str(root)
+        not_read = LOOSE_NOTES if is_loose else None
+        self.about = replace(self.about, location=str(root), not_read_because=not_read)
         self._root = root
         self._is_makeable = is_makeable
         self._is_loose = is_loose
         self._clock = clock
-        self.not_read_because = LOOSE_NOTES if is_loose else None
         self._foreign = () if read_only_because is None else (read_only_because, brought_in_by(root))
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
@@ -266,11 +267,12 @@ class MarkdownMemory(HeldMemory):
             self.why_not = {**self.why_not, "write": because}
         notes = await self._read()
         if self._is_loose:
-            self.notices = (LOOSE_NOTES, *self._foreign, *notes.problems)
+            notices = (LOOSE_NOTES, *self._foreign, *notes.problems)
         elif not notes.files:
-            self.notices = (self._nothing_yet,)
+            notices = (self._nothing_yet,)
         else:
-            self.notices = (*self._foreign, *notes.problems)
+            notices = (*self._foreign, *notes.problems)
+        self.notices = tuple(map(Notice, notices))
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, T, Work
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.matching import TextSearch
@@ -126,14 +127,13 @@ class PostgresMemory(Memory):
     """
 
     name = "postgres"
-    keeps_deleted = (
-        "PostgreSQL may keep deleted rows in the table until its owner runs VACUUM FULL, and in its write-ahead log, "
-        "server log, replicas and backups, which this program cannot read."
+    about = About(
+        keeps_deleted="PostgreSQL may keep deleted rows in the table until its owner runs VACUUM FULL, and in its "
+        "write-ahead log, server log, replicas and backups, which this program cannot read.",
+        slow_recall_above=50_000,
     )
-    slow_recall_above = 50_000
     agents_are_rows = True
     keeps_nul = False
-    orders_in_parts = True
     vector_dimensions: int | None = None
     """For how many numbers ZeroClaw's option `vector_enabled` makes a column; None without that option."""
 
@@ -150,9 +150,7 @@ class PostgresMemory(Memory):
         self.schema_name = checked_name("schema", address.options.get("schema") or schema)
         self.table_name = checked_name("table", address.options.get("table") or table)
         self.address = address
-        self.location = address.location(self.schema_name, self.table_name)
-        if not address.names_table and self.location != address.location():
-            self.also_kept_as = address.location()
+        self.about = replace(self.about, location=address.location(self.schema_name, self.table_name))
         self._url_is_configs = True
         self._asked_read_only = {"write": ASKED_READ_ONLY} if read_only else {}
         self.why_not = {**Memory.why_not, **self._asked_read_only}
@@ -228,23 +226,23 @@ class PostgresMemory(Memory):
         self.keeps_updates = table.form != "uuid"
         self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
         self.why_not = {**self._asked_read_only, **missing_in(table)}
-        self.compares_vectors = table.form == "uuid" and table.keeps_vectors
-        if self.compares_vectors:
-            self.recalls_by = "cosine only"
+        if table.form != "uuid":
+            rule = OwnRule("keyword only", takes_vector=False)
+        elif table.keeps_vectors:
+            rule = OwnRule("cosine only")
         else:
-            self.recalls_by = "no recall without pgvector" if table.form == "uuid" else "keyword only"
-        self.notices = self.facts = self._notices()
+            rule = OwnRule("no recall without pgvector", takes_vector=False)
+        self.about = replace(self.about, rule=rule)
+        self.notices = tuple(Notice(sentence, is_minor=True) for sentence in self._warnings())
 
-    def _notices(self) -> tuple[str, ...]:
+    def _warnings(self) -> Iterator[str]:
         refused = [
             name for name in self.address.unknown_to_zeroclaw if self._url_is_configs or name not in TABLE_OPTIONS
         ]
-        told = []
         if self.address.asks_for_tls:
-            told.append("The database URL asks for TLS; ZeroClaw itself connects without TLS.")
+            yield "The database URL asks for TLS; ZeroClaw itself connects without TLS."
         if refused:
-            told.append(f"ZeroClaw's own driver refuses the option {', '.join(refused)} of the database URL.")
-        return tuple(told)
+            yield f"ZeroClaw's own driver refuses the option {', '.join(refused)} of the database URL."
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
@@ -283,7 +281,7 @@ class PostgresMemory(Memory):
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            return await health_of(connection, self.table, self.location, notices=self.notices)
+            return await health_of(connection, self.table, self.about.location, notices=tuple(self._warnings()))
 
     def check_location(self) -> None:
         """Raise UsageError for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
@@ -559,7 +557,7 @@ class PostgresMemory(Memory):
         if not filter.regex:
             return filter
         rest = filter.but(regex=None)
-        matched = await asyncio.to_thread(TextSearch, MemoryFilter(regex=filter.regex), self.find_seconds)
+        matched = await asyncio.to_thread(TextSearch, MemoryFilter(regex=filter.regex))
         condition, values = conditions(rest, self.table)
         statement = f"SELECT m.id::text, m.key::text, m.content FROM {self.table.quoted} AS m WHERE {condition}"
         ids: list[str] = []

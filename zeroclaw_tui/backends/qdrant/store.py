@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import DEEPEST, HeldMemory, show, stamp_of
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
@@ -105,11 +106,11 @@ class QdrantMemory(HeldMemory):
     """
 
     name = STAGE
-    keeps_deleted = (
-        "Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots and replicas, "
-        "which this program cannot read."
+    about = About(
+        embeds_itself=True,
+        keeps_deleted="Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots "
+        "and replicas, which this program cannot read.",
     )
-    embeds_itself = True
     ids_are_uuids = True
     keeps_updates = False
     _info: CollectionInfo
@@ -126,14 +127,15 @@ class QdrantMemory(HeldMemory):
         seconds: float = TOTAL_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.location = address.location
+        self.about = replace(self.about, location=address.location)
         self._read_only = read_only
         self._client = QdrantClient(address, api_key, seconds=seconds)
         self._embedder = embedder
         reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
         self._no_embedder = None if embedder is not None else f"{NO_EMBEDDER}: {reason}"
         self._has_agents = has_agents
-        self.notices = self._warnings = (_UNENCRYPTED,) if api_key and address.is_unencrypted else ()
+        self._warnings = (Notice(_UNENCRYPTED),) if api_key and address.is_unencrypted else ()
+        self.notices = self._warnings
         self._clock = clock
         self._loaded_at: tuple[Loaded, float] | None = None
         self._loading, self._writing = asyncio.Lock(), asyncio.Lock()
@@ -159,10 +161,10 @@ class QdrantMemory(HeldMemory):
         self._info = await inspect_collection(self._client, description, has_agents=self._has_agents)
         self._loaded_at, self._has_agents = None, self._info.has_agents
         self.why_not = self._missing()
-        self.recalls_by = f"{self._scale} only"
-        notices = [*self._warnings, *self._embedding_problem()]
+        self.about = replace(self.about, rule=OwnRule(f"{self._scale} only", takes_vector=False))
+        notices = [*self._warnings, *map(Notice, self._embedding_problem())]
         if (points := await self.count()) > MAX_LOADED:
-            notices.append(TooManyPoints(self._client.address.collection, points).message)
+            notices.append(Notice(TooManyPoints(self._client.address.collection, points).message))
         self.notices = tuple(notices)
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.foreign import Explain, ForeignFile
@@ -53,12 +54,13 @@ class RMemMemory(ForeignFile[Contents]):
 
     name = "rmem"
     program = "R-Mem"
-    recall_limit = DEFAULT_LIMIT
-    keeps_history = True
-    not_read_because = NOT_READ
-    recalls_by = "R-Mem's own rule"
-    keeps_deleted = "R-Mem keeps a copy of what it deletes in its archive, and the text in its history."
+    about = About(
+        not_read_because=NOT_READ,
+        rule=OwnRule("R-Mem's own rule", DEFAULT_LIMIT),
+        keeps_deleted="R-Mem keeps a copy of what it deletes in its archive, and the text in its history.",
+    )
     why_not = WHY_NOT
+    keeps_history = True
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

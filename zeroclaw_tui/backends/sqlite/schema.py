@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import aiosqlite
 
+from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translate_sqlite_errors, wal_file
 from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.errors import Unreadable
@@ -96,9 +97,8 @@ class Schema:
     """What a database has. `generation` is "G1" to "G4".
 
     `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.
-    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own; `notices` are for people,
-    `facts` those that change nothing in what is shown. `has_update_index` says whether `updated_at` has an index, as in
-    a database that hydration made.
+    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own. `has_update_index` says whether
+    `updated_at` has an index, as in a database that hydration made.
     """
 
     generation: str
@@ -110,8 +110,7 @@ class Schema:
     has_triggers: bool
     hydrate_made: bool
     read_only_because: str | None = None
-    notices: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     has_update_index: bool = False
 
     def has(self, column: str) -> bool:
@@ -162,8 +161,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         hydrate_made=hydrate_made,
         has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
         read_only_because=because,
-        notices=tuple(sentence for sentence in (notice, because, unknown) if sentence),
-        facts=(unknown,) if unknown else (),
+        notices=tuple(Notice(sentence, sentence is unknown) for sentence in (notice, because, unknown) if sentence),
     )
 
 

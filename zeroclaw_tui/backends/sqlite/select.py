@@ -142,15 +142,15 @@ def _condition(needle: Needle) -> Condition:
 
 
 @contextmanager
-def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float) -> Iterator[None]:
+def finding(connection: sqlite3.Connection, filter: MemoryFilter) -> Iterator[None]:
     """Within this the connection has the functions that `conditions` of the same filter names; for a thread.
 
-    Raises UsageError for a pattern that cannot be read or is matched for longer than `seconds` in all.
+    Raises UsageError for a pattern that cannot be read or is too slow.
     """
     if not filter.looks_for_text:
         yield
         return
-    search = TextSearch(filter, seconds)
+    search = TextSearch(filter)
     failed: list[UsageError] = []
 
     def matches(content: bytes | None, key: bytes | None) -> bool:

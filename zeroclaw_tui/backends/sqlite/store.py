@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zeroclaw_tui.backends.about import About, Notice, sentences
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import CancellableTask, ReadWorkerPool, wait_until_done
 from zeroclaw_tui.backends.sqlite import select as sql
@@ -94,16 +95,14 @@ class SqliteMemory(Memory):
     """
 
     name = "sqlite"
-    keeps_deleted: str | None = None
+    about = About(rule=None, keeps_deleted=None)
     keeps_texts = True
     keeps_bytes = True
     agents_are_rows = True
-    has_quotas = True
-    has_stages = True
 
     def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
-        self.path = self.file = path
-        self.location = location or str(path)
+        self.path = path
+        self.about = replace(self.about, location=location or str(path), path=path)
         self._asked_read_only = read_only
         self._connection: ReadOnlyConnection | None = None
         self._file: FileIdentity | None = None
@@ -155,10 +154,13 @@ class SqliteMemory(Memory):
         earlier, self._connection = self._connection, connection
         self._schema = schema
         self._file = file
-        self.generation = schema.generation
-        self.newest_version = schema.newest_version
-        self.not_opened_because = schema.read_only_because if schema.hydrate_made else None
-        self.notices, self.facts = (*taken_back, *schema.notices), schema.facts
+        self.about = replace(
+            self.about,
+            generation=schema.generation,
+            newest_version=schema.newest_version,
+            not_opened_because=schema.read_only_because if schema.hydrate_made else None,
+        )
+        self.notices = (*taken_back, *schema.notices)
         because = (
             schema.read_only_because
             or (_FOLDER_READ_ONLY if connection.notice else None)
@@ -378,7 +380,7 @@ class SqliteMemory(Memory):
         """The facts of the file and the tables, and what follows from them."""
         from zeroclaw_tui.backends.sqlite.upkeep import health
 
-        schema, path, notices = self.schema, self.path, self.notices
+        schema, path, notices = self.schema, self.path, sentences(self.notices)
         return await self._reads.run(lambda connection: health(connection, schema, path, notices))
 
     async def outdated(self, retention: Retention) -> Sequence[Outdated]:
@@ -419,7 +421,7 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.scoring.profiles import ScoringSettings
 
         request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
-        found = await self.search(request, profile_for(self.newest_version or NEWEST), ScoringSettings())
+        found = await self.search(request, profile_for(self.about.newest_version or NEWEST), ScoringSettings())
         return list(found.entries)
 
     async def search(
@@ -640,7 +642,7 @@ class SqliteMemory(Memory):
             async with self.without_connections():
                 await task.run(partial(replace_index, self.path, task))
 
-    async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
+    async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[Notice]]:
         """A connection, and what had to be done to the file for it."""
         try:
             return await connect_read_only(self.path), ()
@@ -648,7 +650,7 @@ class SqliteMemory(Memory):
             if self._asked_read_only or why_not_writable(self.path):
                 raise
         await asyncio.to_thread(roll_back_hot_journal, self.path)
-        return await connect_read_only(self.path), (_TAKEN_BACK,)
+        return await connect_read_only(self.path), (Notice(_TAKEN_BACK),)
 
     async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
@@ -682,10 +684,9 @@ class SqliteMemory(Memory):
 
     async def _find(self, work: Callable[[Connection], Answer], filter: MemoryFilter) -> Answer:
         """The same with what the filter's text is compared by; one that looks for text can be interrupted."""
-        seconds = self.find_seconds
 
         def look(connection: Connection) -> Answer:
-            with finding(connection, filter, seconds):
+            with finding(connection, filter):
                 return work(connection)
 
         return await self._reads.run(look, is_search=filter.looks_for_text)

@@ -82,7 +82,7 @@ def health(
     connection: sqlite3.Connection,
     schema: Schema,
     path: Path,
-    notices: tuple[str, ...] = (),
+    notices: Sequence[str] = (),
     counted: tuple[Statistics, Facets] | None = None,
 ) -> Health:
     """The facts and what follows from them; for a thread of its own, as it passes over all rows a few times.

@@ -335,8 +335,8 @@ async def audit_memories(library: Library, advance: Advance | None = None, agent
     One pass over the rows, a content at a time; works on a thread, never holding more than a bounded share of the
     contents. Near duplicates go by cosine where both rows have vectors of one length, else by shared word shingles.
     """
-    if library.memory.not_read_because is not None and library.memory.program is None:
-        raise Refused(library.memory.not_read_because, hint="Clean-up checks the memories of an agent.")
+    if library.memory.about.not_read_because is not None and library.memory.about.program is None:
+        raise Refused(library.memory.about.not_read_because, hint="Clean-up checks the memories of an agent.")
     wanted = MemoryFilter(agent=tuple(agents), superseded=Superseded.SHOW) if agents else None
     stop = threading.Event()
 

@@ -340,11 +340,11 @@ def _in_memories(library: Library, stored: _Stored, wanted: Wanted) -> list[Copy
     """Other memories with the same content, superseded ones and those of other agents too."""
     texts = wanted.in_order(text for _, content in stored.same for text in wanted.by_content[content])
     keys = list(dict.fromkeys(key for key, _ in stored.same))
-    way = library.memory.keeps_deleted if library.memory.program else "Select and delete them."
+    way = library.memory.about.keeps_deleted if library.memory.about.program else "Select and delete them."
     remark = f"Other memories have the same content: {first_names(keys)}. {way}"
-    copies = _found("memories", library.memory.location, texts, remark)
+    copies = _found("memories", library.memory.about.location, texts, remark)
     if not stored.is_whole:
-        copies.append(Copy("memories", library.memory.location, None, False, _NOT_WHOLE))
+        copies.append(Copy("memories", library.memory.about.location, None, False, _NOT_WHOLE))
     return copies
 
 
@@ -356,7 +356,7 @@ async def _in_embedding_cache(library: Library, stored: _Stored, wanted: Wanted)
     cached = [content for content in wanted.by_content if cache_hash(content) in stored.hashes]
     texts = wanted.in_order(text for content in cached for text in wanted.by_content[content]) or wanted.texts
     remark = "A hash of the content and its vector remain, not the text itself."
-    return [Copy("embedding cache", library.memory.location, count, True, remark, texts)]
+    return [Copy("embedding cache", library.memory.about.location, count, True, remark, texts)]
 
 
 async def _in_trash(library: Library, wanted: Wanted) -> list[Copy]:

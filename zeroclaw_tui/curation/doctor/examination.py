@@ -234,7 +234,7 @@ _REINDEX = "`zeroclaw memory reindex` makes vectors once an embedding provider i
 
 def _database_findings(library: Library, found: StoreFacts) -> Iterator[DoctorFinding]:
     """A finding of each check, the fine ones too."""
-    facts, target = found.health.facts, str(library.memory.file)
+    facts, target = found.health.facts, str(library.memory.about.path)
     if found.is_hydrated:
         title = "ZeroClaw's hydration made this database, and no ZeroClaw version can open it."
         yield _found("hydrated", title, target)
@@ -342,7 +342,7 @@ def _file(config: MemoryConfig, found: StoreFacts, target: str) -> Iterator[Doct
 
 def _vectors(library: Library, found: StoreFacts) -> Iterator[DoctorFinding]:
     """Coverage by category, vectors of a wrong length, cut vectors, and which model they come from."""
-    facts, target = found.health.facts, library.memory.location
+    facts, target = found.health.facts, library.memory.about.location
     embedded = facts.get("embedded", 0)
     by_category = tuple(
         (one_line(category) or "(none)", f"{with_vector:,} of {with_vector + without:,}")
@@ -391,14 +391,14 @@ def _lengths(library: Library, facts: Mapping[str, Any]) -> Iterator[DoctorFindi
         expected, by_whom = int(max(lengths, key=lambda length: lengths[length])), "most of them"
     wrong = [count for length, count in lengths.items() if int(length) != expected]
     if not wrong:
-        yield _fine("vector-lengths", f"Every vector has {expected:,} numbers.", library.memory.location)
+        yield _fine("vector-lengths", f"Every vector has {expected:,} numbers.", library.memory.about.location)
         return
     have = "has a vector" if sum(wrong) == 1 else "have vectors"
     by_length = tuple((f"{int(length):,} numbers", counted(count)) for length, count in lengths.items())
     yield _found(
         "vector-lengths",
         f"{counted(sum(wrong))} {have} of another length than {expected:,}.",
-        library.memory.location,
+        library.memory.about.location,
         (("expected", f"{expected:,} numbers, by {by_whom}"), *by_length),
         risk="serious" if len(wrong) == len(lengths) else "worth knowing",
         **_filling(library, expected),
@@ -595,7 +595,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     notes: list[str] = []
     memory = None if library is None else library.memory
     found = await _of_store(config, library)
-    if library is not None and library.memory.file is not None:
+    if library is not None and library.memory.about.path is not None:
         # What damage keeps from being counted is among the findings.
         with suppress(InspectorError):
             if hidden := await library.superseded_hidden(MemoryFilter()):
@@ -608,7 +608,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
 
 async def _of_store(config: MemoryConfig, library: Library | None) -> list[DoctorFinding]:
     """What the store itself tells; why it does not open, or cannot be read, where that is so."""
-    if library is not None and library.memory.file is None:
+    if library is not None and library.memory.about.path is None:
         return [finding async for finding in _of_other_store(library.memory)]
     try:
         if library is None:
@@ -623,19 +623,19 @@ async def _of_store(config: MemoryConfig, library: Library | None) -> list[Docto
 async def _deep(memory: Memory | None, notes: list[str]) -> list[DoctorFinding]:
     if memory is None:
         notes.append("The pages are only checked of a store that opens.")
-    elif memory.file is None:
+    elif memory.about.path is None:
         notes.append(f"There is nothing to check page by page in {memory.name}.")
     else:
         try:
-            return list(_page_findings(await memory.check_pages(), str(memory.file)))
+            return list(_page_findings(await memory.check_pages(), str(memory.about.path)))
         except InspectorError as error:
             notes.append(f"The deep check could not be made: {error.message}")
     return []
 
 
 async def _of_other_store(memory: Memory) -> AsyncIterator[DoctorFinding]:
-    health, place = await memory.health(), memory.location
-    if memory.keeps_nothing:
+    health, place = await memory.health(), memory.about.location
+    if memory.about.keeps_nothing:
         yield _fine("store", "Nothing is stored, so there is nothing to examine.")
         return
     if health.ok:

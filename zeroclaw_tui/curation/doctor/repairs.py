@@ -333,7 +333,7 @@ async def repair_finding(
         return await _remove_leftover(library, finding)
     if finding.repair == "remove unfinished":
         return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
-    if library.memory.file is None and finding.repair == "rebuild keyword index":
+    if library.memory.about.path is None and finding.repair == "rebuild keyword index":
         return await _rebuild_index(config, library, now)
     await asyncio.to_thread(_refuse_unwritable, config)
     if finding.repair == "compact":
@@ -386,7 +386,7 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
 async def _rebuild_index(config: MemoryConfig, library: Library, now: datetime) -> Repaired:
     """Of another program's database."""
     refuse_read_only(library)
-    backup = await back_up(config, now, Path(library.memory.location))
+    backup = await back_up(config, now, Path(library.memory.about.location))
     await library.memory.repair()
     return Repaired(("The keyword index has the words of the memories that are there, and no others.",), backup)
 

@@ -199,7 +199,7 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
         found -= len(await _rows_of_store(library, of_rows))
     kept = await library.trash.erase(partial(_holds_in_trash, of_rows), chosen.matcher.found_in, dry_run=True)
     if found > 0:
-        look.places.append(ErasePlace("store", library.memory.location, found, takes=True))
+        look.places.append(ErasePlace("store", library.memory.about.location, found, takes=True))
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
     look.places.sort(key=lambda place: place.kind != "store")
@@ -221,7 +221,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     await library.memory.scan(see)
     moment = library.trash.now().isoformat(timespec="seconds")
     memory = library.memory
-    header = Header(moment, memory.name, memory.generation, library.profile.profile.version, vectors=True)
+    header = Header(moment, memory.name, memory.about.generation, library.profile.profile.version, vectors=True)
     data = b"".join([header_line(header), *lines])
     try:
         await asyncio.to_thread(replace_bytes, target, None, data)
@@ -256,7 +256,7 @@ async def erase_texts(
     await after.at_server()
     run.in_trash = await library.trash.erase(holds, run.chosen.matcher.found_in, dry_run=True)
     if kept is not None:
-        after.unseen.append(SkippedPlace(library.memory.location, kept, False))
+        after.unseen.append(SkippedPlace(library.memory.about.location, kept, False))
     return run.report(after, copy)
 
 
@@ -306,7 +306,7 @@ class _Look:
 
     async def at_server(self) -> None:
         """Look at every memory of a store that is no database in a file."""
-        location = self._library.memory.location
+        location = self._library.memory.about.location
         try:
             stamps = await _rows_of_store(self._library, self._chosen)
         except InspectorError as error:
@@ -402,7 +402,7 @@ class _Run:
         Gives what may still keep them in a sentence, None where nothing does.
         """
         memory = self._library.memory
-        if memory.program is not None:
+        if memory.about.program is not None:
             return None
         if self._marked:
             await memory.remove(self._marked, keep_nothing, zero=True)
@@ -411,7 +411,7 @@ class _Run:
             await memory.remove(stamps, keep_nothing, zero=True)
         if stamps or self._marked:
             self._erased |= {place.place for place in self._plan.taken if place.kind == "store"}
-        return memory.keeps_deleted
+        return memory.about.keeps_deleted
 
     def rows_and_files(self, check: Callable[[], object]) -> None:
         """The rows first, then files. Raises Locked where the store itself is locked."""
@@ -467,7 +467,7 @@ class _Run:
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),
             backend=library.memory.name,
-            location=masked(library.memory.location),
+            location=masked(library.memory.about.location),
             texts=len(matcher.texts),
             erased=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in erased),
             left=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in left),
@@ -620,7 +620,7 @@ def _lasting(library: Library, chosen: Chosen) -> Chosen:
 
 
 def _is_file(memory: Memory) -> bool:
-    return has_database(memory.name) or memory.program is not None
+    return has_database(memory.name) or memory.about.program is not None
 
 
 def _outside(library: Library, path: Path) -> Path:

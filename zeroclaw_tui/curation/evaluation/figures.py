@@ -200,7 +200,7 @@ def figures_of(asked: TestQuery, result: RecallResult) -> QueryFigures:
 def plain_trial(library: Library) -> Trial:
     """A CLI agent's turn of a blank message as the library's profile and settings have it."""
     profile = library.profile.profile
-    limit = library.memory.recall_limit or turn_limit(library.config, profile, "cli", None)
+    limit = library.memory.about.recall_limit or turn_limit(library.config, profile, "cli", None)
     return Trial(RecallRequest("", limit, turn_limit=limit), profile, library.settings)
 
 
@@ -217,7 +217,9 @@ def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
     if asked.rule is not None:
         request = replace(request, rule=asked.rule)
     if (request.agents, request.rule) != (present.agents, present.rule):
-        turns = library.memory.recall_limit or turn_limit(library.config, plain.profile, request.rule, request.agents)
+        turns = library.memory.about.recall_limit or turn_limit(
+            library.config, plain.profile, request.rule, request.agents
+        )
         limit = turns if present.limit == present.turn_limit else present.limit
         request = replace(request, limit=limit, turn_limit=turns)
     return plain._replace(request=request)

@@ -69,7 +69,7 @@ async def _as_it_is(library: Library, turns: Sequence[Turn], now: datetime) -> l
     plain = plain_trial(library)
     plain = plain._replace(request=replace(plain.request, as_of=now.isoformat()))
     run = await evaluate(sharing, asked, partial(trial_of_test, library, plain))
-    has_prompt = library.memory.not_read_because is None and library.memory.program is None
+    has_prompt = library.memory.about.not_read_because is None and library.memory.about.program is None
     note = f"as it was on {now.date().isoformat()}"
     tests = []
     for figures in run.queries:

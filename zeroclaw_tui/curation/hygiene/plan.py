@@ -498,16 +498,18 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
     if not retention.cutoffs and not retention.budgets:
         return []
     memory, usual = library.memory, library.config.install.root / "memory" / "brain.db"
-    if memory.file is not None:
+    if memory.about.path is not None:
         if rules.spares_pinned and "pinned" in memory.why_not:
             found.problems.append(
                 f"ZeroClaw {rules.version} has not opened this database yet: its first hygiene fails for lack of the "
                 "column pinned, and the next one does this."
             )
-        if has_folder(library.config) and canonical(memory.file) != canonical(usual):
-            found.problems.append(f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.file}.")
+        if has_folder(library.config) and canonical(memory.about.path) != canonical(usual):
+            found.problems.append(
+                f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.about.path}."
+            )
         return [_item_of(row) for row in await memory.outdated(retention)]
-    if not memory.keeps_lines and not memory.keeps_nothing:
+    if not memory.keeps_lines and not memory.about.keeps_nothing:
         found.problems.append(
             f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay "
             "forever."

@@ -365,7 +365,7 @@ async def plan_hydrate(
     the store is none that ZeroClaw hydrates, knows no such agent, or has several and none is named.
     """
     memory = library.memory
-    if memory.file is None:
+    if memory.about.path is None:
         raise Refused(
             f"ZeroClaw hydrates only SQLite stores, and this one is {memory.name}.",
             hint="`zeroclaw memory import` brings memories into any store.",

@@ -518,7 +518,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     identity = await identity_of(library.memory) if core.has_vectors else None
     version = library.profile.profile.version
     header = Header(
-        now.isoformat(), library.memory.name, library.memory.generation, version, core.has_vectors, identity
+        now.isoformat(), library.memory.name, library.memory.about.generation, version, core.has_vectors, identity
     )
 
     def made() -> tuple[bytes, bytes]:

@@ -14,7 +14,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.store_choice import check_location, configs_for
 from zeroclaw_tui.curation.transfer.reconcile import (
     OnClash,
@@ -28,7 +28,6 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     refuse_unless_written,
     verify,
 )
-from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -101,24 +100,20 @@ def _install(given: MemoryConfig, backend: str, location: str | None, environ: M
 def _refuse_itself(source: Library, memory: Memory) -> None:
     """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
     theirs = source.memory
-    if _name(theirs, source.config) == _name(memory, source.config) or _is_one_file(theirs, memory):
+    if trash_name(theirs, source.config) == trash_name(memory, source.config) or _is_one_file(theirs, memory):
         raise UsageError(
-            f"Source and target are the same store: {one_line(memory.location)}.",
+            f"Source and target are the same store: {one_line(memory.about.location)}.",
             hint="Name another target with --to and --to-location.",
         )
-    if memory.keeps_nothing:
+    if memory.about.keeps_nothing:
         raise Refused(memory.why_not.get("write", "Nothing is stored there."), hint="Name another backend.")
 
 
-def _name(memory: Memory, config: MemoryConfig) -> str:
-    return store_name(memory.trash_name, memory.location, config.install.config_dir)
-
-
 def _is_one_file(one: Memory, other: Memory) -> bool:
-    if one.file is None or other.file is None:
+    if one.about.path is None or other.about.path is None:
         return False
     try:
-        return os.path.samefile(one.file, other.file)
+        return os.path.samefile(one.about.path, other.about.path)
     except OSError:
         return False
 
@@ -161,7 +156,7 @@ async def plan_copy(
             return found.plan(
                 CopyPlan,
                 target.makes(memory),
-                source=source.memory.location,
+                source=source.memory.about.location,
                 target=target.location,
                 superseded_hidden=hidden,
                 filtered_out=rest,
@@ -214,11 +209,11 @@ async def still_named(source: Library, target: Target, *, environ: Mapping[str, 
         return None
     memory = create_memory(named)
     try:
-        if _name(memory, named) != _name(source.memory, source.config):
+        if trash_name(memory, named) != trash_name(source.memory, source.config):
             return None
     finally:
         await memory.close()
-    still = f"config.toml still names {one_line(source.memory.location)}, so ZeroClaw continues to use it."
+    still = f"config.toml still names {one_line(source.memory.about.location)}, so ZeroClaw continues to use it."
     command = _switch(named, target, variables)
     return still if command is None else f"{still} Run `{command}` to switch to the copy."
 

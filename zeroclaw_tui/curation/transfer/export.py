@@ -114,7 +114,7 @@ async def export_memories(
     if format == "jsonl":
         identity = await identity_of(memory) if vectors else None
         version = library.profile.profile.version
-        writer.write(header_line(Header(moment, memory.name, memory.generation, version, vectors, identity)))
+        writer.write(header_line(Header(moment, memory.name, memory.about.generation, version, vectors, identity)))
     else:
         writer.write(header_row() if format == "csv" else title(moment, memory.name))
     if not await _shown(library, filter, writer.see, lambda: writer.count, advance):
@@ -195,8 +195,8 @@ def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> 
 def refuse_own_files(library: Library, target: Path, name: str) -> None:
     """Raises Refused where a file to be written is the store itself, its log, the trash or the config; `target` is
     without links, `name` what people call it."""
-    install, store = library.config.install, Path(os.path.realpath(library.memory.location))
-    places = [Path(library.memory.location), library.trash.file, *filter(None, [install.config_file])]
+    install, store = library.config.install, Path(os.path.realpath(library.memory.about.location))
+    places = [Path(library.memory.about.location), library.trash.file, *filter(None, [install.config_file])]
     # A database has files beside it whose names begin with its own; a folder of notes has not.
     is_own = any(
         target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent)

@@ -270,7 +270,7 @@ class RowFit(Fit):
     def takes_vector(self, vector: Value) -> bool:
         """Whether a vector fits among those of the store; one that embeds key and content makes its own of others'."""
         theirs = self.origin.vectors.identity
-        if self.memory.embeds_itself and type(self.origin.memory) is not type(self.memory):
+        if self.memory.about.embeds_itself and type(self.origin.memory) is not type(self.memory):
             return False
         return self.has_vectors and self.vectors.fits(vector, theirs)
 
@@ -327,7 +327,7 @@ class RowFit(Fit):
                 " name the agent of its memories.",
                 hint="Give each memory of the file an agent, or name one agent for all with --agent.",
             )
-        wanted = row.id or id_made(replace(row, agent=owner), self.memory.location)
+        wanted = row.id or id_made(replace(row, agent=owner), self.memory.about.location)
         if self.memory.ids_are_uuids:
             wanted = uuid_for(wanted)
         vector = row.values.get(VECTOR)
@@ -425,13 +425,13 @@ class RowFit(Fit):
         parts = []
         if self.keeps_rows:
             parts.append(comparable(row.id))
-        if self.keeps_rows and self.has_vectors and not self.memory.embeds_itself:
+        if self.keeps_rows and self.has_vectors and not self.memory.about.embeds_itself:
             parts.append(comparable(row.values.get(VECTOR)))
         return digest(parts)
 
     def refuses(self, row: StoredRow) -> str | None:
         """A store that keeps nothing without a vector of its own, and has nothing to make one with."""
-        makes_them = not self.memory.embeds_itself or "vectors" not in self.memory.why_not
+        makes_them = not self.memory.about.embeds_itself or "vectors" not in self.memory.why_not
         if makes_them or self.takes_vector(row.values.get(VECTOR)):
             return None
         return self.memory.why_not["vectors"].removesuffix(".")
@@ -450,7 +450,7 @@ class NoteFit(Fit):
     @classmethod
     def of(cls, memory: Memory, origin: Origin, config: MemoryConfig) -> NoteFit:
         """What the notes of a config keep; looks at its folders, so it blocks."""
-        place = Path(memory.location)
+        place = Path(memory.about.location)
         agents = frozenset(agent_folders(config))
         if origin.owner is not None and origin.owner not in agents:
             raise Refused(f"Agent {one_line(origin.owner)!r} has no notes here.", hint="Name an agent that has notes.")
@@ -733,7 +733,7 @@ class Losses:
             else:
                 yield f"New agents are added to {label}: {_names(self._agents)}."
         count = counts["other vectors"]
-        if count and fit.memory.embeds_itself:
+        if count and fit.memory.about.embeds_itself:
             yield f"{label} embeds key and content together, so vectors of contents alone are made again ({count:,})."
         elif count:
             yield (

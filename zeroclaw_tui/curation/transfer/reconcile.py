@@ -73,7 +73,7 @@ class Target:
     @classmethod
     def of(cls, library: Library) -> Target:
         """A store that is open."""
-        return cls(library.config, library, None, None, library.memory.location)
+        return cls(library.config, library, None, None, library.memory.about.location)
 
     @classmethod
     async def at(cls, config: MemoryConfig, profile: str | None = None) -> Target:
@@ -81,13 +81,13 @@ class Target:
         memory = create_memory(config)
         try:
             if memory.keeps_lines and not await memory.health_check():
-                raise NothingYet(f"There is no directory {memory.location} yet.")
+                raise NothingYet(f"There is no directory {memory.about.location} yet.")
             library = await open_library(config, profile)
         except NothingYet as nothing:
-            return cls(config, None, nothing, profile, memory.location)
+            return cls(config, None, nothing, profile, memory.about.location)
         finally:
             await memory.close()
-        return cls(config, library, None, profile, library.memory.location)
+        return cls(config, library, None, profile, library.memory.about.location)
 
     async def close(self) -> None:
         """Close it."""
@@ -113,7 +113,7 @@ class Target:
             return
         memory = self._not_made()
         profile = await profile_to_make(self.config, memory, self.profile)
-        if memory.file is None:
+        if memory.about.path is None:
             try:
                 await memory.foresee_made(profile)
                 yield memory
@@ -122,7 +122,7 @@ class Target:
             return
         with temporary_folder("zeroclaw-tui-") as folder:
             sample = create_memory(self.config._replace(location=str(folder / "brain.db"), read_only=False))
-            sample.location = self.location
+            sample.about = replace(sample.about, location=self.location)
             try:
                 await sample.make(profile)
                 await sample.open()
@@ -134,14 +134,16 @@ class Target:
         """A sentence about what is made first, for the store or the one foreseen; None where it is there."""
         if self.library is not None:
             return None
-        what = "The database" if memory.file is not None else "The directory" if memory.keeps_lines else "The store"
+        what = (
+            "The database" if memory.about.path is not None else "The directory" if memory.keeps_lines else "The store"
+        )
         return f"{what} {one_line(self.location)} is created first."
 
     def _not_made(self) -> Memory:
         """The store that is not there yet; a folder that was named is made too."""
         memory = create_memory(self.config)
         if memory.keeps_lines and self.config.location is not None:
-            alone = self.config.install._replace(root=Path(memory.location), layout="lone", is_loose=False)
+            alone = self.config.install._replace(root=Path(memory.about.location), layout="lone", is_loose=False)
             return create_memory(self.config._replace(install=alone, location=None))
         return memory
 
@@ -958,7 +960,7 @@ async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: date
         return await asyncio.to_thread(NoteFit.of, memory, origin, config)
     facts = (await memory.health()).facts if is_there and (has_agents or "vectors" not in memory.why_not) else {}
     agents = frozenset(facts.get("agents") or ()) if has_agents else frozenset[str]()
-    columns = await _columns(memory) if is_there or memory.file or memory.columns else None
+    columns = await _columns(memory) if is_there or memory.about.path or memory.columns else None
     return RowFit(memory, origin, columns, agents, known_vectors(facts), now.isoformat())
 
 

@@ -537,11 +537,6 @@ def forget_numbers(connection: sqlite3.Connection, numbers: Sequence[int]) -> No
         )
 
 
-def rename_store(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Call a store otherwise, unless another process has begun to keep under the new name meanwhile."""
-    connection.execute("UPDATE OR IGNORE stores SET name = ? WHERE name = ?", (new, old))
-
-
 def forget_store(connection: sqlite3.Connection, store: str) -> None:
     """Drop everything kept of a store."""
     number = store_number(connection, store)

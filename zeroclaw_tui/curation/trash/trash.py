@@ -258,24 +258,6 @@ class Trash:
         self.places = Places(install.config_dir)
         self._begun_here: set[int] = set()
 
-    async def adopt(self, other: str, *, read_only: bool) -> None:
-        """Take over what is kept under another name of this store, where nothing is kept under its own.
-
-        With `read_only`, and where trash.db cannot be written, the other name is the one that counts here.
-        """
-
-        def wants(connection: sqlite3.Connection) -> bool:
-            own, others = (journal.store_number(connection, name) for name in (self.store, other))
-            return own is None and others is not None
-
-        if not await self._read(wants):
-            return
-        if not read_only:
-            with suppress(InspectorError):
-                await self._write(lambda connection: journal.rename_store(connection, other, self.store))
-                return
-        self.store = other
-
     def now(self) -> datetime:
         """The moment it is."""
         return self._clock()

@@ -74,7 +74,7 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
     agents: tuple[str, ...] | None = None
     if turn.agent is not None and profile.agent_scope != "none":
         agents = config.readable_by((turn.agent,))
-    limit = library.memory.recall_limit or turn_limit(config, profile, turn.rule, agents)
+    limit = library.memory.about.recall_limit or turn_limit(config, profile, turn.rule, agents)
     scopes = turn.scopes or (None,)
     request = RecallRequest(
         turn.query,

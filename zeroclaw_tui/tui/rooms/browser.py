@@ -875,7 +875,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
     """
     memory = library.memory
-    if memory.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING and "app." not in action:
+    if memory.about.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING and "app." not in action:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
         return _UNKNOWN_OF_LUCID[action]

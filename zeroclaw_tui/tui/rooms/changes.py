@@ -631,7 +631,7 @@ class ChangesRoom(StoreRoom):
         lines = [_SCOPE]
         if history:
             told = counted(len(history), "change")
-            lines.append(f"{memory.program or memory.name} itself recorded {told}, newest last:")
+            lines.append(f"{memory.about.program or memory.name} itself recorded {told}, newest last:")
         for past in history[-_MOST_TOLD:]:
             texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
             lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")

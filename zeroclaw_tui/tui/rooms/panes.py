@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
@@ -150,7 +151,7 @@ class BrowserPanes(Vertical):
         self.query_one(Empty).show("Opening …")
         self.detail.show_nothing("")
         self.close_search()
-        if view.query and not library.memory.keeps_nothing:
+        if view.query and not library.memory.about.keeps_nothing:
             self._search_bar.put(view.query)
             self.add_class("-searching")
         self.rows.clear_rows()
@@ -161,7 +162,6 @@ class BrowserPanes(Vertical):
         """Which store, and how it is scored now."""
         if self.library is not None:
             self.screen.query_one(StoreHeader).show(self.library)
-            self._paint_standing()
 
     def stop_loading(self) -> None:
         """Stop waiting for answers."""
@@ -297,7 +297,7 @@ class BrowserPanes(Vertical):
     def asked(self) -> RecallRequest:
         """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
         assert self.library is not None
-        asked = self.view.request(self._clock(), self.library.config, self.library.memory.recall_limit)
+        asked = self.view.request(self._clock(), self.library.config, self.library.memory.about.recall_limit)
         is_message = self.view.mode not in (Mode.REGEX, Mode.SIMILAR)
         return replace(asked, query=asked.query if is_message else "")
 
@@ -403,7 +403,6 @@ class BrowserPanes(Vertical):
 
     def show_facets(self, counted: Facets, others: Mapping[Part, Facets]) -> None:
         """Counts of what the filter leaves; `others` has, for a part that narrows, the counts without it."""
-        self._paint_standing()
         self.facets, self.other_facets = counted, others
         for facets in self._facet_lists():
             facets.show(counted, others, self.view)
@@ -469,7 +468,6 @@ class BrowserPanes(Vertical):
 
     def show_found(self, count: int) -> None:
         """How many memories contain the query."""
-        self._paint_standing()
         self._found = count
         self._answered(not self.has_class("-empty"))
 
@@ -492,7 +490,7 @@ class BrowserPanes(Vertical):
         """Whether what is in the search bar is recalled only with Enter: the store is too big for every letter."""
         if self.library is None or self.facets is None or self.view.mode is not Mode.RECALL:
             return False
-        most, typed = self.library.memory.slow_recall_above, self._search_bar.input.value
+        most, typed = self.library.memory.about.slow_recall_above, self._search_bar.input.value
         return most is not None and self.facets.total > most and bool(typed.strip()) and typed != self.view.query
 
     def _search(self, query: str) -> None:
@@ -536,7 +534,9 @@ class BrowserPanes(Vertical):
         told = self.recalled.notes if self.recalled is not None else ()
         # What holds for every recall here comes last.
         told = tuple(sorted(told, key=lambda note: note == library.why_no_vectors))
-        notes = memory.notices if memory.keeps_nothing else (*told, self._vector_words())
+        notes = (*told, self._vector_words())
+        if memory.about.keeps_nothing:
+            notes = sentences(memory.notices)
         return why_empty(
             self.view,
             memory,
@@ -599,13 +599,6 @@ class BrowserPanes(Vertical):
     def _has_agents(self) -> bool:
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
 
-    def _paint_standing(self) -> None:
-        standing = one_line((self.library.memory.standing if self.library else None) or "")
-        # While the program is being left, an answer may come behind the header's end.
-        for header in self.screen.query(StoreHeader):
-            header.standing = standing
-
     def _poll(self) -> None:
-        self._paint_standing()
         if self._loader is not None:
             self._loader.poll()

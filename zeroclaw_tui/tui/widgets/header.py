@@ -59,15 +59,13 @@ class StoreHeader(Widget):
     """The same facts in ever fewer words."""
     is_read_only: reactive[bool] = reactive(False)
     notices: reactive[int] = reactive(0)
-    standing: reactive[str] = reactive("")
-    """What passes by itself, in a few words."""
 
     def show(self, library: Library) -> None:
         """The facts of an open store."""
         install = library.config.install
         # Without a store the config is what a person looks at.
-        is_stored = not library.memory.keeps_nothing
-        location = library.memory.location if is_stored else str(install.config_dir or install.root)
+        is_stored = not library.memory.about.keeps_nothing
+        location = library.memory.about.location if is_stored else str(install.config_dir or install.root)
         self.location = one_line(mask_secrets(with_tilde(location)))
         self.scoring = scoring_words(library)
         self.is_read_only = library.read_only_because is not None and is_stored
@@ -76,7 +74,6 @@ class StoreHeader(Widget):
     def render(self) -> RenderResult:
         width = self.content_size.width
         badge = f"  {READ_ONLY}" if self.is_read_only else ""
-        badge = f"  ◌ {self.standing}{badge}" if self.standing else badge
         notices = f" · {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
         room = width - len(_NAME) - _GAP * 2 - cell_len(badge) - len(notices)
         wanted = min(cell_len(self.location), _LEAST_PATH)
@@ -100,12 +97,12 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     name = memory.name
     theirs = library.config.zeroclaw_backend
     long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
-    if memory.keeps_nothing:
+    if memory.about.keeps_nothing:
         return ("backend none: stores no memories", "backend none")
-    if memory.not_read_because is not None:
-        told = memory.not_read_because.rstrip(".")
+    if memory.about.not_read_because is not None:
+        told = memory.about.not_read_because.rstrip(".")
         return (f"{long_name} · {one_line(told)}", one_line(told), f"{name} · not read by any agent")
-    if not memory.recalls_by and {"keyword", "vectors"} <= memory.why_not.keys():
+    if memory.about.rule is not None and not memory.about.rule.name:
         return (f"{long_name} · its own ranking", name)
     parts, short = _parts_words(library)
     version = profile.profile.version
@@ -127,25 +124,31 @@ def notices_of(library: Library) -> tuple[str, ...]:
     because = library.why_no_vectors
     keyword_only = (because,) if because and "keyword" not in library.memory.why_not else ()
     # Without a store there is nothing to write to, and its own words say so.
-    has_store = not library.memory.keeps_nothing
+    has_store = not library.memory.about.keeps_nothing
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
-    found = (*read_only, *library.memory.notices, *library.config.warnings, *keyword_only)
+    found = (
+        *read_only,
+        *(notice.sentence for notice in library.memory.notices),
+        *library.config.warnings,
+        *keyword_only,
+    )
     return tuple(dict.fromkeys(found))
 
 
 def needing_attention(library: Library) -> tuple[str, ...]:
     """Those of `notices_of` that are no plain facts, and that the line does not say in other words already."""
-    facts = {*library.memory.facts, *library.config.warned_about("fact"), library.why_no_vectors}
-    if not library.memory.keeps_nothing:
+    minor = {notice.sentence for notice in library.memory.notices if notice.is_minor}
+    facts = {*minor, *library.config.warned_about("fact"), library.why_no_vectors}
+    if not library.memory.about.keeps_nothing:
         facts.add(library.read_only_because)
     return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
 
 
 def _parts_words(library: Library) -> tuple[str, str]:
     """What recall works with, and the same in few words; keyword-only is always shown with its reason."""
-    own = library.memory.recalls_by
-    if own is not None:
-        return (own, own)
+    rule = library.memory.about.rule
+    if rule is not None:
+        return (rule.name, rule.name)
     if library.why_no_vectors:
         configured = "vectors" not in library.memory.why_not
         why = "no embeddings configured" if configured else "this store has no vectors"

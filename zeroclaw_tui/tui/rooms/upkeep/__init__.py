@@ -135,7 +135,7 @@ class UpkeepRoom(StoreRoom):
     def why_dimmed(self, action: str) -> str | None:
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
         memory = self.library.memory
-        if action in ("undo", "redo") or (memory.keeps_nothing and action in _NEEDS_MEMORIES):
+        if action in ("undo", "redo") or (memory.about.keeps_nothing and action in _NEEDS_MEMORIES):
             return self.library.read_only_because
         if action == "show_tab('snapshot')" and not has_database(memory.name):
             return NO_SNAPSHOT

@@ -577,7 +577,7 @@ def _remark(finding: Finding) -> Content:
 
 def _nothing_words(report: AuditReport, memory: Memory) -> str:
     """Why there is no finding."""
-    if report.rows == 0 and memory.keeps_nothing:
+    if report.rows == 0 and memory.about.keeps_nothing:
         return "This backend stores no memories."
     if report.rows == 0:
         return "This store has no memories yet. Findings appear here later. Press r to check again."

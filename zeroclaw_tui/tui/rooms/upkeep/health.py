@@ -75,7 +75,7 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
     Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
     """
     memory = library.memory
-    if memory.file is None:
+    if memory.about.path is None:
         return await work()
     # What asks the store by itself, now and then.
     loading = [panes for screen in app.screen_stack for panes in screen.query(BrowserPanes)]
@@ -176,9 +176,9 @@ class Health(UpkeepPane):
     def read_only_because(self) -> str | None:
         """Why nothing can be repaired; a store that is only read because of what is wrong with it can be."""
         because, memory = self.library.read_only_because, self.library.memory
-        if because is None or self.library.config.read_only or memory.file is None:
+        if because is None or self.library.config.read_only or memory.about.path is None:
             return because
-        return why_not_writable(memory.file)
+        return why_not_writable(memory.about.path)
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done now, in a sentence; None when it can."""
@@ -263,7 +263,7 @@ class Health(UpkeepPane):
                 return
             tell(self, await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
         elif self.report is not None:
-            tell(self, await copy_text(self.app, _report_text(self.report, self.library.memory.location)))
+            tell(self, await copy_text(self.app, _report_text(self.report, self.library.memory.about.location)))
 
     def _narrow(self) -> None:
         row = self.numbers.selected
@@ -285,7 +285,7 @@ class Health(UpkeepPane):
         self.query_one(GrowthPlot).show(counts.growth)
         self.numbers.say_empty(
             "This backend stores no memories, so there is nothing to count."
-            if memory.keeps_nothing
+            if memory.about.keeps_nothing
             else "No memories yet. Their growth appears here after the first one."
         )
         self.numbers.set_rows(number_rows(counts, memory) if counts.rows.total else ())
@@ -313,7 +313,7 @@ class Health(UpkeepPane):
 
     def _paint(self, report: DoctorReport) -> None:
         self.say_title(*_title_words(report))
-        can_look_deeper = not report.is_deep and self.library.memory.file is not None
+        can_look_deeper = not report.is_deep and self.library.memory.about.path is not None
         self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_look_deeper else [])])
         self.findings.say_empty(f"Nothing to check here. {_notes(report.notes)}")
         self._paint_about()
@@ -396,7 +396,7 @@ class Health(UpkeepPane):
             return
         if not await self.app.push_screen_wait(_vectors_question(plan, library.embedding_host)):
             return
-        if library.memory.file is not None:
+        if library.memory.about.path is not None:
             await repairs.back_up(library.config, self.room.clock())
         fill = partial(reindexing.reindex, library, plan)
         try:

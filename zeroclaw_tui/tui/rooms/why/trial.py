@@ -415,7 +415,7 @@ def command_words(library: Library, tried: TrialComparison) -> str:
     words += [f"--limit={request.limit}"] if request.limit != request.turn_limit else []
     directory = library.config.install.config_dir
     has_config = library.config.install.config_file is not None
-    words += [f"--config-dir={directory}" if has_config else f"--location={library.memory.location}"]
+    words += [f"--config-dir={directory}" if has_config else f"--location={library.memory.about.location}"]
     words += [f"--profile={tried.now.profile.version}"]
     words += [f"--{one.option}={one.option_words(tried)}" for one in tried.changed if one.option]
     words += [f"--as-of={request.as_of}"] if tried.days else []

@@ -1,0 +1,72 @@
+"""What a store says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Notice(NamedTuple):
+    """A sentence about how a store was opened, for people. A minor one is shown only where the store is looked at."""
+
+    sentence: str
+    is_minor: bool = False
+
+
+def sentences(notices: Iterable[Notice]) -> tuple[str, ...]:
+    """The texts of notices."""
+    return tuple(notice.sentence for notice in notices)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRule:
+    """How a store ranks that does not follow ZeroClaw's hybrid search.
+
+    `name` says it in a few words, if there is more to say than that it is its own. `limit` is how many memories the
+    rule returns by default. `takes_vector` says whether recall compares a vector of the query that it is given.
+    """
+
+    name: str = ""
+    limit: int | None = None
+    takes_vector: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The facts of one store, as far as the constructor knows them; `open` completes them."""
+
+    location: str = ""
+    """Where it is, for people: a path, or a URL without its password."""
+    path: Path | None = None
+    """The database file that holds all of it, if it can be examined, repaired, backed up and compacted as a whole."""
+    identity: str | None = None
+    """The backend under which the trash knows it, if that is another than its own: two names of one file share one."""
+    generation: str | None = None
+    """The schema generation ("G1" to "G5") of ZeroClaw's tables."""
+    newest_version: str | None = None
+    """The newest ZeroClaw version that has this schema; None means the newest of all."""
+    not_opened_because: str | None = None
+    """Why no ZeroClaw version opens it as it is, in a sentence."""
+    not_read_because: str | None = None
+    """Why no agent reads it as memory, in a sentence; None for an agent's memory."""
+    program: str | None = None
+    """The other program whose store it is ("R-Mem"), and whose rule recall follows."""
+    rule: OwnRule | None = OwnRule()
+    """How it ranks; None for ZeroClaw's hybrid search."""
+    embeds_itself: bool = False
+    """Whether it makes the vectors of memories and queries itself."""
+    slow_recall_above: int | None = None
+    """Among more memories than that recall takes seconds, so that the inspector waits for Enter."""
+    keeps_nothing: bool = False
+    """Whether it takes every verb, stores nothing and finds nothing."""
+    ends_with_program: bool = False
+    """Whether all of it is gone when the program ends."""
+    keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
+    """What stays of deleted memories where no command reaches, in a sentence; None if nothing does."""
+
+    @property
+    def recall_limit(self) -> int | None:
+        """How many memories its own rule returns by default; None if ZeroClaw's limits apply."""
+        return None if self.rule is None else self.rule.limit
