@@ -17,6 +17,7 @@ from textual.content import Content
 from textual.events import Paste
 from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
 
+from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -270,7 +271,7 @@ async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> No
 class BigMemory(SampleMemory):
     """Holds so many memories that recall takes seconds."""
 
-    about = replace(SampleMemory.about, slow_recall_above=50_000)
+    about = replace(SampleMemory.about, rule=OwnRule("keyword only"), slow_recall_above=50_000)
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         return replace(await super().count_up(filter, now, by), total=60_000)
