@@ -57,8 +57,8 @@ BACKGROUND = RetryPolicy(tries=6, first_wait=1.0, longest_wait=120.0)
 class OpenAIEmbedder:
     """OpenAI, OpenRouter or any `custom:<url>`; the vectors of queries are cached.
 
-    httpx takes proxies from the environment. Redirects are not followed, so that the key only goes to the configured
-    address.
+    httpx takes proxies from the environment, except for an endpoint on this machine. Redirects are not followed, so
+    that the key only goes to the configured address.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class OpenAIEmbedder:
         self.dimensions = config.dimensions
         self.url = endpoint_url(config.provider)
         self.host = endpoint_host(config.provider)
-        self.is_remote = is_remote_url(self.url)
+        self.is_remote = not is_loopback(self.host)
         self._model = config.model
         self._key = (config.api_key or "").strip()
         self._retries = retries
@@ -181,7 +181,10 @@ class OpenAIEmbedder:
         body = json.dumps({"model": self._model, "input": list(texts)}).encode("ascii")
         headers = self._headers()
         try:
-            self._client = self._client or httpx.AsyncClient()
+            if self._client is None:
+                # A client with a transport of its own uses no proxy.
+                own = None if self.is_remote else httpx.AsyncHTTPTransport()
+                self._client = httpx.AsyncClient(transport=own)
         except (ValueError, ImportError, httpx.InvalidURL):
             problem = "cannot be asked through the proxy the environment names"
             raise self._error(problem, "Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY.") from None
@@ -320,28 +323,6 @@ async def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[np.ndarra
             if rejected_in_a_row == _MOST_REJECTED:
                 raise
     return results
-
-
-def is_remote_url(url: str) -> bool:
-    """Whether a request to a URL leaves this machine, directly or through a proxy of the environment.
-
-    HTTP_PROXY, HTTPS_PROXY and ALL_PROXY apply to this machine's own addresses too, unless NO_PROXY names them.
-    """
-    # Imported here because most commands send nothing; the import takes longer than listing a store.
-    import urllib.request
-
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if not is_loopback(host):
-        return True
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or urllib.request.proxy_bypass(host):
-        return False
-    try:
-        return not is_loopback(urlsplit(proxy if "://" in proxy else f"http://{proxy}").hostname or "")
-    except ValueError:
-        return True
 
 
 def is_loopback(host: str) -> bool:
