@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import struct
 from pathlib import Path
+
+import numpy as np
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
 
@@ -24,6 +25,12 @@ def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, lit
         return path
     create_database(path, "G4")
     chance = random.Random(seed)
+    vectors = np.random.default_rng(seed)
+
+    def vector() -> bytes | None:
+        # Like embeddings of one language, all of them lean to one side.
+        return (vectors.standard_normal(dimensions, dtype=np.float32) + np.float32(0.3)).tobytes() or None
+
     weights = [1 / (rank + 1) for rank in range(len(WORDS))]
     pool = chance.choices(WORDS, weights, k=400_000)
     connection = sqlite3.connect(path)
@@ -36,7 +43,7 @@ def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, lit
         "INSERT INTO memories (id, key, content, category, embedding, created_at, updated_at, agent_id)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            _row(number, chance, chance.choices(pool, k=80) if littered else pool, dimensions, agent)
+            _row(number, chance, chance.choices(pool, k=80) if littered else pool, vector(), agent)
             for number in range(rows)
         ),
     )
@@ -47,11 +54,10 @@ def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, lit
     return path
 
 
-def _row(number: int, chance: random.Random, pool: list[str], dimensions: int, agent: str) -> tuple[object, ...]:
+def _row(number: int, chance: random.Random, pool: list[str], vector: bytes | None, agent: str) -> tuple[object, ...]:
     start = chance.randrange(len(pool) - 40)
     content = " ".join(pool[start : start + chance.randrange(8, 40)])
     moment = f"2026-{number % 11 + 1:02d}-{number % 28 + 1:02d}T{number % 24:02d}:00:00.{number % 10**9:09d}+00:00"
-    vector = struct.pack(f"<{dimensions}f", *_vector(chance, dimensions)) if dimensions else None
     key = f"memory_{number:07d}"
     return (f"id-{number:07d}", key, content, CATEGORIES[number % 4], vector, moment, moment, agent)
 
@@ -67,7 +73,3 @@ def _litter(connection: sqlite3.Connection) -> None:
     for chosen, content in said.items():
         connection.execute(f"UPDATE memories AS n SET content = {content} WHERE {chosen}")
     connection.execute("UPDATE memories SET superseded_by = 'id-0000000' WHERE rowid % 500 = 5")
-
-
-def _vector(chance: random.Random, dimensions: int) -> list[float]:
-    return [chance.gauss(0.02, 1.0) for _ in range(dimensions)]
