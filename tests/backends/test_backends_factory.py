@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_profile, create_memory
+from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_info, create_memory
 from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import Install
@@ -93,7 +93,7 @@ FILES = {"rmem": "/nowhere/rustmem.db", "memory-rs": "/nowhere/export.json"}
 
 @pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
 def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) -> None:
-    profile = backend_profile(name)
+    profile = backend_info(name)
     assert profile is not None
     assert (profile.key in CLASSES) == (profile.not_yet is None)
     config = config_of(tmp_path, name, location=(SERVERS | FILES).get(name))
@@ -167,7 +167,7 @@ async def test_a_missing_database_without_notes_is_told_by_the_store(tmp_path: P
 
 
 def test_defaults_follow_the_backend() -> None:
-    sqlite, markdown, none = (backend_profile(name) for name in ("sqlite", "markdown", "none"))
+    sqlite, markdown, none = (backend_info(name) for name in ("sqlite", "markdown", "none"))
     assert sqlite is not None
     assert markdown is not None
     assert none is not None

@@ -1,31 +1,21 @@
-"""One way to any backend: what is known of each by its name, those that other packages bring, and a config in, a Memory
-out.
-
-Other packages name theirs by an entry point of the group `zeroclaw_tui.backends`, "module:Class" with a class of Memory
-in it; only the names are looked up until one of them is asked for.
-"""
+"""What is known of each backend by its name, and the store of a config."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.backends.drivers import install_command
+from zeroclaw_tui.backends.plugins import installed_plugins
 from zeroclaw_tui.files.disk import exists
-from zeroclaw_tui.memory.errors import DriverMissing, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-_LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
-_QDRANT_HINT = "Nothing of it lies on this machine."
 _OF_THE_PAST = "This program does not open {}."
 _OTHER_NAMES = {
     "hybrid": "sqlite_qdrant_hybrid",
@@ -42,36 +32,40 @@ _OTHER_NAMES = {
 }
 
 
-class BackendProfile(NamedTuple):
-    """One backend. The defaults are what a config gets when this backend is chosen.
-
-    `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
-    machine, `has_notes` that it is a folder of Markdown, `is_foreign_file` that it is one file of another program's;
-    `place` is where it is where neither file nor URL says so, and `within` are the settings that name what is used of
-    a server, which its URL may name too with `has_url_options`.
-    `schemes` are those of URLs that mean it and no other, as the scheme of an HTTP server would.
-    `tells_program` says that what is stored goes to another program too, which keeps it, `has_quotas` that ZeroClaw
-    counts what is stored against the quotas of its policy. `not_yet` is a sentence where
-    this release does not open it, None where it does.
-    """
+class BackendInfo(NamedTuple):
+    """What is known of one backend."""
 
     key: str
     label: str
     auto_save: bool = True
+    """Whether a config that chooses this backend gets memory.auto_save."""
     uses_hygiene: bool = False
+    """Whether a config that chooses it gets hygiene, with its days and the cache of embeddings."""
     in_zeroclaw: bool = True
+    """Whether some ZeroClaw release knows the name."""
     has_local_database: bool = False
+    """Whether its memories are in a brain.db on this machine."""
     has_notes: bool = False
+    """Whether its memories are a folder of Markdown."""
     is_foreign_file: bool = False
+    """Whether its memories are one file of another program."""
     keeps_nothing: bool = False
     place: str = ""
+    """Where its memories are, if neither a file nor a URL says so."""
     within: tuple[str, ...] = ()
+    """The settings that name the part of the server that it uses."""
     has_url_options: bool = False
+    """Whether the URL may name that part too."""
     schemes: tuple[str, ...] = ()
-    tells_program: bool = False
+    """The schemes of URLs that mean this backend and no other."""
+    forwards_writes: bool = False
+    """Whether it gives what is stored to another program too, which keeps it."""
     has_quotas: bool = False
+    """Whether ZeroClaw counts what is stored against the quotas of its policy."""
     not_yet: str | None = None
+    """Why this release does not open it, in a sentence."""
     hint: str = ""
+    """Where the memories of a backend that this release does not open are."""
 
     @property
     def title(self) -> str:
@@ -99,81 +93,79 @@ class BackendProfile(NamedTuple):
         return 10_000 if self.uses_hygiene else 0
 
 
-BACKENDS: tuple[BackendProfile, ...] = (
-    BackendProfile(
+BACKENDS: tuple[BackendInfo, ...] = (
+    BackendInfo(
         "sqlite",
         "SQLite: one local file, keyword and vector search (recommended)",
         uses_hygiene=True,
         has_local_database=True,
         has_quotas=True,
     ),
-    BackendProfile(
+    BackendInfo(
         "lucid",
         "Lucid: the local SQLite file, and the lucid program for what it lacks",
         has_local_database=True,
-        tells_program=True,
-        hint=_LUCID_HINT,
+        forwards_writes=True,
     ),
-    BackendProfile(
+    BackendInfo(
         "postgres",
         "PostgreSQL: a server, reached by URL",
         within=("schema", "table"),
         has_url_options=True,
         schemes=("postgres", "postgresql"),
     ),
-    BackendProfile("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
-    BackendProfile(
+    BackendInfo("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
+    BackendInfo(
         "qdrant",
         "Qdrant: a vector database, reached by URL",
         within=("collection",),
-        hint=_QDRANT_HINT,
     ),
-    BackendProfile(
+    BackendInfo(
         "redis",
         "Redis: a server, reached by URL; ZeroClaw itself does not know it",
         in_zeroclaw=False,
         schemes=("redis", "rediss"),
     ),
-    BackendProfile(
+    BackendInfo(
         "rmem",
         "R-Mem: another program's store; ZeroClaw itself does not know it",
         in_zeroclaw=False,
         is_foreign_file=True,
     ),
-    BackendProfile(
+    BackendInfo(
         "memory-rs",
         "memory-rs: what another program wrote as JSON, to look at; ZeroClaw itself does not know it",
         auto_save=False,
         in_zeroclaw=False,
         is_foreign_file=True,
     ),
-    BackendProfile(
+    BackendInfo(
         "in-memory",
         "In memory: nothing outlives the program; ZeroClaw itself does not know it",
         auto_save=False,
         in_zeroclaw=False,
         place="this process",
     ),
-    BackendProfile("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True, place="nowhere"),
-    BackendProfile(
+    BackendInfo("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True, place="nowhere"),
+    BackendInfo(
         "mem0",
         "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
         not_yet=_OF_THE_PAST.format("mem0"),
         hint="Its memories lie on the mem0 server.",
     ),
-    BackendProfile(
+    BackendInfo(
         "sqlite_qdrant_hybrid",
         "SQLite with Qdrant: ZeroClaw 0.1.8 only",
         has_local_database=True,
         not_yet=_OF_THE_PAST.format("sqlite_qdrant_hybrid"),
         hint="Its rows lie in a local brain.db too: --backend sqlite opens them.",
     ),
-    BackendProfile("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_OF_THE_PAST.format("cortex-mem")),
+    BackendInfo("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_OF_THE_PAST.format("cortex-mem")),
 )
 
 
-def backend_profile(name: str) -> BackendProfile | None:
-    """The profile of a backend by its name or another spelling of it; None when nobody knows it."""
+def backend_info(name: str) -> BackendInfo | None:
+    """Find a backend by its name or another spelling of it; None if nobody knows it."""
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
     return next((profile for profile in BACKENDS if profile.key == wanted), None)
@@ -187,13 +179,13 @@ def backend_of_url(url: str) -> str | None:
 
 def has_database(name: str) -> bool:
     """Whether a backend keeps its memories in a database file of this machine that this release opens."""
-    profile = backend_profile(name)
+    profile = backend_info(name)
     return profile is not None and profile.has_local_database and profile.not_yet is None
 
 
 def foreign_file(config: MemoryConfig) -> Path | None:
     """The file of another program's that a config's store is; None for any other store."""
-    profile = backend_profile(config.backend)
+    profile = backend_info(config.backend)
     if profile is None or not profile.is_foreign_file:
         return None
     named = config.location or config.storage.get("path")
@@ -202,136 +194,40 @@ def foreign_file(config: MemoryConfig) -> Path | None:
 
 def has_notes(name: str) -> bool:
     """Whether a backend keeps its memories in a folder of Markdown."""
-    profile = backend_profile(name)
+    profile = backend_info(name)
     return profile is not None and profile.has_notes
 
 
 def keeps_nothing(name: str) -> bool:
     """Whether what is stored in a backend is kept nowhere."""
-    profile = backend_profile(name)
+    profile = backend_info(name)
     return profile is not None and profile.keeps_nothing
 
 
-def tells_program(*names: str) -> bool:
+def forwards_writes(*names: str) -> bool:
     """Whether any of these backends gives what it stores to another program too, which keeps it."""
-    return any(profile is not None and profile.tells_program for profile in map(backend_profile, names))
+    return any(profile is not None and profile.forwards_writes for profile in map(backend_info, names))
 
 
 def has_quotas(name: str) -> bool:
     """Whether ZeroClaw counts what is stored in a backend against the quotas of its policy."""
-    profile = backend_profile(name)
+    profile = backend_info(name)
     return profile is not None and profile.has_quotas
 
 
-GROUP = "zeroclaw_tui.backends"
-
-
-class Plugin(NamedTuple):
-    """One backend of another package. `origin` is that package and its version."""
-
-    name: str
-    value: str
-    origin: str
-    entry_point: EntryPoint
-
-    @property
-    def profile(self) -> BackendProfile:
-        """Its label and the defaults of a backend of which nothing is known."""
-        return BackendProfile(self.name, f"{self.name}: from the package {self.origin}", False, in_zeroclaw=False)
-
-    def made(self, config: MemoryConfig) -> Memory:
-        """Its store, not yet opened. Raises Refused in one sentence for whatever is wrong with it."""
-        from zeroclaw_tui.backends.base import Memory
-
-        backend = self._loaded()
-        try:
-            memory = backend.from_config(config)
-        except InspectorError:
-            raise
-        except Exception as error:
-            raise self._refused(f"cannot be made: {_told(error)}") from error
-        if not isinstance(memory, Memory):
-            raise self._refused(f"gives {type(memory).__name__} in place of a Memory")
-        # The verbs of ZeroClaw's trait are all that has to be written; how it is called is known here.
-        memory.name = memory.name or self.name
-        if not memory.about.location:
-            location = mask_secrets(config.location or f"package {self.origin}")
-            memory.about = replace(memory.about, location=location)
-        return memory
-
-    def _loaded(self) -> type[Memory]:
-        from zeroclaw_tui.backends.base import Memory
-
-        try:
-            found = self.entry_point.load()
-        except (Exception, SystemExit) as error:
-            # A module of somebody else's may raise anything while it is imported.
-            raise self._refused(f"cannot be imported: {_told(error)}") from error
-        if not (isinstance(found, type) and issubclass(found, Memory)):
-            raise self._refused(f"names {self.value}, which is no class of zeroclaw_tui.backends.base.Memory")
-        missing = sorted(found.__abstractmethods__)
-        if missing:
-            raise self._refused(f"lacks {', '.join(missing)}")
-        return found
-
-    def _refused(self, what: str) -> Refused:
-        return Refused(
-            f"The backend {self.name!r} of the package {self.origin} {what}.",
-            hint="Update or uninstall that package, or open another store: --backend NAME with --location PATH.",
-            title="Plug-in not usable",
-        )
-
-
-def plugins() -> tuple[Plugin, ...]:
-    """Every backend that a package installed here offers and no backend of ours has the name of, by name."""
-    return tuple(plugin for plugin in _offered() if backend_profile(plugin.name) is None)
-
-
 def plugin_names() -> tuple[str, ...]:
-    """Their names, each once."""
-    return tuple(dict.fromkeys(plugin.name for plugin in plugins()))
-
-
-def plugin_of(name: str) -> Plugin | None:
-    """The plug-in of that name. Raises Refused where several packages offer one."""
-    wanted = name.strip().lower()
-    found = [plugin for plugin in plugins() if plugin.name == wanted]
-    if len(found) > 1:
-        raise Refused(
-            f"Several packages offer a backend {wanted!r}: {', '.join(plugin.origin for plugin in found)}.",
-            hint="Uninstall all but one of them.",
-        )
-    return found[0] if found else None
+    """The names of plug-ins that no backend of ours has, each once."""
+    names = dict.fromkeys(plugin.name for plugin in installed_plugins())
+    return tuple(name for name in names if backend_info(name) is None)
 
 
 def shadowed_sentences() -> tuple[str, ...]:
     """A sentence for each plug-in that has the name of a backend of ours, which is used in its place."""
     return tuple(
-        f"The package {plugin.origin} offers a backend {plugin.name!r}; this program's own of that name is used."
-        for plugin in _offered()
-        if backend_profile(plugin.name) is not None
+        f"The package {plugin.package} offers a backend {plugin.name!r}; this program's own of that name is used."
+        for plugin in installed_plugins()
+        if backend_info(plugin.name) is not None
     )
-
-
-def _offered() -> list[Plugin]:
-    from importlib.metadata import entry_points
-
-    found = [
-        Plugin(one_line(point.name).strip().lower(), one_line(point.value), _origin(point), point)
-        for point in entry_points(group=GROUP)
-    ]
-    return sorted(found, key=lambda plugin: (plugin.name, plugin.origin))
-
-
-def _origin(point: EntryPoint) -> str:
-    distribution = point.dist
-    return "of no name" if distribution is None else one_line(f"{distribution.name} {distribution.version}")
-
-
-def _told(error: BaseException) -> str:
-    """An error in one line, without secrets and without its traceback."""
-    words = one_line(mask_secrets(str(error)))
-    return f"{type(error).__name__}: {words}".removesuffix(".") if words else type(error).__name__
 
 
 CLASSES = {
@@ -347,8 +243,8 @@ CLASSES = {
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
 }
 """Where each backend's class is; a module is imported when its backend is asked for."""
-EXTRAS = {"postgres": "postgres", "redis": "redis"}
-"""The extra of this package that brings what a backend's server is spoken to with."""
+_WITH_DRIVER = ("postgres", "redis")
+"""The backends whose driver an extra of the same name installs."""
 
 
 def create_memory(config: MemoryConfig) -> Memory:
@@ -358,7 +254,7 @@ def create_memory(config: MemoryConfig) -> Memory:
     release does not open or whose driver or package is not usable, UsageError for a name nobody knows, and what the
     backend's `from_config` raises.
     """
-    profile = backend_profile(config.backend)
+    profile = backend_info(config.backend)
     if profile is None:
         return _from_plugin(config)
     if profile.not_yet is not None:
@@ -371,7 +267,7 @@ def create_memory(config: MemoryConfig) -> Memory:
         raise _without_driver(profile.key, error) from error
 
 
-def stand_in(store: Memory) -> Memory:
+def empty_store(store: Memory) -> Memory:
     """For a store that ZeroClaw has not made yet: it has 0 memories."""
     from zeroclaw_tui.backends.none import NoneMemory
 
@@ -394,29 +290,34 @@ def backend_of_file(path: Path) -> str | None:
 def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
     """The sentence for a library that is not installed. Raises what is no library's fault again."""
     missing = (error.name or "").partition(".")[0]
-    if missing in ("", "zeroclaw_tui") or key not in EXTRAS:
+    if missing in ("", "zeroclaw_tui") or key not in _WITH_DRIVER:
         raise error
     return DriverMissing(
         f"The backend {key} needs {missing}, which is not installed.",
-        hint=f"`{install_command(EXTRAS[key])}` brings it.",
+        hint=f"`{install_command(key)}` brings it.",
     )
 
 
 def _from_plugin(config: MemoryConfig) -> Memory:
-    # Packages are only looked through for a name that is none of ours.
-    plugin = plugin_of(config.backend)
-    if plugin is None:
-        raise _nobody_knows(config)
-    return plugin.made(config)
+    name = config.backend.strip().lower()
+    found = [plugin for plugin in installed_plugins() if plugin.name == name]
+    if not found:
+        raise _unknown_backend(config)
+    if len(found) > 1:
+        raise Refused(
+            f"Several packages offer a backend {name!r}: {', '.join(plugin.package for plugin in found)}.",
+            hint="Uninstall all but one of them.",
+        )
+    return found[0].create(config)
 
 
-def _hint(profile: BackendProfile, config: MemoryConfig) -> str:
+def _hint(profile: BackendInfo, config: MemoryConfig) -> str:
     if profile.hint and (not profile.has_local_database or exists(config.install.database)):
         return profile.hint
     return "--backend NAME with --location PATH opens another store."
 
 
-def _nobody_knows(config: MemoryConfig) -> UsageError:
+def _unknown_backend(config: MemoryConfig) -> UsageError:
     import difflib
 
     known = [*(profile.key for profile in BACKENDS), *plugin_names()]

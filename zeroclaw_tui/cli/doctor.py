@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.cli.options import add_dry_run
 from zeroclaw_tui.cli.output import (
     BOLD,
@@ -71,7 +70,7 @@ MOST_FAILED_SHOWN = 10
 )
 async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
-
+    from zeroclaw_tui.backends.about import sentences
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.config.settings import settings_problem
     from zeroclaw_tui.curation.library import open_library

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
@@ -341,6 +340,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
     be lost, "on_conflict", and "file_notes". Exit code 1 after a no, and where memories changed since they were looked
     at.
     """
+    from zeroclaw_tui.backends.about import sentences
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.backends.factory import backend_profile
+from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.config.locations import SCHEME
 from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, MemoryConfig, shown
 from zeroclaw_tui.config.storage import STORAGE_PROVIDER, source_of
@@ -15,7 +15,7 @@ def describe_choice(config: MemoryConfig) -> str:
 
     For example `postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".`
     """
-    profile = backend_profile(config.backend)
+    profile = backend_info(config.backend)
     is_known = profile is not None and profile.in_zeroclaw
     line = f"{shown(f'{config.backend}.{config.alias}' if config.alias else config.backend)}: {_choice_reason(config)}"
     if config.install.layout == "lone":

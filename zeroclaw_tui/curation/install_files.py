@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.factory import foreign_file, has_database, has_notes, tells_program
+from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
 from zeroclaw_tui.config.locations import (
     CORE_NAME,
     DAILY_FOLDER,
@@ -307,7 +307,7 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
     elif config.install.layout == "lone":
         take(config.database, _place("other file", "anything"), config.database.name)
     take(config.install.own_dir / TRASH, _place("trash", "trash"), TRASH)
-    if tells_program(backend, config.backend, config.zeroclaw_backend):
+    if forwards_writes(backend, config.backend, config.zeroclaw_backend):
         for path in _below(Path(_LUCID_FOLDER).expanduser(), "lucid", unseen):
             if ".db" in path.name and not _is_beside(path):
                 take(path, _place("lucid", "anything"), path.name)

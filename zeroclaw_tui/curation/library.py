@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import create_memory, stand_in
+from zeroclaw_tui.backends.factory import create_memory, empty_store
 from zeroclaw_tui.backends.lookup import (
     count_facets,
     count_matching,
@@ -382,7 +382,7 @@ async def open_library(
                 told = f"{one_line(memory.about.location)} does not exist yet. ZeroClaw creates it at its first start."
                 raise BeforeFirstStart(told, hint=MAKES_STORE) from nothing
             await memory.close()
-            memory = stand_in(memory)
+            memory = empty_store(memory)
         except Unreadable as error:
             if memory.about.path is None or (config.install.config_file is not None and config.location is None):
                 raise

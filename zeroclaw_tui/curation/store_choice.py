@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import (
     BACKENDS,
+    backend_info,
     backend_of_file,
     backend_of_url,
-    backend_profile,
     create_memory,
     has_database,
     has_notes,
@@ -102,7 +102,7 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
         if meant is None and url.partition("://")[0].lower() not in _WEB:
             raise UsageError(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
         return options._replace(backend=meant, backend_by_scheme=meant is not None)
-    profile = backend_profile(options.backend)
+    profile = backend_info(options.backend)
     name = options.backend if profile is None else profile.key
     if profile is not None and (not profile.takes_url or meant not in (None, name)):
         raise UsageError(f"The backend {name} does not use {_shown_scheme(url)} URLs.", hint=_URL_HINT)
@@ -142,7 +142,7 @@ def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home:
     try:
         return install_at(path, variables, home)
     except Unreadable as error:
-        kind = backend_profile(options.backend or "")
+        kind = backend_info(options.backend or "")
         if options.is_made and kind is not None and not exists(expand(str(path), home)):
             return install_to_be(path, variables, home, is_folder=kind.has_notes)
         folder = expand(str(path), home)
@@ -197,7 +197,7 @@ def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, s
         # The store in use is another one, whose backend would take a database for notes, or for nothing.
         by_content = "sqlite"
         config = load(by_content)
-    kind = backend_profile(config.backend)
+    kind = backend_info(config.backend)
     if is_url(options.location) and options.backend is None and kind is not None and not kind.takes_url:
         # A file backend would take it for a path, which is printed with its password and may even be created.
         raise _no_backend(str(options.location))
@@ -347,7 +347,7 @@ async def standing_of(candidate: Candidate, profile: str | None, seconds: float 
 
 def location_of(config: MemoryConfig) -> str:
     """Where the store of a config lies, for people: a path, or a server's address without user, password and query."""
-    profile = backend_profile(config.backend)
+    profile = backend_info(config.backend)
     has_options = profile is not None and profile.has_url_options
     if config.location and not has_options:
         return _address(config.location) if "://" in config.location else config.location
@@ -386,7 +386,7 @@ def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConf
             made = made._replace(sources={**made.sources, CHOSEN_HERE: why})
         return Candidate(made, why or _why(made))
 
-    open_here = backend_profile(config.backend)
+    open_here = backend_info(config.backend)
     if open_here is not None and open_here.is_foreign_file and config.install.layout == "lone":
         # No config is there, and the file is none of ZeroClaw's.
         return
@@ -420,7 +420,7 @@ def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
     form = form_of(document, config.install, notes)
     if not form.is_modern:
         provider = notes.table(document, "storage", "provider", "config")
-        named = backend_profile(str(provider.get("provider") or ""))
+        named = backend_info(str(provider.get("provider") or ""))
         if provider.get("db_url") or (named is not None and named.has_url_options):
             yield "postgres", f"{FILE}, [storage.provider.config]"
         for kind in ("postgres", "qdrant"):
@@ -430,7 +430,7 @@ def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
     kinds = notes.table(to_third_schema(document, form, notes), "storage")
     for kind in kinds:
         is_file_store = has_database(kind)
-        if backend_profile(kind) is None or (is_file_store and not exists(config.install.database)):
+        if backend_info(kind) is None or (is_file_store and not exists(config.install.database)):
             continue
         for alias in notes.table(kinds, kind):
             yield f"{kind}.{alias}", f"{FILE}, [storage.{kind}.{alias}]"
@@ -441,7 +441,7 @@ def _place(config: MemoryConfig) -> tuple[Any, ...]:
     kind, storage = config.backend, config.storage
     if config.location:
         return (kind, config.location)
-    profile = backend_profile(kind)
+    profile = backend_info(kind)
     if profile is not None and not profile.takes_url:
         return (kind, location_of(config))
     named = ("db_url", "schema", "table", "url", "collection")

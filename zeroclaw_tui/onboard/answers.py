@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.factory import BACKENDS, backend_profile, keeps_nothing
+from zeroclaw_tui.backends.factory import BACKENDS, backend_info, keeps_nothing
 from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import Notes, shown
 from zeroclaw_tui.config.schema import (
@@ -143,7 +143,7 @@ def backend_answer(text: str, target: Target) -> str:
     ours that it does not know, a name with a dot where the config is in the form up to 0.7.5.
     """
     written, dot, alias = text.strip().partition(".")
-    profile = backend_profile(written)
+    profile = backend_info(written)
     kind = profile.key if profile else written.strip().lower()
     if kind not in BACKEND_TITLES:
         raise _unknown(kind, target)
@@ -296,7 +296,7 @@ class Answers:
         """What the defaults would put instead of a setting that nobody answers, before retention is guarded; None
         where they leave it as it is, as they leave the profile's five while the backend stays."""
         if name in PROFILE_SETTINGS:
-            profile = backend_profile(self.backend()) if self.changes_backend() else None
+            profile = backend_info(self.backend()) if self.changes_backend() else None
             key = "uses_hygiene" if name == "memory.hygiene_enabled" else name.removeprefix("memory.")
             return None if profile is None else getattr(profile, key)
         is_due = self.writes_defaults() and self.current(name) is None

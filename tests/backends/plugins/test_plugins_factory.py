@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from plugin_samples import Installer
 
-from zeroclaw_tui.backends.factory import create_memory, plugin_names, plugins, shadowed_sentences
+from zeroclaw_tui.backends.factory import create_memory, plugin_names, shadowed_sentences
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -34,9 +34,7 @@ def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed:
     assert (memory.name, memory.about.location) == ("box", "package shoe-box 1.2")
     memory = create_memory(config_of(tmp_path, "box", location="https://ada:hunter2@box.example/x"))
     assert memory.about.location == "https://ada:••••@box.example/x"
-    (plugin,) = plugins()
-    assert (plugin.profile.key, plugin.profile.label) == ("box", "box: from the package shoe-box 1.2")
-    assert not plugin.profile.in_zeroclaw
+    assert plugin_names() == ("box",)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.factory import tells_program
+from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
 from zeroclaw_tui.curation.copies.texts import (
@@ -134,7 +134,7 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     stop = threading.Event()
     looking = asyncio.to_thread(lambda: list(_elsewhere(files, wanted, stored, snapshots, stop)))
     elsewhere = await wait_until_done(asyncio.ensure_future(looking), stop.set)
-    lucid = tells_program(library.config.backend, library.config.zeroclaw_backend)
+    lucid = forwards_writes(library.config.backend, library.config.zeroclaw_backend)
     return [
         *_in_memories(library, stored, wanted),
         *await _in_embedding_cache(library, stored, wanted),

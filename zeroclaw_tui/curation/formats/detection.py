@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
-from zeroclaw_tui.backends.factory import backend_of_file, backend_profile
+from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.fallback import brought_in_by, copied_by
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, nested_json
@@ -147,7 +147,7 @@ def is_own(source: Source, format: Own) -> UsageError:
 
 def refuse_store(source: Source) -> None:
     """Raise UsageError for the store of another program that this program opens: it is copied. Blocks."""
-    profile = None if source.is_folder else backend_profile(backend_of_file(source.path) or "")
+    profile = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
     if profile is not None:
         raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copied_by(source.path))
 

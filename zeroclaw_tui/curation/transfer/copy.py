@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import backend_profile, create_memory, has_database, has_notes
+from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database, has_notes
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -67,7 +67,7 @@ async def open_target(
 def _config(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> MemoryConfig:
     """The config of this install with that backend."""
     check_location(location)
-    known = backend_profile(backend)
+    known = backend_info(backend)
     kind = backend if known is None else known.key
     install = _install(given, kind, location, environ)
     if location is None and has_database(kind):
@@ -220,7 +220,7 @@ async def still_named(source: Library, target: Target, *, environ: Mapping[str, 
 
 def _switch(named: MemoryConfig, target: Target, environ: Mapping[str, str]) -> str | None:
     """The command that makes config.toml name the target; None where no setting leads to it."""
-    profile = backend_profile(target.config.backend)
+    profile = backend_info(target.config.backend)
     if profile is None or not profile.in_zeroclaw or profile.key == named.backend:
         return None
     place = target.config.location

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import backend_profile
+from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.config.locations import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
@@ -706,7 +706,7 @@ class Losses:
     def sentences(self) -> Iterator[str]:
         """One for each kind of loss."""
         fit = self._fit
-        profile = backend_profile(fit.memory.name)
+        profile = backend_info(fit.memory.name)
         label = f"The store {fit.memory.name}" if profile is None else profile.title
         for why, refused in self._refused.items():
             yield f"{why} ({refused:,})."

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.backends.factory import backend_profile
+from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
@@ -190,7 +190,7 @@ class StoresRoom(Room["Candidate | None"]):
             return "No store is open to copy from."
         if candidate.is_current:
             return "This is the open store. Choose another one."
-        kind = backend_profile(candidate.config.backend)
+        kind = backend_info(candidate.config.backend)
         if kind is not None and kind.keeps_nothing:
             return "This backend stores no memories."
         if candidate.config.read_only:

@@ -1,0 +1,95 @@
+"""Backends of other packages.
+
+A package names its backend by an entry point of the group `zeroclaw_tui.backends`, "module:Class" with a class of
+Memory in it. Only the names are looked up until a config asks for one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+
+GROUP = "zeroclaw_tui.backends"
+
+
+class Plugin(NamedTuple):
+    """One backend of another package."""
+
+    name: str
+    package: str
+    """The name and version of the package."""
+    entry_point: EntryPoint
+
+    def create(self, config: MemoryConfig) -> Memory:
+        """Create the store of a config without opening it. Raises Refused if the plug-in is broken."""
+        # Imported here, because a page of help, which names the plug-ins, shall not take longer for it.
+        from dataclasses import replace
+
+        from zeroclaw_tui.backends.base import Memory
+
+        backend = self._load()
+        try:
+            memory = backend.from_config(config)
+        except InspectorError:
+            raise
+        except Exception as error:
+            raise self._broken(f"cannot be made: {_describe(error)}") from error
+        if not isinstance(memory, Memory):
+            raise self._broken(f"gives {type(memory).__name__} in place of a Memory")
+        # A plug-in need not write more than the verbs of ZeroClaw's trait.
+        memory.name = memory.name or self.name
+        if not memory.about.location:
+            location = mask_secrets(config.location or f"package {self.package}")
+            memory.about = replace(memory.about, location=location)
+        return memory
+
+    def _load(self) -> type[Memory]:
+        from zeroclaw_tui.backends.base import Memory
+
+        try:
+            found = self.entry_point.load()
+        except (Exception, SystemExit) as error:
+            # A module of another package may raise anything while it is imported.
+            raise self._broken(f"cannot be imported: {_describe(error)}") from error
+        if not (isinstance(found, type) and issubclass(found, Memory)):
+            value = one_line(self.entry_point.value)
+            raise self._broken(f"names {value}, which is no class of zeroclaw_tui.backends.base.Memory")
+        if missing := sorted(found.__abstractmethods__):
+            raise self._broken(f"lacks {', '.join(missing)}")
+        return found
+
+    def _broken(self, problem: str) -> Refused:
+        return Refused(
+            f"The backend {self.name!r} of the package {self.package} {problem}.",
+            hint="Update or uninstall that package, or open another store: --backend NAME with --location PATH.",
+            title="Plug-in not usable",
+        )
+
+
+def installed_plugins() -> list[Plugin]:
+    """List the backends that installed packages offer, by name."""
+    from importlib.metadata import entry_points
+
+    found = [
+        Plugin(one_line(point.name).strip().lower(), _package(point), point) for point in entry_points(group=GROUP)
+    ]
+    return sorted(found, key=lambda plugin: (plugin.name, plugin.package))
+
+
+def _package(point: EntryPoint) -> str:
+    distribution = point.dist
+    return "of no name" if distribution is None else one_line(f"{distribution.name} {distribution.version}")
+
+
+def _describe(error: BaseException) -> str:
+    """Give an error in one line, without secrets and without its traceback."""
+    message = one_line(mask_secrets(str(error)))
+    return f"{type(error).__name__}: {message}".removesuffix(".") if message else type(error).__name__
