@@ -24,7 +24,7 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
-from zeroclaw_tui.testing.tools import Kept, entries_with_keys, statistics_of
+from zeroclaw_tui.testing.tools import Kept, entries_with_keys, recall_of, statistics_of
 
 SAMPLES = sample_entries()[:6]
 
@@ -177,7 +177,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     assert await entries_with_keys(memory, ["key"]) == []
     assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
     assert await memory.recall("content", 5) == []
-    found = await memory.search(RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(memory, RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
     assert list(found.entries) == []
     assert not await memory.forget("key")
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []

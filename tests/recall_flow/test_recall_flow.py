@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
@@ -23,6 +22,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring import decide
+from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 
@@ -48,10 +48,12 @@ class Shelf(InMemory):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        self.asked.append((request, query_vector))
-        return StoreRecall(tuple(self.rows_in_order[: request.limit]), "hybrid", "0..1", ("the store says hello",))
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
+        self.asked.append((request, vector))
+        return OwnEvidence(request, tuple(self.rows_in_order), "hybrid", "0..1", ("the store says hello",))
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         return self.cached
@@ -304,9 +306,11 @@ class RecordedStore(Shelf):
         super().__init__()
         self.run = run
 
-    async def search(self, request: RecallRequest, *_: Any) -> StoreRecall:
+    async def search(self, request: RecallRequest, *_: Any, **__: Any) -> OwnEvidence:
         found = self.run[f"at_{request.limit}"]
-        return StoreRecall(tuple(_recorded(place, *result) for place, result in enumerate(found, 1)), "hybrid", "0..1")
+        return OwnEvidence(
+            request, tuple(_recorded(place, *result) for place, result in enumerate(found, 1)), "hybrid", "0..1"
+        )
 
 
 def _recorded(place: int, id: str, score: float | None) -> ScoredEntry:

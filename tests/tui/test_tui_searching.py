@@ -18,10 +18,10 @@ from textual.events import Paste
 from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
 
 from zeroclaw_tui.backends.about import OwnRule
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import CountField, Counts
+from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.themes import MUTED
@@ -43,8 +43,10 @@ class HeldMemory(SampleMemory):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         self.requests.append(request)
         # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
         waiting = asyncio.ensure_future(self.may_answer[request.query].wait())
@@ -53,7 +55,7 @@ class HeldMemory(SampleMemory):
         except asyncio.CancelledError:
             self.called_off.append(request.query)
             await waiting
-        return await super().search(request, profile, settings, query_vector)
+        return await super().search(request, profile, settings, vector)
 
 
 def rows(app: InspectorApp) -> MemoryList:

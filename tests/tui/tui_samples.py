@@ -16,7 +16,6 @@ from support.settling import pressing, settled
 from textual.pilot import Pilot
 
 from zeroclaw_tui.backends.about import About
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import Install, OpenOptions
@@ -27,6 +26,7 @@ from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
@@ -145,8 +145,10 @@ class SampleMemory(InMemory):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         self.requests.append(request)
         if self.failure is not None:
             raise self.failure
@@ -157,10 +159,12 @@ class SampleMemory(InMemory):
             if hits and request.session_id in (None, entry.session_id):
                 found.append((hits / len(words), entry))
         found.sort(key=lambda pair: (-pair[0], pair[1].key))
-        scored = [self._scored(rank, share, entry, query_vector) for rank, (share, entry) in enumerate(found, 1)]
+        scored = [self._scored(rank, share, entry, vector) for rank, (share, entry) in enumerate(found, 1)]
         scored.sort(key=lambda one: -(one.score or 0))
-        ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(scored[: request.limit], 1))
-        return StoreRecall(ranked, "hybrid" if query_vector is not None else "keyword", "0..1")
+        depth = depth_of(request, deep=deep)
+        ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(scored[:depth], 1))
+        found = StoreRecall(ranked, "hybrid" if vector is not None else "keyword", "0..1")
+        return own_evidence(request, found, depth, profile, settings)
 
     @staticmethod
     def _scored(rank: int, share: float, entry: MemoryEntry, vector: np.ndarray | None) -> ScoredEntry:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         RepairResult,
         Retention,
         StoreFacts,
-        StoreRecall,
     )
     from zeroclaw_tui.backends.loaded import Loaded
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -269,39 +268,18 @@ class Memory(ABC):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        """The store's own recall with every part of the score, by the rules of `profile`."""
-        from zeroclaw_tui.backends.fallback import ITS_OWN, ranked_by_trait
-        from zeroclaw_tui.backends.health import StoreRecall
-
-        ranked, _, _ = await ranked_by_trait(self, request)
-        return StoreRecall(ranked, mode=self.name, scale=ITS_OWN)
-
-    async def evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
     ) -> Evidence:
-        """Everything that `search` decides from, so that it can be decided again with other numbers."""
-        from zeroclaw_tui.backends.fallback import deep_evidence
+        """Give what one recall by the rules of `profile` is decided from; `vector` is that of the query, if any.
 
-        return await deep_evidence(self, request, profile, settings, query_vector)
+        `scoring.decide` decides it. With `deep` the evidence is not cut for this request, so that other limits, filters
+        and numbers can be decided from it too, as far as the store can.
+        """
+        from zeroclaw_tui.backends.fallback import search_by_trait
 
-    async def recall_evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """What this one recall is decided from: the answer of `search`, or the hits of the stages, cut for it."""
-        from zeroclaw_tui.backends.fallback import as_found
-
-        found = await self.search(request, profile, settings, query_vector)
-        return as_found(request, found, profile, settings, self.about.program)
+        return await search_by_trait(self, request, deep=deep)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""

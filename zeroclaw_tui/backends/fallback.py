@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Memory
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.matching import told_apart
 from zeroclaw_tui.backends.revert import Rows
@@ -40,18 +39,13 @@ from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, WordShare
+    from zeroclaw_tui.scoring.evidence import OwnEvidence, WordShare
     from zeroclaw_tui.scoring.neighbours import RareWords
-    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 
 T = TypeVar("T")
 ITS_OWN = "its own"
-DEEPEST = 1000
-"""How deep the ranking of a store's own rule is looked at."""
 _CARRIED = {
     "session_id": ("session", "sessions"),
     "namespace": ("namespace", "namespaces"),
@@ -77,92 +71,30 @@ async def count_words(memory: Memory) -> RareWords:
     return counted
 
 
-async def deep_evidence(
-    memory: Memory,
-    request: RecallRequest,
-    profile: ScoringProfile,
-    settings: ScoringSettings,
-    query_vector: np.ndarray | None,
-) -> OwnEvidence:
-    """The store's own ranking, DEEPEST deep or as deep as the request goes.
-
-    A backend whose list is not the same at every limit says so with an `evidence` of its own.
-    """
-    from zeroclaw_tui.backends.base import Memory as Trait
-    from zeroclaw_tui.scoring.evidence import OwnEvidence
-
-    depth = max(DEEPEST, request.limit)
-    deep = replace(request, limit=depth)
-    if type(memory).search is Trait.search:
-        entries, places, found_by_all = await ranked_by_trait(memory, deep)
-        return OwnEvidence(request, entries, memory.name, ITS_OWN, found_by_all < depth, (), places)
-    found = await memory.search(deep, profile, settings, query_vector)
-    is_complete = len(found.entries) < depth
-    return OwnEvidence(
-        request, found.entries, found.mode, found.scale, is_complete, found.notes, None, profile.version, settings
-    )
-
-
-def as_found(
-    request: RecallRequest,
-    found: StoreRecall,
-    profile: ScoringProfile,
-    settings: ScoringSettings,
-    program: str | None = None,
-) -> OwnEvidence:
-    """An answer as evidence that holds for its limit alone; `program` as `OwnEvidence` has it."""
-    from zeroclaw_tui.scoring.evidence import OwnEvidence
-
-    return OwnEvidence(
-        request,
-        found.entries,
-        found.mode,
-        found.scale,
-        False,
-        found.notes,
-        # The store has cut it already.
-        (0,) * len(found.entries),
-        profile.version,
-        settings,
-        is_of_limit=True,
-        program=program,
-    )
-
-
-def store_recall(
-    evidence: Evidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
-) -> StoreRecall:
-    """What a store that searches in stages returns for this request, decided from what it found."""
-    from zeroclaw_tui.scoring.decide import rank
-    from zeroclaw_tui.scoring.evidence import StageEvidence
-
-    assert isinstance(evidence, StageEvidence)
-    ranking = rank(evidence, request, profile, settings)
-    placed = ranking.placed(evidence.contents)
-    entries = tuple(candidate.scored(entry, place, ranking.stage) for place, entry, candidate in placed)
-    return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
-
-
-async def ranked_by_trait(
-    memory: Memory, request: RecallRequest
-) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:
-    """The recall of the trait's verb that the agents asked for may see, the place of each result before those of other
-    agents are left out, and how many results there are in all.
+async def search_by_trait(memory: Memory, request: RecallRequest, *, deep: bool) -> OwnEvidence:
+    """Rank memories by the recall of ZeroClaw's trait, and keep those that the requested agents may see.
 
     A plug-in may return plain memories, best first, with no scores.
     """
-    results: Sequence[Any] = await memory.recall(
-        request.query, request.limit, request.session_id, request.since, request.until
-    )
+    from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
+
+    depth = depth_of(request, deep=deep)
+    results: Sequence[Any] = await memory.recall(request.query, depth, request.session_id, request.since, request.until)
     found = [result if isinstance(result, ScoredEntry) else ScoredEntry(result, 0, None) for result in results]
     told_apart([scored.entry for scored in found], memory.name)
-    places = [
+    visible = [
         (place, scored)
         for place, scored in enumerate(found, 1)
         if request.agents is None or scored.entry.agent in (None, *request.agents)
     ]
-    ranked = tuple(replace(scored, rank=rank, stage=memory.name) for rank, (_, scored) in enumerate(places, 1))
-    return ranked, tuple(place for place, _ in places), len(found)
+    return OwnEvidence(
+        request=request,
+        entries=tuple(replace(scored, rank=rank, stage=memory.name) for rank, (_, scored) in enumerate(visible, 1)),
+        mode=memory.name,
+        scale=ITS_OWN,
+        depth=depth if len(found) >= depth else None,
+        places=tuple(place for place, _ in visible),
+    )
 
 
 def words_in(entry: MemoryEntry, query: str) -> list[WordShare]:

@@ -7,30 +7,28 @@ import hashlib
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import HeldMemory, as_found, copied_by
-from zeroclaw_tui.backends.health import StoreRecall
+from zeroclaw_tui.backends.fallback import HeldMemory, copied_by
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import own_ranking
+from zeroclaw_tui.scoring.evidence import OwnEvidence
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.scoring.evidence import Evidence
-    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+    from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 Contents = TypeVar("Contents", bound=Loaded)
-Explain = Callable[[MemoryEntry], Sequence[str]]
-"""Says in clauses why a memory is in the results of a recall, or everything that leaves it out."""
 _KEY_DIGITS = 12
 
 
@@ -58,8 +56,16 @@ class ForeignFile(HeldMemory, Generic[Contents]):
         """Sentences that a person should see when the file is opened."""
 
     @abstractmethod
-    async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
-        """Recall as the other program does, with the vector of the query if there is one."""
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
+        """Recall as the other program does, whatever the profile: for the user that `namespace` names, or for all."""
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Self:
@@ -96,30 +102,8 @@ class ForeignFile(HeldMemory, Generic[Contents]):
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
         """The other program's recall; session and time bounds make no difference."""
-        found, _ = await self.answer(RecallRequest(query, limit), None)
-        return list(found.entries)
-
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        """The other program's recall, whatever the profile: for the user that `namespace` names, or for all users."""
-        found, _ = await self.answer(request, query_vector)
-        return found
-
-    async def evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """The results at this limit, and what the rule of the other program does with each memory."""
-        found, explain = await self.answer(request, query_vector)
-        return replace(as_found(request, found, profile, settings, self.program), reasons=explain)
+        found = await self.search(RecallRequest(query, limit), profile_for(NEWEST), ScoringSettings())
+        return own_ranking(found, limit)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         raise self.refuse_to_write()

@@ -1,4 +1,4 @@
-"""What a backend answers about itself: how it is, what its own recall returned, what upkeep finds."""
+"""What a backend answers about itself: how it is, what upkeep finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.files.whole_database import ProcessUsingFile
     from zeroclaw_tui.memory.change import Stamp
     from zeroclaw_tui.memory.errors import InspectorError
-    from zeroclaw_tui.memory.recall import ScoredEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +51,6 @@ class Readiness:
     problem: InspectorError | None = None
     corrections: Mapping[str, Any] = field(default_factory=dict)
     """Settings that are wrong for this store, with the right value ({"memory.embedding_dimensions": 768})."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoreRecall:
-    """What the store's own recall returned, best first. `stage` is the path it took; `notes` are for people."""
-
-    entries: tuple[ScoredEntry, ...]
-    mode: str
-    scale: str
-    notes: tuple[str, ...] = ()
 
 
 MOST_FAULTS = 10

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Memory, T
-from zeroclaw_tui.backends.fallback import as_found
-from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.base import T
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -34,7 +33,8 @@ from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, mask_secrets, one_line
-from zeroclaw_tui.scoring.evidence import Evidence
+from zeroclaw_tui.scoring.decide import store_recall
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Version, parse_version
 
@@ -260,8 +260,6 @@ class LucidMemory(SqliteMemory):
         keeps_deleted="ZeroClaw also stored these memories in lucid, which has no delete command. Lucid keeps them in "
         "~/.lucid/memory.db; other places of lucid are not searched.",
     )
-    # Lucid's results follow those that the database decided, so only the answer of `search` can be judged.
-    recall_evidence = Memory.recall_evidence
 
     def __init__(
         self,
@@ -310,38 +308,19 @@ class LucidMemory(SqliteMemory):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        """The database's recall and what lucid adds if it finds too little, by the rules of `profile`."""
-        _, found = await self._recall(request, profile, settings, query_vector)
-        return found
-
-    async def evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
     ) -> Evidence:
-        """That of the database, unless results of lucid take part: then only the answer can be judged."""
-        local, found = await self._recall(request, profile, settings, query_vector)
-        if any(result.stage == STAGE for result in found.entries):
-            return as_found(request, found, profile, settings)
-        evidence = await super().evidence(request, profile, settings, query_vector)
-        return replace(evidence, notes=(*evidence.notes, *found.notes[len(local.notes) :]))
+        """The database's recall and what lucid adds if it finds too little, decided for this limit.
 
-    async def _recall(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None,
-    ) -> tuple[StoreRecall, StoreRecall]:
-        """What the database recalls, and that with what lucid adds and a note on why it does or does not."""
+        `deep` without results of lucid: the evidence of the database.
+        """
         self._version = profile.version
         # ZeroClaw reads twice the limit and then picks the namespace, which lucid's results pass through too.
         wanted = replace(request, namespace=None, limit=request.limit * 2) if request.namespace is not None else request
-        local = await super().search(wanted, profile, settings, query_vector)
+        evidence = await super().search(wanted, profile, settings, vector)
+        local = store_recall(evidence, wanted, profile, settings)
         results: Sequence[ScoredEntry] = local.entries
         lucid, notes = await self._ask(request, wanted.limit, len(results), profile)
         if lucid:
@@ -357,8 +336,19 @@ class LucidMemory(SqliteMemory):
             if profile.agent_scope != "none":
                 notes.append(NOT_FOR_AGENTS)
             mode, scale = (STAGE, SCALE) if stages == {STAGE} else (mode, f"{scale}; {SCALE}")
-        entries = tuple(replace(result, rank=rank) for rank, result in enumerate(results, 1))
-        return local, StoreRecall(entries, mode, scale, (*local.notes, *notes))
+        elif deep:
+            evidence = await super().search(request, profile, settings, vector, deep=True)
+            return replace(evidence, notes=(*evidence.notes, *notes))
+        return OwnEvidence(
+            request=request,
+            entries=tuple(replace(result, rank=rank) for rank, result in enumerate(results, 1)),
+            mode=mode,
+            scale=scale,
+            notes=(*local.notes, *notes),
+            is_of_limit=True,
+            profile=profile.version,
+            settings=settings,
+        )
 
     async def _ask(
         self, request: RecallRequest, limit: int, hits: int, profile: ScoringProfile

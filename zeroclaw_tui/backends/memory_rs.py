@@ -11,19 +11,19 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, OwnRule
-from zeroclaw_tui.backends.foreign import Explain, ForeignFile, key_of
-from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.foreign import ForeignFile, key_of
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
@@ -170,20 +170,15 @@ class MemoryRsExport(ForeignFile[Export]):
         }
         return Health(True, "can be read", (NOT_READ, WORTH), facts)
 
-    async def evidence(
+    async def search(
         self,
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """The whole ranking: a limit only cuts it."""
-        whole, explain = await self.answer(replace(request, limit=await self.count()), None)
-        return OwnEvidence(
-            request, whole.entries, whole.mode, whole.scale, True, whole.notes, program=self.program, reasons=explain
-        )
-
-    async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         """All memories with a score of 0 or more, best first; equal scores keep the order of the file."""
         export = await self.loaded()
         entries = [entry for entry in export.entries if request.namespace in (None, entry.namespace)]
@@ -191,7 +186,7 @@ class MemoryRsExport(ForeignFile[Export]):
         hits = sorted((entry for entry in entries if scores[entry] >= 0.0), key=lambda entry: -scores[entry])
         results = tuple(
             ScoredEntry(entry, rank, scores[entry], vector_score=scores[entry], stage=STAGE)
-            for rank, entry in enumerate(hits[: max(0, request.limit)], 1)
+            for rank, entry in enumerate(hits, 1)
         )
         notes = [WORTH]
         if request.namespace is None and len(export.namespaces) > 1:
@@ -210,7 +205,9 @@ class MemoryRsExport(ForeignFile[Export]):
                 return [cosine]
             return ["it is of another user than the one asked for", *([cosine] if score < 0.0 else [])]
 
-        return StoreRecall(results, STAGE, "cosine of hashes", tuple(notes)), explain
+        return OwnEvidence(
+            request, results, STAGE, "cosine of hashes", tuple(notes), program=self.about.program, reasons=explain
+        )
 
 
 def cosines(entries: Sequence[MemoryEntry], query: str) -> list[float]:

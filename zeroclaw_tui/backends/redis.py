@@ -27,7 +27,7 @@ from redis.backoff import NoBackoff
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory, stamp_of
-from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.revert import Operation, Rows, StoreJob, kept
 from zeroclaw_tui.backends.tables import local_now
@@ -36,6 +36,7 @@ from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -325,8 +326,10 @@ class RedisMemory(HeldMemory):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         """The same recall for every profile: no ZeroClaw has a rule for Redis."""
         notes = ["No ZeroClaw version reads Redis: this is the recall of the tutorial for custom backends."]
         if request.session_id is not None:
@@ -334,8 +337,10 @@ class RedisMemory(HeldMemory):
         is_other = request.namespace not in (None, "default")
         if is_other:
             notes.append(f"{WHY_NOT['namespaces']} All belong to 'default'.")
-        found = [] if is_other else await self.recall(request.query, request.limit, None, request.since, request.until)
-        return StoreRecall(tuple(found), self.name, "found or not", tuple(notes))
+        depth = depth_of(request, deep=deep)
+        entries = [] if is_other else await self.recall(request.query, depth, None, request.since, request.until)
+        found = StoreRecall(tuple(entries), self.name, "found or not", tuple(notes))
+        return own_evidence(request, found, depth, profile, settings)
 
     async def health(self) -> Health:
         count = await self.count()

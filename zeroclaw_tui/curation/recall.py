@@ -9,7 +9,7 @@ import asyncio
 import gc
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -161,7 +161,7 @@ async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, no
         trial = of_program(trial)
     if trial.request.created_until:
         # Cut stages would lack what moves up in place of the memories that are left out.
-        evidence = await _evidence(library, trial, vector, memory.evidence)
+        evidence = await _evidence(library, trial, vector)
         result = await (await _gathered(library, trial, evidence, notes)).replayed(trial)
     else:
         result = await _cut_result(library, trial, vector, notes)
@@ -181,7 +181,7 @@ async def _cut_result(
     """The recall, from stages that are cut for it."""
     request, settings, profile = trial.request, trial.settings, trial.profile
     evidence = [
-        await library.memory.recall_evidence(asked_of_store(trial, session), profile, settings, vector)
+        await library.memory.search(asked_of_store(trial, session), profile, settings, vector)
         for session in request.scopes
     ]
     decision = decide(evidence, trial)
@@ -335,7 +335,7 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     trial = dated(trial)
     _check_is_read(library, trial)
     vector, notes = await query_vector(library, trial)
-    gathered = await _gathered(library, trial, await _evidence(library, trial, vector, library.memory.evidence), notes)
+    gathered = await _gathered(library, trial, await _evidence(library, trial, vector), notes)
     for each in {id(each): each for each in gathered.evidence}.values():
         if whole_store and isinstance(each, StageEvidence):
             found = await asyncio.to_thread(_found, each)
@@ -359,21 +359,17 @@ async def _gathered(
     return GatheredEvidence(library, evidence, notes, {handle: entry for each in own for handle, entry in each.items()})
 
 
-async def _evidence(
-    library: Library, trial: Trial, vector: np.ndarray | None, ask: Callable[..., Awaitable[Evidence]]
-) -> tuple[Evidence, ...]:
-    """One for each session scope. What the stages found uncut is everybody's; a backend's own ranking is of one."""
+async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None) -> tuple[Evidence, ...]:
+    """Deep evidence for each session scope: hits of stages serve all scopes, a store's own ranking serves one."""
     asked = [asked_of_store(trial, session) for session in trial.request.scopes]
-    first = await _asked(asked[0], trial, vector, ask)
+    first = await _search_deep(library, asked[0], trial, vector)
     if isinstance(first, StageEvidence):
         return (first,) * len(asked)
-    return (first, *[await _asked(each, trial, vector, ask) for each in asked[1:]])
+    return (first, *[await _search_deep(library, each, trial, vector) for each in asked[1:]])
 
 
-async def _asked(
-    request: RecallRequest, trial: Trial, vector: np.ndarray | None, ask: Callable[..., Awaitable[Evidence]]
-) -> Evidence:
-    evidence = await ask(request, trial.profile, trial.settings, vector)
+async def _search_deep(library: Library, request: RecallRequest, trial: Trial, vector: np.ndarray | None) -> Evidence:
+    evidence = await library.memory.search(request, trial.profile, trial.settings, vector, deep=True)
     if not request.created_until:
         return evidence
     return await asyncio.to_thread(created_until, evidence, datetime.fromisoformat(request.created_until))

@@ -21,6 +21,7 @@ from zeroclaw_tui.scoring.evidence import (
     Scope,
     StageEvidence,
     StageHits,
+    StoreRecall,
     keyword_hits,
     masks_of,
     none_of,
@@ -115,7 +116,7 @@ def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bo
     if evidence.is_of_limit:
         if asked.limit != evidence.request.limit:
             return False
-    elif not evidence.is_complete and asked.limit > max(_own_places(evidence), default=0):
+    elif evidence.depth is not None and asked.limit > evidence.depth:
         return False
     return evidence.settings is None or evidence.settings.search_mode == trial.settings.search_mode
 
@@ -376,6 +377,19 @@ def rank(
     return known[1]
 
 
+def store_recall(
+    evidence: Evidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
+) -> StoreRecall:
+    """Decide what the store's own recall returns for a request; of evidence of stages, as far as rows were read."""
+    if isinstance(evidence, OwnEvidence):
+        entries = tuple(own_ranking(evidence, request.limit))
+        return StoreRecall(entries, evidence.mode, evidence.scale, evidence.notes)
+    ranking = rank(evidence, request, profile, settings)
+    placed = ranking.placed(evidence.contents)
+    entries = tuple(candidate.scored(entry, place, ranking.stage) for place, entry, candidate in placed)
+    return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
+
+
 def _ranked(
     evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
 ) -> StoreRanking:
@@ -508,6 +522,8 @@ def _scale(order: Fused, profile: ScoringProfile) -> str:
 
 def own_ranking(evidence: OwnEvidence, limit: int) -> list[ScoredEntry]:
     """What the store returns at a limit."""
+    if evidence.is_of_limit:
+        return list(evidence.entries)
     found = zip(evidence.entries, _own_places(evidence), strict=True)
     return [scored for scored, place in found if place <= max(limit, 0)]
 

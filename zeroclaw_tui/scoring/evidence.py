@@ -150,9 +150,9 @@ class OwnEvidence:
     entries: tuple[ScoredEntry, ...]
     mode: str
     scale: str
-    is_complete: bool
-    """False where the backend stopped at a limit and there may be more."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    depth: int | None = None
+    """The largest limit that it answers; None if there are no more entries."""
     places: tuple[int, ...] | None = None
     profile: str = ""
     """The version whose rules it was asked by; "" where the backend knows only one rule."""
@@ -173,6 +173,41 @@ class OwnEvidence:
 
 
 Evidence = StageEvidence | OwnEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRecall:
+    """What the recall of a store returns, best first. `mode` is the path it took; `notes` are for people."""
+
+    entries: tuple[ScoredEntry, ...]
+    mode: str
+    scale: str
+    notes: tuple[str, ...] = ()
+
+
+DEEPEST = 1000
+"""How many memories a store with a rule of its own ranks, so that smaller limits can be decided from them."""
+
+
+def depth_of(request: RecallRequest, *, deep: bool) -> int:
+    """How many memories a store with a rule of its own ranks for a request."""
+    return max(DEEPEST, request.limit) if deep else request.limit
+
+
+def own_evidence(
+    request: RecallRequest, found: StoreRecall, depth: int, profile: ScoringProfile, settings: ScoringSettings
+) -> OwnEvidence:
+    """Make evidence of the first `depth` memories that a store ranks by the rules of a profile."""
+    return OwnEvidence(
+        request=request,
+        entries=found.entries,
+        mode=found.mode,
+        scale=found.scale,
+        notes=found.notes,
+        depth=depth if len(found.entries) >= depth else None,
+        profile=profile.version,
+        settings=settings,
+    )
 
 
 def created_until(evidence: Evidence, moment: datetime) -> Evidence:

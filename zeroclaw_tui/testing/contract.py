@@ -60,6 +60,7 @@ from zeroclaw_tui.testing.tools import (
     keys_starting,
     part_of,
     raises,
+    recall_of,
 )
 
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
@@ -226,10 +227,10 @@ class MemoryContract(Contract):
         """By the newest rules this store knows, `search` returns the same rows in the same order as `recall`."""
         profile = profile_for(memory.about.newest_version or NEWEST)
         for query in (*self.words, ""):
-            recalled = await memory.recall(query, 5)
-            found = await memory.search(RecallRequest(query), profile, ScoringSettings())
-            assert [scored.entry.handle for scored in found.entries] == [scored.entry.handle for scored in recalled]
-            assert [scored.score for scored in found.entries] == [scored.score for scored in recalled]
+            ranked = await memory.recall(query, 5)
+            found = await recall_of(memory, RecallRequest(query), profile, ScoringSettings())
+            assert [scored.entry.handle for scored in found.entries] == [scored.entry.handle for scored in ranked]
+            assert [scored.score for scored in found.entries] == [scored.score for scored in ranked]
             assert found.scale
 
     async def test_entries_become_json_with_the_fixed_names(self, memory: Memory) -> None:
@@ -319,8 +320,8 @@ class MemoryContract(Contract):
         """A word that stands in the content by itself is found in it, one that nobody wrote is not."""
         query = f"{self.words[0]} xylophonequartz {self.words[0]}"
         told = list(dict.fromkeys(query.split()))
-        recalled = await memory.search(RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())
-        for scored in recalled.entries:
+        found = await recall_of(memory, RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())
+        for scored in found.entries:
             shares = await memory.word_shares(scored.entry, query, profile_for(NEWEST))
             assert [share.word for share in shares] == told
             assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
@@ -383,12 +384,12 @@ def _handles(entries: Iterable[MemoryEntry]) -> list[str]:
 
 async def _compare(memory: Memory, request: RecallRequest, version: str) -> None:
     profile, numbers = profile_for(version), ScoringSettings()
-    evidence = await memory.evidence(request, profile, numbers)
+    evidence = await memory.search(request, profile, numbers, deep=True)
     for limit in _LIMITS:
         asked = replace(request, limit=limit)
         trial = Trial(asked, profile, numbers)
         assert serves([evidence], trial)
-        found = await memory.search(asked, profile, numbers)
+        found = await recall_of(memory, asked, profile, numbers)
         decision = decide([evidence], trial)
         rows = {entry.handle: entry for entry in (await entries_at(memory, decision.wanted))}
         decided = answer(decision, rows)

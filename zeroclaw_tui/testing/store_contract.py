@@ -60,6 +60,7 @@ from zeroclaw_tui.testing.tools import (
     handles_of,
     numbered,
     raises,
+    recall_of,
     soon,
     state_of,
     written_row,
@@ -640,7 +641,7 @@ class CancelContract(StoreHooks):
         profile = profile_for(memory.about.newest_version or NEWEST)
 
         def searching() -> Coroutine[Any, Any, Any]:
-            return memory.search(RecallRequest("bulk content 00007"), profile, ScoringSettings())
+            return recall_of(memory, RecallRequest("bulk content 00007"), profile, ScoringSettings())
 
         wanted = [scored.entry.id for scored in (await soon(searching())).entries]
         for stop in (asyncio.Task.cancel, lambda task: memory.interrupt()):

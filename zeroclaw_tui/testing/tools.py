@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import biggest, count_matching
@@ -16,7 +16,14 @@ from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Written
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import STATISTICS_FIELDS, Statistics
+from zeroclaw_tui.scoring.decide import store_recall
+from zeroclaw_tui.scoring.evidence import StoreRecall
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Kind = TypeVar("Kind", bound=InspectorError)
 Result = TypeVar("Result")
@@ -103,6 +110,17 @@ class StoreHooks(Contract):
         """How many rows to store: `at_once` where `store_batch`, or a `fill` of the test's own, does so in moments."""
         stores_at_once = type(memory).store_batch is not Memory.store_batch or type(self).fill is not StoreHooks.fill
         return at_once if stores_at_once else one_by_one
+
+
+async def recall_of(
+    memory: Memory,
+    request: RecallRequest,
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+    vector: np.ndarray | None = None,
+) -> StoreRecall:
+    """The store's own recall, decided from its evidence."""
+    return store_recall(await memory.search(request, profile, settings, vector), request, profile, settings)
 
 
 class Kept:

@@ -14,11 +14,12 @@ from support import golden
 from support.lucid_program import write_program
 from support.test_embedder import embed
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
@@ -38,7 +39,7 @@ async def recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> S
     embedder = run.get("embed") or "none"
     vector = None if embedder == "none" else embed(embedder, run["query"])
     settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
-    return await memory.search(request, profile_for(version), settings, vector)
+    return await recall_of(memory, request, profile_for(version), settings, vector)
 
 
 @pytest.mark.parametrize("program", ["missing", "has nothing"])

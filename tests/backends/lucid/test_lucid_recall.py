@@ -9,14 +9,14 @@ import pytest
 from lucid_samples import Clock, OpenBridge
 from support.lucid_program import until, wait_for_end, write_program, write_saying
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at
+from zeroclaw_tui.testing.tools import excerpts_at, recall_of
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("Visual, image", "tea cup"), ("bug", "tea spilt")]
@@ -24,7 +24,7 @@ CONTEXT = "<lucid-context>\n- [decision] a\n- [bug] b\n- [context] c\n</lucid-co
 
 
 async def search(memory: LucidMemory, query: str = "tea", version: str = "0.7.5", **parts: Any) -> StoreRecall:
-    return await memory.search(RecallRequest(query, **parts), profile_for(version), ScoringSettings())
+    return await recall_of(memory, RecallRequest(query, **parts), profile_for(version), ScoringSettings())
 
 
 def contents(found: StoreRecall) -> list[str]:
@@ -324,6 +324,6 @@ async def test_a_namespace_without_the_program_is_as_in_the_database(
     local = SqliteMemory(memory.path)
     await local.open()
     request = RecallRequest("tea", limit, namespace=namespace)
-    expected = await local.search(request, profile_for("0.7.5"), ScoringSettings())
+    expected = await recall_of(local, request, profile_for("0.7.5"), ScoringSettings())
     await local.close()
     assert (await search(memory, limit=limit, namespace=namespace)).entries == expected.entries

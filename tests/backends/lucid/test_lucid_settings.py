@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, parse_version, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 OLD = '[memory]\nbackend = "lucid"\nauto_save = true\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\n'
@@ -86,7 +87,7 @@ def test_variables_of_older_versions_do_nothing_in_a_modern_config(tmp_path: Pat
 async def called(memory: LucidMemory, program: LucidProgram, version: str) -> tuple[list[list[str]], tuple[str, ...]]:
     await memory.open()
     try:
-        found = await memory.search(RecallRequest("tea"), profile_for(version), ScoringSettings())
+        found = await recall_of(memory, RecallRequest("tea"), profile_for(version), ScoringSettings())
     finally:
         await memory.close()
     return program.calls, found.notes

@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import Kept
+from zeroclaw_tui.testing.tools import Kept, recall_of
 
 KEEPS = "Lucid keeps its own copy: its program has no command to delete."
 CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
@@ -134,7 +134,7 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
 async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, tmp_path: Any) -> None:
     """Marking is refused with the reason; rows of the database beside them can be marked."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "tea", "content": "theirs not"}])
-    found = await memory.search(RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
+    found = await recall_of(memory, RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
     local, lucid = (row.entry for row in found.entries)
     with pytest.raises(Refused, match=r"lucid's own.*no command"):
         await versions_at(memory, [lucid.handle])

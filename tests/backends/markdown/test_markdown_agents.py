@@ -14,6 +14,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 
 def config_of(folder: Path, text: str = "") -> MemoryConfig:
@@ -47,7 +48,7 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path)
         (None, "install tea"), ("ada", "green tea"), ("bob", "black tea"), ("cem", "no tea"), ("dan", "herbs"),
     }  # fmt: skip
     agents = config.readable_by(["ada"])
-    found = await memory.search(RecallRequest("tea", agents=agents), profile_for("0.8.4"), ScoringSettings())
+    found = await recall_of(memory, RecallRequest("tea", agents=agents), profile_for("0.8.4"), ScoringSettings())
     assert [scored.entry.key for scored in found.entries] == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
 
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at, handles_of
+from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
@@ -48,7 +48,7 @@ def write(root: Path, **files: str | bytes) -> Path:
 
 
 async def recalled(memory: MarkdownMemory, version: str, query: str, limit: int, **rest: Any) -> list[tuple[str, Any]]:
-    found = await memory.search(RecallRequest(query, limit, **rest), profile_for(version), SETTINGS)
+    found = await recall_of(memory, RecallRequest(query, limit, **rest), profile_for(version), SETTINGS)
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     return [(scored.entry.key, scored.score) for scored in found.entries]
 
@@ -342,10 +342,10 @@ async def test_time_bounds_that_make_no_sense_are_told(tmp_path: Path) -> None:
 
 async def test_what_recall_ignores_is_noted(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, MEMORY="- tea"))
-    found = await memory.search(RecallRequest("tea", session_id="telegram_1"), profile_for("0.8.4"), SETTINGS)
+    found = await recall_of(memory, RecallRequest("tea", session_id="telegram_1"), profile_for("0.8.4"), SETTINGS)
     assert len(found.entries) == 1
     assert "no session" in found.notes[0]
-    found = await memory.search(RecallRequest("tea", namespace="work"), profile_for("0.8.4"), SETTINGS)
+    found = await recall_of(memory, RecallRequest("tea", namespace="work"), profile_for("0.8.4"), SETTINGS)
     assert found.entries == ()
     assert "namespace" in found.notes[0]
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import raises
+from zeroclaw_tui.testing.tools import raises, recall_of
 
 TEA = {
     "id": "5f3c2d10-0000-4000-8000-000000000001", "user_id": "mila", "agent_id": None, "run_id": None,
@@ -51,7 +51,7 @@ async def opened(tmp_path: Path, document: Any) -> MemoryRsExport:
 
 async def recalled(memory: MemoryRsExport, query: str, user: str | None = None) -> list[tuple[str, float]]:
     """Contents and scores."""
-    found = await memory.search(RecallRequest(query, namespace=user), profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(memory, RecallRequest(query, namespace=user), profile_for(NEWEST), ScoringSettings())
     return [(one.entry.content, one.score or 0.0) for one in found.entries]
 
 
@@ -152,7 +152,7 @@ async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:
     assert len(await recalled(memory, "User likes tea")) == 2
     assert await recalled(memory, "User likes tea", "tom") == [("User likes tea", pytest.approx(1.0))]
     assert await recalled(memory, "User likes tea", "nobody") == []
-    found = await memory.search(RecallRequest("x"), profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(memory, RecallRequest("x"), profile_for(NEWEST), ScoringSettings())
     assert any("2 users" in note for note in found.notes)
     assert any("the score says nothing" in note for note in found.notes)
 

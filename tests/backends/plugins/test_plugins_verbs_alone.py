@@ -17,6 +17,7 @@ from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 Command = Callable[..., Any]
 CONTENTS = {f"k{number}": f"memory number {number} {'é' * number}" for number in range(6)}
@@ -105,7 +106,7 @@ async def test_ids_that_double_are_told_before_anything_is_shown_or_planned(ids:
         lambda: box.rows(Query(EXCERPTS, handles=[ids[0]])),
         lambda: versions(box, MemoryFilter(contains="same")),
         lambda: versions_at(box, [ids[0]]),
-        lambda: box.search(RecallRequest("same"), profile, ScoringSettings()),
+        lambda: recall_of(box, RecallRequest("same"), profile, ScoringSettings()),
     ):
         with pytest.raises(Unreadable, match="to 2 memories, so it cannot be told which of them is meant"):
             await deed()
@@ -129,7 +130,7 @@ class PlainBox(Box):
 
 async def test_a_recall_may_return_plain_memories() -> None:
     box = PlainBox("a", "b", "c")
-    found = await box.search(RecallRequest("same", limit=2), profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(box, RecallRequest("same", limit=2), profile_for(NEWEST), ScoringSettings())
     assert [(one.entry.id, one.rank, one.score, one.stage) for one in found.entries] == [
         ("a", 1, None, "box"),
         ("b", 2, None, "box"),

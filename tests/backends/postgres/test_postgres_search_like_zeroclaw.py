@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 SUBSTRINGS = ("0.1.2", "0.5.6")
 WORDS = ("0.5.7", "0.6.2", "0.7.4", "0.7.5", "0.8.0", "0.8.4")
@@ -41,7 +42,7 @@ async def memory(place: PostgresPlace, opens: Opens) -> PostgresMemory:
 
 async def recalled(memory: PostgresMemory, query: str, version: str, **asked: Any) -> StoreRecall:
     request = RecallRequest(query, asked.pop("limit", 10), **asked)
-    return await memory.search(request, profile_for(version), ScoringSettings())
+    return await recall_of(memory, request, profile_for(version), ScoringSettings())
 
 
 def ids(found: StoreRecall) -> list[str]:

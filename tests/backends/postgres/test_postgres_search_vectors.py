@@ -10,10 +10,11 @@ import pytest
 from support.postgres_place import PostgresPlace
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 EAST = np.array([1, 0, 0], dtype=np.float32)
 ROWS = (
@@ -36,7 +37,7 @@ def fill(place: PostgresPlace, form: str) -> None:
 
 
 async def recalled(memory: PostgresMemory, query: str, vector: Any) -> StoreRecall:
-    return await memory.search(RecallRequest(query, 10), profile_for("0.8.4"), ScoringSettings(), vector)
+    return await recall_of(memory, RecallRequest(query, 10), profile_for("0.8.4"), ScoringSettings(), vector)
 
 
 def command_recalls(place: PostgresPlace, query: str) -> subprocess.CompletedProcess[str]:

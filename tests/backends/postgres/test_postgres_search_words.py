@@ -11,6 +11,7 @@ import pytest
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 OWN = """
 SELECT id, ts_rank_cd(to_tsvector('simple', key), q)::float8 * 2 + ts_rank_cd(to_tsvector('simple', content), q)::float8
@@ -41,7 +42,7 @@ def odd_text(chosen: random.Random, longest: int) -> str:
 
 
 async def answer(memory: PostgresMemory, query: str, limit: int, version: str = "0.8.4") -> list[tuple[Any, ...]]:
-    found = await memory.search(RecallRequest(query, limit), profile_for(version), ScoringSettings())
+    found = await recall_of(memory, RecallRequest(query, limit), profile_for(version), ScoringSettings())
     return [(scored.entry.id, scored.score) for scored in found.entries]
 
 

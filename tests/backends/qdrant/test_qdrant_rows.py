@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import EVERY, Kept, handles_of, written_row
+from zeroclaw_tui.testing.tools import EVERY, Kept, handles_of, recall_of, written_row
 
 ODD: tuple[dict[str, Any], ...] = (
     {"mood": {"joy": 0.25, "words": ["a", None]}, "rank": 2**60},
@@ -126,7 +126,7 @@ async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> 
     order = await handles_of(memory, MemoryFilter(agent=("default",)), Sort())
     assert mine.handle not in order
     assert "42" in order
-    found = await memory.search(RecallRequest("plan", agents=("ada",)), profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(memory, RecallRequest("plan", agents=("ada",)), profile_for(NEWEST), ScoringSettings())
     assert {scored.entry.agent for scored in found.entries} == {"ada"}
 
 
@@ -249,7 +249,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
         with pytest.raises(Refused, match=why):
             await deed
     assert kept.changes == []
-    found = await memory.search(RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(memory, RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
     assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
     await memory.update("42", Edit({"category": "projects"}), row.fingerprint, kept)
     await memory.remove(await versions(memory, EVERY), kept)
@@ -277,7 +277,7 @@ async def test_make_does_what_zeroclaw_does_at_its_first_start(server: QdrantSer
 async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(
     memory: QdrantMemory, version: str, count: int
 ) -> None:
-    found = await memory.search(RecallRequest(" \n", limit=2), profile_for(version), ScoringSettings())
+    found = await recall_of(memory, RecallRequest(" \n", limit=2), profile_for(version), ScoringSettings())
     ids = [scored.entry.id for scored in found.entries]
     assert len(ids) == count
     assert ids[0] == "42"
@@ -289,11 +289,11 @@ async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: 
     entries: list[MemoryEntry] = await memory.list()
     middle = entries[1].timestamp
     request = RecallRequest("rust", until=middle)
-    found = await memory.search(request, profile_for(NEWEST), ScoringSettings())
+    found = await recall_of(memory, request, profile_for(NEWEST), ScoringSettings())
     assert {scored.entry.timestamp < middle for scored in found.entries} == {True}
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     assert "applied to Qdrant's answer" in found.notes[0]
-    older = await memory.search(request, profile_for("0.5.4"), ScoringSettings())
+    older = await recall_of(memory, request, profile_for("0.5.4"), ScoringSettings())
     assert len(older.entries) == len(entries)
     assert "no time filter" in older.notes[0]
 

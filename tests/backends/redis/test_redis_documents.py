@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, StoredRow
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import Kept
+from zeroclaw_tui.testing.tools import Kept, recall_of
 
 EXTRA = (
     '{"tags": ["a",  "é"], "id":"id-1","key":"lang","content":"Prefers Rust","category":{"Custom":"work"},'
@@ -176,10 +176,10 @@ async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(
     window = ("2026-03-01T12:00:00Z", "2026-03-03T00:00:00Z")
     assert [found.entry.key for found in await memory.recall("tee", 9, None, *window)] == ["d"]
     profile, settings = profile_for("0.8.4"), ScoringSettings()
-    answer = await memory.search(RecallRequest("tee", session_id="s"), profile, settings)
+    answer = await recall_of(memory, RecallRequest("tee", session_id="s"), profile, settings)
     assert {found.stage for found in answer.entries} == {"redis"}
     assert "have no session" in answer.notes[1]
-    assert (await memory.search(RecallRequest("tee", namespace="work"), profile, settings)).entries == ()
+    assert (await recall_of(memory, RecallRequest("tee", namespace="work"), profile, settings)).entries == ()
 
 
 async def test_a_key_that_was_taken_meanwhile_is_not_overwritten(memory: RedisMemory, server: RedisServer) -> None:

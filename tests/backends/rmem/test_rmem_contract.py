@@ -16,6 +16,7 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profil
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract
+from zeroclaw_tui.testing.tools import recall_of
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 
@@ -50,10 +51,10 @@ class TestReading(MemoryContract):
                 request = RecallRequest(
                     query, limit, layer="store", turn_limit=limit, as_of="2026-11-21T12:00:00+00:00"
                 )
-                evidence = await memory.evidence(request, profile, numbers)
+                evidence = await memory.search(request, profile, numbers, deep=True)
                 trial = Trial(request, profile, numbers)
                 decided = answer(decide([evidence], trial), {})
-                assert list(decided.results) == list((await memory.search(request, profile, numbers)).entries)
+                assert list(decided.results) == list((await recall_of(memory, request, profile, numbers)).entries)
                 other = Trial(RecallRequest(query, limit + 1, layer="store"), profile, numbers)
                 assert not serves([evidence], other)
 

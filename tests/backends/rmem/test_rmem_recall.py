@@ -11,12 +11,13 @@ import pytest
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.rmem.recall import keyword_expression
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.scoring.vectors import plain_cosines
+from zeroclaw_tui.testing.tools import recall_of
 
 BREAD_VECTOR, NOBODYS_VECTOR = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -31,7 +32,7 @@ async def recalled(
     """What it recalls with this vector of the query."""
     asked = None if numbers is None else np.array(numbers, dtype=np.float32)
     request = RecallRequest(query, limit, namespace=user, layer="store")
-    return await memory.search(request, profile_for(NEWEST), ScoringSettings(), asked)
+    return await recall_of(memory, request, profile_for(NEWEST), ScoringSettings(), asked)
 
 
 def shown(found: StoreRecall) -> list[tuple[str, float | None]]:

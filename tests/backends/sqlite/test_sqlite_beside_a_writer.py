@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.query import (
 )
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at, handles_of
+from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
 
 LATER = "2026-12-31T00:00:00+00:00"
 RECALL = RecallRequest("left words", limit=5, layer="store", as_of=LATER)
@@ -62,7 +62,7 @@ for at in itertools.count():
 
 
 async def _recalled(memory: SqliteMemory) -> list[str]:
-    found = await memory.search(RECALL, profile_for("0.5.6"), ScoringSettings())
+    found = await recall_of(memory, RECALL, profile_for("0.5.6"), ScoringSettings())
     return [scored.entry.content for scored in found.entries]
 
 
@@ -101,7 +101,7 @@ async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writ
             assert [entry.handle for entry in page] == sorted((entry.handle for entry in page), reverse=True)
             assert all(entry.content.count("words") > 0 and entry.embedding_dimensions is None for entry in page)
             assert len(await excerpts_at(memory, handles[:100])) == min(100, len(handles))
-            recalled = await memory.search(RECALL, profile_for("0.8.4"), ScoringSettings())
+            recalled = await recall_of(memory, RECALL, profile_for("0.8.4"), ScoringSettings())
             assert 0 < len(recalled.entries) <= 5
             assert all("words" in scored.entry.content for scored in recalled.entries)
         assert counts == sorted(counts)

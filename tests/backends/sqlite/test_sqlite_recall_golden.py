@@ -9,10 +9,11 @@ import pytest
 from support import golden
 from support.test_embedder import embed
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
@@ -40,7 +41,7 @@ async def _recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> 
         until=run.get("until"),
     )
     vector = None if embedder == "none" else embed(embedder, run["query"])
-    return await memory.search(request, profile_for(version), settings, vector)
+    return await recall_of(memory, request, profile_for(version), settings, vector)
 
 
 def _pairs(found: StoreRecall) -> list[tuple[str, float | None]]:

@@ -21,6 +21,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 PROFILE = profile_for("0.7.5")
 ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid
@@ -91,7 +92,7 @@ def test_no_text_breaks_a_recall(
     runner, memory = store
     request = RecallRequest(query, limit, session, agents=agents, namespace=namespace, since=since)
     vector = np.array([1, 2], dtype=np.float32) if with_vector else None
-    found = runner.run(memory.search(request, profile_for(version), ScoringSettings(), vector))
+    found = runner.run(recall_of(memory, request, profile_for(version), ScoringSettings(), vector))
     assert len(found.entries) <= max(limit, 0)
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     assert found.mode in ("hybrid", "keyword", "vector", "like", "recent")

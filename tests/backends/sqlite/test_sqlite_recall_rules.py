@@ -9,9 +9,10 @@ import pytest
 from support import golden
 from support.small_store import MOMENT, add, change, make
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 ROWS = [
     {"key": "lang", "content": "User prefers Rust"},
@@ -25,7 +26,7 @@ ROWS = [
 async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any) -> StoreRecall:
     memory = await golden.opened(path)
     try:
-        return await memory.search(RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
+        return await recall_of(memory, RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
     finally:
         await memory.close()
 

@@ -13,6 +13,7 @@ from support.small_store import blob, make
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 PROFILE = profile_for("0.8.4")
 SETTINGS = ScoringSettings()
@@ -28,21 +29,21 @@ def path(tmp_path: Path) -> Path:
 
 async def test_searches_called_off_raise_and_later_ones_answer(path: Path) -> None:
     memory = await golden.opened(path)
-    await memory.search(RecallRequest("word1"), PROFILE, SETTINGS)
+    await recall_of(memory, RecallRequest("word1"), PROFILE, SETTINGS)
     vector = np.array([1, 0], dtype=np.float32)
     try:
         for with_vector in (None, vector):
             old = [
-                asyncio.ensure_future(memory.search(RecallRequest("rust"), PROFILE, SETTINGS, with_vector))
+                asyncio.ensure_future(recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, with_vector))
                 for _ in range(5)
             ]
             await asyncio.sleep(0)
             memory.interrupt()
-            newest = await memory.search(RecallRequest("word77"), PROFILE, SETTINGS, None)
+            newest = await recall_of(memory, RecallRequest("word77"), PROFILE, SETTINGS, None)
             assert [scored.entry.key for scored in newest.entries] == ["key77"]
             for outcome in await asyncio.gather(*old, return_exceptions=True):
                 assert isinstance(outcome, SearchInterrupted)
-        assert (await memory.search(RecallRequest("rust"), PROFILE, SETTINGS, vector)).mode == "hybrid"
+        assert (await recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, vector)).mode == "hybrid"
     finally:
         await memory.close()
 
@@ -50,12 +51,12 @@ async def test_searches_called_off_raise_and_later_ones_answer(path: Path) -> No
 async def test_a_cancelled_search_stops_and_the_next_one_answers(path: Path) -> None:
     memory = await golden.opened(path)
     try:
-        task = asyncio.ensure_future(memory.search(RecallRequest("rust"), PROFILE, SETTINGS, None))
+        task = asyncio.ensure_future(recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, None))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        found = await memory.search(RecallRequest("word77"), PROFILE, SETTINGS, None)
+        found = await recall_of(memory, RecallRequest("word77"), PROFILE, SETTINGS, None)
         assert [scored.entry.key for scored in found.entries] == ["key77"]
     finally:
         await memory.close()
@@ -64,7 +65,7 @@ async def test_a_cancelled_search_stops_and_the_next_one_answers(path: Path) -> 
 async def test_closing_ends_searches_and_loading(path: Path) -> None:
     memory = await golden.opened(path)
     vector = np.array([1, 0], dtype=np.float32)
-    waiting = asyncio.ensure_future(memory.search(RecallRequest("rust"), PROFILE, SETTINGS, vector))
+    waiting = asyncio.ensure_future(recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, vector))
     await asyncio.sleep(0)
     await memory.close()
     (outcome,) = await asyncio.gather(waiting, return_exceptions=True)

@@ -12,10 +12,11 @@ import pytest
 from support import golden
 from support.small_store import add, blob, change, make
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 EAST = np.array([1, 0], dtype=np.float32)
 ROWS = [
@@ -43,7 +44,7 @@ async def recalled(
     memory: SqliteMemory, query: str = "zzz", version: str = "0.8.4", vector: Any = EAST, **parts: Any
 ) -> StoreRecall:
     settings = ScoringSettings(search_mode=parts.pop("search_mode", "hybrid"))
-    return await memory.search(RecallRequest(query, **parts), profile_for(version), settings, vector)
+    return await recall_of(memory, RecallRequest(query, **parts), profile_for(version), settings, vector)
 
 
 def keys(found: StoreRecall) -> list[str]:

@@ -157,11 +157,11 @@ async def test_gathering_ends_when_it_is_cancelled_interrupted_or_the_store_clos
     with pytest.raises(asyncio.CancelledError):
         await cancelled
     await memory.cached_vector("anything")
-    interrupted = asyncio.ensure_future(memory.evidence(tried.request, tried.profile, tried.settings, None))
+    interrupted = asyncio.ensure_future(memory.search(tried.request, tried.profile, tried.settings, deep=True))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     memory.interrupt()
-    closing = asyncio.ensure_future(memory.evidence(tried.request, tried.profile, tried.settings, None))
+    closing = asyncio.ensure_future(memory.search(tried.request, tried.profile, tried.settings, deep=True))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     await memory.close()

@@ -20,6 +20,7 @@ from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 MEMORIES = "### 🔑 `lang`\n\nUser prefers Rust\n### 🔑 `pet`\n\nCat named Mio\n"
 
@@ -102,7 +103,9 @@ async def test_it_recalls_as_a_store_of_the_same_memories_does(tmp_path: Path) -
     for query in queries:
         for limit in (5, 700):
             request = RecallRequest(query, limit)
-            answers = [(await library.memory.search(request, profile, scoring)).entries for library in (ours, plain)]
+            answers = [
+                (await recall_of(library.memory, request, profile, scoring)).entries for library in (ours, plain)
+            ]
             scores = [[scored.score for scored in answer] for answer in answers]
             assert scores[0] == scores[1], query
             if limit == 700:

@@ -13,7 +13,6 @@ from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_
 
 from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.none import NoneMemory
@@ -24,6 +23,7 @@ from zeroclaw_tui.curation.store_choice import Candidate, StoreStatus
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
@@ -80,9 +80,9 @@ class Notes(InMemory):
     }
 
     async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
-    ) -> StoreRecall:
-        found = await super().search(request, profile, settings, query_vector)
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, vector: Any = None, **_: Any
+    ) -> OwnEvidence:
+        found = await super().search(request, profile, settings, vector)
         return replace(found, scale="matched words / words")
 
 
@@ -98,15 +98,15 @@ class Lucid(SampleMemory):
     name = "lucid"
 
     async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
-    ) -> StoreRecall:
-        found = await super().search(replace(request, limit=2), profile, settings, query_vector)
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, vector: Any = None, **_: Any
+    ) -> OwnEvidence:
+        found = await super().search(replace(request, limit=2), profile, settings, vector)
         told = ("Prefers tea to coffee in the morning.", "Decided on Rust for the new service.")
         foreign = [
             ScoredEntry(memory(f"lucid_{at}", text, "core", at, 900 + at), 2 + at, 1.05 - at * 0.05, stage="lucid")
             for at, text in enumerate(told, 1)
         ]
-        return replace(found, entries=(*found.entries, *foreign))
+        return replace(found, request=request, entries=(*found.entries, *foreign), depth=None)
 
 
 class Server(SampleMemory):

@@ -17,7 +17,6 @@ from tui_samples import NOW, STILL, Inspector, SampleMemory, browser, sample_con
 
 from zeroclaw_tui.backends.about import OwnRule, sentences
 from zeroclaw_tui.backends.base import Memory, T
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
@@ -25,6 +24,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
@@ -51,9 +51,9 @@ class Silent(SampleMemory):
     """Finds nothing, and says why."""
 
     async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
-    ) -> StoreRecall:
-        found = await super().search(request, profile, settings, query_vector)
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, vector: Any = None, **_: Any
+    ) -> OwnEvidence:
+        found = await super().search(request, profile, settings, vector)
         return replace(found, entries=(), notes=(NO_LUCID,))
 
 

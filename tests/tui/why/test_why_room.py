@@ -134,14 +134,14 @@ async def test_the_fingers_rest_before_the_store_is_asked(kitchen: Kitchen) -> N
 async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         assert app.library is not None
-        waits, evidence = asyncio.Event(), app.library.memory.evidence
+        waits, evidence = asyncio.Event(), app.library.memory.search
 
         async def slowly(request: Any, *more: Any, **named: Any) -> Any:
             if request.query == "wok":
                 await waits.wait()
             return await evidence(request, *more, **named)
 
-        monkeypatch.setattr(app.library.memory, "evidence", slowly)
+        monkeypatch.setattr(app.library.memory, "search", slowly)
         await pilot.press("slash", "w", "o", "k", "enter")
         await until(pilot, lambda: "❯ wok" in screen_text(app))
         await pilot.press("slash", *"chopsticks", "enter")
@@ -174,8 +174,7 @@ def go_away(monkeypatch: pytest.MonkeyPatch, app: WhyApp) -> None:
     async def gone(*_: Any, **__: Any) -> Any:
         raise NotReachable("The store went away.", hint="Is it running?")
 
-    for verb in ("evidence", "recall_evidence"):
-        monkeypatch.setattr(app.library.memory, verb, gone, raising=False)
+    monkeypatch.setattr(app.library.memory, "search", gone)
 
 
 async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,13 +192,13 @@ async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch:
     monkeypatch.setattr(type(kitchen.embedder), "is_remote", True)
     async with running(kitchen.room("stages", "cutlery", "")) as (app, pilot):
         assert app.library is not None
-        waits, evidence = asyncio.Event(), app.library.memory.evidence
+        waits, evidence = asyncio.Event(), app.library.memory.search
 
         async def slowly(*given: Any, **named: Any) -> Any:
             await waits.wait()
             return await evidence(*given, **named)
 
-        monkeypatch.setattr(app.library.memory, "evidence", slowly)
+        monkeypatch.setattr(app.library.memory, "search", slowly)
         await pilot.press("e", "a", "t", "enter")
         await until(pilot, lambda: "getting the query vector from 127.0.0.1 …" in screen_words(app))
         waits.set()
@@ -230,7 +229,7 @@ async def test_leaving_while_it_is_asked_leaves_nothing_behind(
             asked.set()
             await asyncio.Event().wait()
 
-        monkeypatch.setattr(app.library.memory, "evidence", never)
+        monkeypatch.setattr(app.library.memory, "search", never)
         await pilot.press("r")
         await until(pilot, asked.is_set)
         await pilot.press("q")

@@ -271,7 +271,7 @@ async def test_the_store_is_asked_once_however_much_is_tried(aged: Kitchen, monk
     asked: list[Any] = []
     async with running(aged.room("what_if")) as (app, pilot):
         assert app.library is not None
-        monkeypatch.setattr(app.library.memory, "evidence", lambda *given, **named: asked.append(given))
+        monkeypatch.setattr(app.library.memory, "search", lambda *given, **named: asked.append(given))
         for _ in range(8):
             await press(pilot, "right", "down")
         assert "8 settings" not in screen_text(app)

@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
-from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
@@ -61,6 +61,7 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unr
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
 
 if TYPE_CHECKING:
@@ -316,8 +317,10 @@ class MarkdownMemory(HeldMemory):
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         """Recall by the rules of `profile`; of several agents the first is the one that asks, the others its peers.
 
         ZeroClaw >= 0.8 puts the agent's alias before each key, and its own lines before those of its peers.
@@ -326,14 +329,16 @@ class MarkdownMemory(HeldMemory):
         notes: list[str] = []
         if request.session_id is not None:
             notes.append("Markdown files keep no session, so the session of this recall leaves nothing out.")
+        depth, found = depth_of(request, deep=deep), list[ScoredEntry]()
         if request.namespace not in (None, "default"):
-            return StoreRecall((), STAGE, SCALE, (*notes, f"{WHY_NOT['namespaces']} All count as 'default'."))
-        if request.agents is None or not self._agents or profile.agent_scope == "none":
+            notes.append(f"{WHY_NOT['namespaces']} All count as 'default'.")
+        elif request.agents is None or not self._agents or profile.agent_scope == "none":
             bounds = (request.since, request.until)
-            found = await asyncio.to_thread(recall_lines, entries, request.query, request.limit, profile, *bounds)
+            found = await asyncio.to_thread(recall_lines, entries, request.query, depth, profile, *bounds)
         else:
-            found = await asyncio.to_thread(recall_of_agents, entries, request, request.agents, profile)
-        return StoreRecall(tuple(found), STAGE, SCALE, tuple(notes))
+            wanted = replace(request, limit=depth)
+            found = await asyncio.to_thread(recall_of_agents, entries, wanted, request.agents, profile)
+        return own_evidence(request, StoreRecall(tuple(found), STAGE, SCALE, tuple(notes)), depth, profile, settings)
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The first memory whose key is this or whose content contains it, as ZeroClaw looks it up."""

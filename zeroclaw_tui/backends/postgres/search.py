@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.connect import (
     PASS_SECONDS,
     Connections,
@@ -30,6 +29,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 

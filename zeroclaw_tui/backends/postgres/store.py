@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, T, Work
-from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.health import Health, Readiness
 from zeroclaw_tui.backends.matching import TextSearch
 from zeroclaw_tui.backends.postgres import search, sql
 from zeroclaw_tui.backends.postgres.address import (
@@ -95,6 +95,8 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import is_unicode
+from zeroclaw_tui.scoring.decide import own_ranking
+from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
 from zeroclaw_tui.scoring.neighbours import Near, is_cut_in_twos, words_of
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
 
@@ -462,17 +464,22 @@ class PostgresMemory(Memory):
     ) -> Scored:
         """What the newest ZeroClaw recalls by keywords, best first; the tutorial's table has none without a vector."""
         request = RecallRequest(query, limit, session_id, since=since, until=until)
-        return list((await self.search(request, profile_for(NEWEST), ScoringSettings())).entries)
+        return own_ranking(await self.search(request, profile_for(NEWEST), ScoringSettings()), limit)
 
     async def search(
         self,
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         """Recall as the ZeroClaw of that profile, by one statement."""
-        return await search.recall(self.connections, self.table, request, profile, query_vector)
+        depth = depth_of(request, deep=deep)
+        wanted = replace(request, limit=depth)
+        found = await search.recall(self.connections, self.table, wanted, profile, vector)
+        return own_evidence(request, found, depth, profile, settings)
 
     def interrupt(self) -> None:
         """Stop the searches that run now; they raise SearchInterrupted."""

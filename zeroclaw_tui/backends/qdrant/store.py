@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Answer, Scored, Work
-from zeroclaw_tui.backends.fallback import DEEPEST, HeldMemory, show, stamp_of
-from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.fallback import HeldMemory, show, stamp_of
+from zeroclaw_tui.backends.health import Health, Readiness
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.matching import age_groups, matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
@@ -56,7 +56,8 @@ from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, 
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.evidence import OwnEvidence
+from zeroclaw_tui.scoring.decide import own_ranking
+from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
 
@@ -322,61 +323,53 @@ class QdrantMemory(HeldMemory):
         if not _is_blank(query):
             self._require_fitting_embedder()
         request = RecallRequest(query, limit, session_id, since=since, until=until)
-        return list((await self.search(request, profile_for(NEWEST), ScoringSettings())).entries)
+        return own_ranking(await self.search(request, profile_for(NEWEST), ScoringSettings()), limit)
 
     async def search(
         self,
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         """The nearest memories by the rules of `profile`; none and a note without an embedder.
 
-        Raises EmbeddingFailed if the query cannot be embedded: ZeroClaw's own recall fails then too.
+        Bounds in time apply after the limit, so each memory has its place before. Raises EmbeddingFailed if the query
+        cannot be embedded: ZeroClaw's own recall fails then too.
         """
-        notes, limit, conditions = self._notes(request, profile), request.limit, self._recall_filter(request)
+        notes, conditions = self._notes(request, profile), self._recall_filter(request)
+        depth, is_limited = depth_of(request, deep=deep), True
         points: list[Point] = []
         if _is_blank(request.query):
-            limit = min(limit, _MAX_LISTED) if _limits_blank_queries(profile) else _MAX_LISTED
-            points = (await self._client.scroll_page(conditions, limit))[0] if limit > 0 else []
+            is_limited = _limits_blank_queries(profile)
+            most = min(depth, _MAX_LISTED) if is_limited else _MAX_LISTED
+            points = (await self._client.scroll_page(conditions, most))[0] if most > 0 else []
             notes.append(_BLANK)
-        elif query_vector is None and self._no_embedder is not None:
+        elif vector is None and self._no_embedder is not None:
             notes = ["ZeroClaw cannot search here.", self._no_embedder, *notes]
         else:
-            if query_vector is None:
-                query_vector = await embed_query(self._require_fitting_embedder(), request.query)
-            points = await self._nearest(query_vector, limit, conditions) if limit > 0 else []
-        found: list[ScoredEntry] = []
-        for point in points:
-            entry, score = self._info.entry(self._info.row(point)), _score(point)
-            if matches(entry, _time_bounds(request, profile)):
-                cosine = score if self._info.distance == _COSINE else None
-                found.append(ScoredEntry(entry, len(found) + 1, score, cosine, stage=STAGE))
-        return StoreRecall(tuple(found), STAGE, self._scale, tuple(notes))
-
-    async def evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> OwnEvidence:
-        """The ranking for every limit: bounds in time apply after the limit, so each memory has its place before."""
-        depth = max(DEEPEST, request.limit)
-        unbounded = replace(request, limit=depth, since=None, until=None)
-        found = await self.search(unbounded, profile, settings, query_vector)
+            if vector is None:
+                vector = await embed_query(self._require_fitting_embedder(), request.query)
+            points = await self._nearest(vector, depth, conditions) if depth > 0 else []
+        entries: list[ScoredEntry] = []
+        places: list[int] = []
         bounds = _time_bounds(request, profile)
-        entries = [scored for scored in found.entries if matches(scored.entry, bounds)]
-        has_limit = not _is_blank(request.query) or _limits_blank_queries(profile)
+        for place, point in enumerate(points, 1):
+            entry, score = self._info.entry(self._info.row(point)), _score(point)
+            if matches(entry, bounds):
+                cosine = score if self._info.distance == _COSINE else None
+                entries.append(ScoredEntry(entry, len(entries) + 1, score, cosine, stage=STAGE))
+                places.append(place if is_limited else 0)
         return OwnEvidence(
             request=request,
-            entries=tuple(replace(scored, rank=rank) for rank, scored in enumerate(entries, 1)),
-            mode=found.mode,
-            scale=found.scale,
-            is_complete=len(found.entries) < depth,
-            notes=tuple(dict.fromkeys((*found.notes, *self._notes(request, profile)))),
-            places=tuple(scored.rank if has_limit else 0 for scored in entries),
+            entries=tuple(entries),
+            mode=STAGE,
+            scale=self._scale,
+            notes=tuple(notes),
+            depth=depth if len(points) >= depth else None,
+            places=tuple(places),
             profile=profile.version,
             settings=settings,
         )

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.foreign import Explain, ForeignFile
-from zeroclaw_tui.backends.health import Health, PastText, StoreRecall
+from zeroclaw_tui.backends.foreign import ForeignFile
+from zeroclaw_tui.backends.health import Health, PastText
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, cosines, memory_id, read_contents
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,16 +136,24 @@ class RMemMemory(ForeignFile[Contents]):
         valid = [other for other in contents.of("relations", user) if other.entry.superseded_by is None]
         return found + [other.entry for other in valid if _names_end(entry, other)]
 
-    async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
+    ) -> OwnEvidence:
         contents = await self.loaded()
         users = contents.namespaces if request.namespace is None else (request.namespace,)
         usable, notes = _usable_vector(contents, vector)
 
-        def search(connection: sqlite3.Connection) -> Sequence[UserRecall]:
+        def recall_each(connection: sqlite3.Connection) -> Sequence[UserRecall]:
             query, limit = request.query, request.limit
             return [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
 
-        recalls = await self._reads.run(search, is_search=True)
+        recalls = await self._reads.run(recall_each, is_search=True)
         results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
         for recall in recalls:
             notes += recall.notes(is_only_user=len(recalls) == 1)
@@ -162,7 +172,16 @@ class RMemMemory(ForeignFile[Contents]):
                 return [f"it is of the user {quoted_user(user)}, and another one is asked for"]
             return list(by_user[user].explain(contents.row_by_handle[entry.handle]))
 
-        return StoreRecall(tuple(results), STAGE, "cosine; relations 0.9", tuple(notes)), explain
+        return OwnEvidence(
+            request=request,
+            entries=tuple(results),
+            mode=STAGE,
+            scale="cosine; relations 0.9",
+            notes=tuple(notes),
+            is_of_limit=True,
+            program=self.about.program,
+            reasons=explain,
+        )
 
 
 def _usable_vector(contents: Contents, vector: np.ndarray | None) -> tuple[np.ndarray | None, list[str]]:

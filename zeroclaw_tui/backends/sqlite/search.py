@@ -384,7 +384,7 @@ class SqliteSearch:
         settings: ScoringSettings,
         query_vector: np.ndarray | None,
         *,
-        is_cut: bool,
+        deep: bool,
     ) -> StageEvidence:
         """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
         mode = mode_in(settings, profile)
@@ -393,7 +393,7 @@ class SqliteSearch:
         is_listing = lists_recent(request.query, profile)
         with self.asking() as token:
             gathering: Callable[[sqlite3.Connection], WordHits]
-            if is_cut:
+            if not deep:
                 if scope.request.agents is not None:
                     scope = await self._thread.run(token, scope.with_agents)
                 keyword, vectors = KeywordHits(), VectorHits()
@@ -408,7 +408,7 @@ class SqliteSearch:
         return replace(
             gathered.evidence,
             dimensions=None if vector is None else len(vector),
-            vector_asked=mode != "bm25" and (is_cut or not is_listing),
+            vector_asked=mode != "bm25" and not (deep and is_listing),
         )
 
     def _know(self, found: KnownRows) -> None:

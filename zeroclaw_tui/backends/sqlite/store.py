@@ -59,7 +59,6 @@ if TYPE_CHECKING:
         RepairResult,
         Retention,
         StoreFacts,
-        StoreRecall,
     )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
@@ -418,35 +417,25 @@ class SqliteMemory(Memory):
     ) -> Scored:
         """The store's recall by the rules of the newest version with this schema, without a query vector."""
         from zeroclaw_tui.memory.recall import RecallRequest
+        from zeroclaw_tui.scoring.decide import store_recall
         from zeroclaw_tui.scoring.profiles import ScoringSettings
 
         request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
-        found = await self.search(request, profile_for(self.about.newest_version or NEWEST), ScoringSettings())
-        return list(found.entries)
+        profile, settings = profile_for(self.about.newest_version or NEWEST), ScoringSettings()
+        evidence = await self.search(request, profile, settings)
+        return list(store_recall(evidence, request, profile, settings).entries)
 
     async def search(
         self,
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
-        from zeroclaw_tui.backends.fallback import store_recall
-
-        # Its own, whatever a store that adds to these rows gives as evidence.
-        evidence = await SqliteMemory.recall_evidence(self, request, profile, settings, query_vector)
-        return store_recall(evidence, request, profile, settings)
-
-    async def recall_evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
+        vector: np.ndarray | None = None,
+        *,
+        deep: bool = False,
     ) -> Evidence:
-        """The keyword, vector and LIKE hits that this recall looks at, cut as ZeroClaw's statements cut them."""
-        return await (await self._searching()).gathered(request, profile, settings, query_vector, is_cut=True)
+        """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
+        return await (await self._searching()).gathered(request, profile, settings, vector, deep=deep)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """The vector ZeroClaw's cache holds for exactly this text."""
@@ -463,16 +452,6 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.sqlite.search import numbers_of
 
         return numbers_of(found[0][0])
-
-    async def evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """Every hit of the keyword, vector and LIKE stages, uncut, and what the filters look at."""
-        return await (await self._searching()).gathered(request, profile, settings, query_vector, is_cut=False)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
