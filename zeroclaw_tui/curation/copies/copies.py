@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.cancellation import wait_until_done
+from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
@@ -131,9 +130,8 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     files = await asyncio.to_thread(files_of_zeroclaw, library.config, library.memory.name)
     snapshots, keys, unread = await asyncio.to_thread(_snapshots, files, wanted)
     stored = await _stored_now(library, files.database, wanted, keys)
-    stop = threading.Event()
-    looking = asyncio.to_thread(lambda: list(_elsewhere(files, wanted, stored, snapshots, stop)))
-    elsewhere = await wait_until_done(asyncio.ensure_future(looking), stop.set)
+    task = CancellableTask()
+    elsewhere = await task.run(lambda: list(_elsewhere(files, wanted, stored, snapshots, task.check)))
     lucid = forwards_writes(library.config.backend, library.config.zeroclaw_backend)
     return [
         *_in_memories(library, stored, wanted),
@@ -240,7 +238,7 @@ def _snapshots(files: InstallFiles, wanted: Wanted) -> tuple[dict[Path, list[str
 
 
 def _elsewhere(
-    files: InstallFiles, wanted: Wanted, stored: _Stored, snapshots: dict[Path, list[str]], stop: threading.Event
+    files: InstallFiles, wanted: Wanted, stored: _Stored, snapshots: dict[Path, list[str]], check: Callable[[], None]
 ) -> Iterator[Copy]:
     """Everything in files and other databases, in the order of the table."""
     gone = stored.gone_keys()
@@ -250,8 +248,7 @@ def _elsewhere(
         notes[kind] = LineSearch(wanted, sum(_size(file.path) for file in of_notes if file.kind == kind))
     phrases = Phrases(wanted if files.holding("lines", "rows", "anything") else Wanted(()))
     for place, path in ((file.where, file.path) for file in files.files):
-        if stop.is_set():
-            return
+        check()
         try:
             if place.holds == "snapshot":
                 if path in snapshots:
@@ -263,9 +260,9 @@ def _elsewhere(
             elif place.holds == "memories":
                 yield from _in_memories_table(place, path, wanted, gone)
             elif place.holds == "rows":
-                yield from _in_any_table(place, path, phrases, gone, stop)
+                yield from _in_any_table(place, path, phrases, gone, check)
             else:
-                yield from _in_file(place, path, phrases, stop)
+                yield from _in_file(place, path, phrases, check)
         except (OSError, InspectorError) as error:
             yield _not_looked_at(place.kind, path, error)
 
@@ -281,12 +278,12 @@ def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> l
     return _found(place.kind, path, wanted.in_order(_of_spans(search.spans_of(read))), remark, place)
 
 
-def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) -> list[Copy]:
+def _in_file(place: Place, path: Path, phrases: Phrases, check: Callable[[], None]) -> list[Copy]:
     """A file of lines, or of any form."""
     size = path.stat().st_size
     if size > LARGEST_SEARCHED:
         return [_too_large(place.kind, path, LARGEST_SEARCHED)]
-    texts = phrases.wanted.in_order(searched(path, phrases, stop))
+    texts = phrases.wanted.in_order(searched(path, phrases, check))
     if place.can_clean and size > LARGEST_CLEANED:
         remark = "It is too large to clean with undo: delete it while ZeroClaw is stopped."
         return _found(place.kind, path, texts, remark)
@@ -465,7 +462,7 @@ def _in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict
 
 
 def _in_any_table(
-    place: Place, path: Path, phrases: Phrases, gone_keys: dict[str, list[Text]], stop: threading.Event
+    place: Place, path: Path, phrases: Phrases, gone_keys: dict[str, list[Text]], check: Callable[[], None]
 ) -> list[Copy]:
     """A database of any schema: every value that holds a text, and the keys in an audit log."""
     size = file_size(path)
@@ -476,7 +473,7 @@ def _in_any_table(
     with open_immutable(path) as (connection, _):
         # Opening is lazy: only the first read tells what is wrong with the file.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        held = _in_tables(connection, phrases, stop)
+        held = _in_tables(connection, phrases, check)
         keys = _audited_keys(connection, gone_keys) if place.kind == "audit" else set()
     if keys and not held:
         return [Copy(place.kind, str(path), len(keys), False, AUDITED_KEYS, phrases.wanted.in_order(keys))]
@@ -491,7 +488,7 @@ def _audited_keys(connection: sqlite3.Connection, gone_keys: dict[str, list[Text
     return {text for (key,) in named for text in gone_keys.get(as_text(key), ())}
 
 
-def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading.Event) -> set[Text]:
+def _in_tables(connection: sqlite3.Connection, phrases: Phrases, check: Callable[[], None]) -> set[Text]:
     """The texts that any value of any table holds; tables of an index are none."""
     held: set[Text] = set()
     for table in tables_of_rows(connection):
@@ -506,8 +503,7 @@ def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading
             if size > _VALUES_AT_ONCE:
                 held |= phrases.in_values(values)
                 values, size = [], 0
-                if stop.is_set():
-                    return held
+                check()
         held |= phrases.in_values(values)
     return held
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -276,15 +275,14 @@ def without(lines: Sequence[str], spans: Iterable[Span]) -> list[str]:
     return [line for at, line in enumerate(lines) if at not in gone]
 
 
-def searched(path: Path, phrases: Phrases, stop: threading.Event) -> set[Text]:
+def searched(path: Path, phrases: Phrases, check: Callable[[], None]) -> set[Text]:
     """The texts in a file of any form, as they are or as JSON writes them; reads it in pieces. Raises OSError."""
     held: set[Text] = set()
     forms_of = {phrase: [raw(form) for form in phrase.forms] for phrase in phrases.all}
     longest = max((len(form) for forms in forms_of.values() for form in forms), default=0)
     before = b""
     for more in iter_raw_chunks(path) if forms_of else ():
-        if stop.is_set():
-            break
+        check()
         piece = before + more
         for phrase, forms in forms_of.items():
             if not held.issuperset(phrase.texts) and any(form in piece for form in forms):
