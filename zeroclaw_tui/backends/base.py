@@ -308,9 +308,6 @@ class Memory(ABC):
         """A number that changes when another process has written; None where that cannot be told."""
         return None
 
-    def interrupt(self) -> None:
-        """Stop the search that runs now; it raises SearchInterrupted."""
-
     async def health(self) -> Health:
         """How the store is, with its facts."""
         from zeroclaw_tui.backends.health import Health

@@ -63,9 +63,8 @@ class ReadWorkerPool:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._running: dict[asyncio.Future[Any], CancellableTask] = {}
-        self._searches: set[CancellableTask] = set()
 
-    async def run(self, work: Callable[[sqlite3.Connection], Answer], *, is_search: bool = False) -> Answer:
+    async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Give the result of `work`; cancelling the await interrupts its statement.
 
         Raises InspectorError kinds, and SearchInterrupted after `stop`.
@@ -82,8 +81,6 @@ class ReadWorkerPool:
 
         running = asyncio.ensure_future(asyncio.to_thread(read))
         self._running[running] = task
-        if is_search:
-            self._searches.add(task)
         running.add_done_callback(self._forget)
         try:
             # Without the shield, cancelling would lose sight of a thread that has not closed its connection yet.
@@ -91,11 +88,6 @@ class ReadWorkerPool:
         except asyncio.CancelledError:
             task.cancel()
             raise
-
-    def interrupt_searches(self) -> None:
-        """Interrupt the searches."""
-        for task in self._searches:
-            task.cancel()
 
     async def stop(self) -> None:
         """Interrupt everything that runs, and wait until its connections are closed."""
@@ -105,7 +97,7 @@ class ReadWorkerPool:
             await asyncio.wait(tuple(self._running))
 
     def _forget(self, running: asyncio.Future[Any]) -> None:
-        self._searches.discard(self._running.pop(running))
+        del self._running[running]
 
 
 async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:

@@ -299,10 +299,6 @@ class LucidMemory(SqliteMemory):
         self._stop_programs()
         await super().close()
 
-    def interrupt(self) -> None:
-        self._stop_programs()
-        super().interrupt()
-
     async def search(
         self,
         request: RecallRequest,
@@ -390,7 +386,7 @@ class LucidMemory(SqliteMemory):
         return [], [f"Lucid was asked and has nothing on this, after {milliseconds}."]
 
     async def _run(self, command: str, arguments: Sequence[str], milliseconds: int) -> str:
-        """Run the program; `interrupt` and `close` end it, and SearchInterrupted is raised."""
+        """Run the program; `close` ends it, and SearchInterrupted is raised."""
         task = asyncio.ensure_future(run_program(command, arguments, milliseconds))
         self._running.add(task)
         try:

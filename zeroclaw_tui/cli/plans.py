@@ -234,20 +234,21 @@ class Progress:
 
     A terminal shows it in one line that is written anew; elsewhere a line follows every five seconds.
 
-    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. `cancel` ends what
-    may be long without a batch, as a search is that finds nothing; it runs on the event loop.
+    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. With
+    `cancels_task` the first one cancels the task too, for what may take long without a batch.
     """
 
     def __init__(
         self,
         doing: str,
         total: int | None,
-        cancel: Callable[[], None] | None = None,
         *,
+        cancels_task: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._doing, self._total = doing, total
-        self._cancel = cancel
+        self._cancels_task = cancels_task
+        self._task: asyncio.Task[Any] | None = None
         self._clock, self._written_at = clock, clock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._shows = sys.stderr.isatty()
@@ -259,8 +260,8 @@ class Progress:
         import asyncio
         import signal
 
-        if self._cancel is not None:
-            self._loop = asyncio.get_running_loop()
+        if self._cancels_task:
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         self._before = signal.signal(signal.SIGINT, self._stop)
         return self
 
@@ -269,6 +270,7 @@ class Progress:
     ) -> None:
         import signal
 
+        self._task = None
         signal.signal(signal.SIGINT, self._before)
         if self._shown:
             sys.stderr.write("\r\x1b[K")
@@ -297,8 +299,12 @@ class Progress:
             # Not by sys.stderr, which may be in the middle of a write.
             os.write(sys.stderr.fileno(), "\r\x1b[KStopping …".encode())
             self._shown = True
-        if self._loop is not None and self._cancel is not None:
-            self._loop.call_soon_threadsafe(self._cancel)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._cancel_task)
+
+    def _cancel_task(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:

@@ -124,7 +124,7 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
     # What stdout buffers of its own must come first.
     sys.stdout.flush()
     try:
-        with Progress("Exporting", 0, library.memory.interrupt) as progress, _stdout() as out:
+        with Progress("Exporting", 0, cancels_task=True) as progress, _stdout() as out:
             exported = await export_memories(
                 library, wanted, out, _format(given), vectors=given.vectors, advance=progress.advance
             )
@@ -178,7 +178,7 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
     from zeroclaw_tui.curation.transfer.export import export_file
 
     total = await library.memory.count()
-    with Progress("Exporting", total, library.memory.interrupt) as progress:
+    with Progress("Exporting", total, cancels_task=True) as progress:
         exported = await export_file(
             library, wanted, path, _format(given),
             vectors=given.vectors, overwrite=given.overwrite, advance=progress.advance,

@@ -261,19 +261,6 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert await memory.count() == 1
 
 
-async def test_an_interrupted_recall_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Whoever waits for it is told as for any other search; lucid did not fail, so it does not rest."""
-    program = write_program(tmp_path / "bin", "hanging")
-    memory = await bridge(program)
-    running = asyncio.ensure_future(search(memory))
-    await until(lambda: len(program.hanging) == 2)
-    memory.interrupt()
-    with pytest.raises(SearchInterrupted):
-        await running
-    for number in program.hanging:
-        wait_for_end(number)
-
-
 async def test_a_cancelled_recall_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
     """And the store goes on."""
     program = write_program(tmp_path / "bin", "hanging")

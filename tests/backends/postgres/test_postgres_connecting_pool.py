@@ -26,14 +26,14 @@ async def memory(place: PostgresPlace, opens) -> PostgresMemory:
     return await opens()
 
 
-async def asleep(memory: PostgresMemory, *, interruptible: bool = True) -> None:
-    async with memory.connections.reading(seconds=60, interruptible=interruptible) as connection:
+async def asleep(memory: PostgresMemory) -> None:
+    async with memory.connections.reading(seconds=60) as connection:
         await connection.execute(SLEEP)
 
 
 async def sleepers(memory: PostgresMemory, wanted: int) -> None:
     """Wait until so many statements sleep on the server."""
-    async with memory.connections.reading(seconds=30, interruptible=False) as connection:
+    async with memory.connections.reading(seconds=30) as connection:
         counting = f"SELECT count(*) FROM pg_stat_activity WHERE query = '{SLEEP}' AND state = 'active'"
         while await connection.fetchval(counting) != wanted:
             await connection.execute("SELECT pg_stat_clear_snapshot()")
@@ -49,7 +49,7 @@ async def test_many_at_once_share_a_few_connections(memory: PostgresMemory, plac
 
 
 async def test_nothing_is_connected_after_closing(memory: PostgresMemory, place: PostgresPlace) -> None:
-    sleeping = asyncio.ensure_future(asleep(memory, interruptible=False))
+    sleeping = asyncio.ensure_future(asleep(memory))
     await sleepers(memory, 1)
     await memory.close()
     with pytest.raises((SearchInterrupted, NotReachable)):
@@ -60,22 +60,6 @@ async def test_nothing_is_connected_after_closing(memory: PostgresMemory, place:
     )
     with pytest.raises(NotReachable):
         await memory.count()
-
-
-async def test_interrupting_stops_searches_and_leaves_listings_alone(memory: PostgresMemory) -> None:
-    searching = asyncio.ensure_future(asleep(memory))
-    listing = asyncio.ensure_future(asleep(memory, interruptible=False))
-    await sleepers(memory, 2)
-    memory.interrupt()
-    with pytest.raises(SearchInterrupted):
-        await searching
-    await sleepers(memory, 1)
-    assert not listing.done()
-    listing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await listing
-    await sleepers(memory, 0)
-    assert await memory.count() == len(sample_entries())
 
 
 async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(

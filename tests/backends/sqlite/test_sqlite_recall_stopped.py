@@ -27,27 +27,6 @@ def path(tmp_path: Path) -> Path:
     return make(tmp_path / "brain.db", "G4", rows)
 
 
-async def test_searches_called_off_raise_and_later_ones_answer(path: Path) -> None:
-    memory = await golden.opened(path)
-    await recall_of(memory, RecallRequest("word1"), PROFILE, SETTINGS)
-    vector = np.array([1, 0], dtype=np.float32)
-    try:
-        for with_vector in (None, vector):
-            old = [
-                asyncio.ensure_future(recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, with_vector))
-                for _ in range(5)
-            ]
-            await asyncio.sleep(0)
-            memory.interrupt()
-            newest = await recall_of(memory, RecallRequest("word77"), PROFILE, SETTINGS, None)
-            assert [scored.entry.key for scored in newest.entries] == ["key77"]
-            for outcome in await asyncio.gather(*old, return_exceptions=True):
-                assert isinstance(outcome, SearchInterrupted)
-        assert (await recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, vector)).mode == "hybrid"
-    finally:
-        await memory.close()
-
-
 async def test_a_cancelled_search_stops_and_the_next_one_answers(path: Path) -> None:
     memory = await golden.opened(path)
     try:

@@ -127,7 +127,7 @@ class Connections:
         self._connect_seconds = connect_seconds
         self._pool: asyncpg.Pool | None = None
         self._is_closed = False
-        self._readings: dict[asyncio.Timeout, bool] = {}
+        self._readings: set[asyncio.Timeout] = set()
 
     async def open(self) -> None:
         """Connect once, so that problems show now.
@@ -156,9 +156,7 @@ class Connections:
         await asyncio.sleep(0)
 
     @asynccontextmanager
-    async def reading(
-        self, *, seconds: float | None = None, interruptible: bool = True
-    ) -> AsyncIterator[asyncpg.Connection]:
+    async def reading(self, *, seconds: float | None = None) -> AsyncIterator[asyncpg.Connection]:
         """Begin a read-only transaction in which a statement may take `seconds`.
 
         Raises NotReachable, Refused, Locked, and SearchInterrupted after `stop`.
@@ -168,7 +166,7 @@ class Connections:
         interrupted = asyncio.timeout(None)
         try:
             async with interrupted, self._connection(begin) as connection:
-                self._readings[interrupted] = interruptible
+                self._readings.add(interrupted)
                 try:
                     yield connection
                     await connection.execute("COMMIT")
@@ -178,7 +176,7 @@ class Connections:
         except TimeoutError:
             raise SearchInterrupted from None
         finally:
-            self._readings.pop(interrupted, None)
+            self._readings.discard(interrupted)
 
     @asynccontextmanager
     async def writing(self, *, seconds: float | None = None) -> AsyncIterator[asyncpg.Connection]:
@@ -197,12 +195,11 @@ class Connections:
                 raise
             await wait_until_done(asyncio.ensure_future(transaction.commit()), lambda: None)
 
-    def stop(self, *, everything: bool) -> None:
-        """Cancel the reading statements that run now, or only the interruptible ones: SearchInterrupted there."""
+    def stop(self) -> None:
+        """Cancel the reading statements that run now; their tasks get SearchInterrupted."""
         now = asyncio.get_running_loop().time()
-        for reading, interruptible in list(self._readings.items()):
-            if interruptible or everything:
-                reading.reschedule(now)
+        for reading in self._readings:
+            reading.reschedule(now)
 
     async def _check_hosts(self) -> None:
         """Raise NotReachable if no host has an address.

@@ -220,7 +220,7 @@ class PostgresMemory(Memory):
 
     async def open_anew(self) -> None:
         """Look at the table again, and set what may be done with it."""
-        async with self.connections.reading(interruptible=False) as connection:
+        async with self.connections.reading() as connection:
             self._look_at(await read_table(connection, self.schema_name, self.table_name))
 
     def _look_at(self, table: Table) -> None:
@@ -248,7 +248,7 @@ class PostgresMemory(Memory):
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
-        self.connections.stop(everything=True)
+        self.connections.stop()
         await self.connections.close()
 
     async def health_check(self) -> bool:
@@ -282,7 +282,7 @@ class PostgresMemory(Memory):
 
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
-        async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
+        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             return await health_of(connection, self.table, self.about.location, notices=tuple(self._warnings()))
 
     def check_location(self) -> None:
@@ -300,7 +300,7 @@ class PostgresMemory(Memory):
                 await connections.open()
                 summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
                 try:
-                    async with connections.reading(interruptible=False) as connection:
+                    async with connections.reading() as connection:
                         return await readiness_of(connection, address, self.schema_name, self.table_name, summary)
                 except InspectorError as error:
                     problem = type(error)(
@@ -352,8 +352,7 @@ class PostgresMemory(Memory):
         order = f"{sql.order_by(table, query.sort)} {_part(query, given)}"
         statement = f"SELECT {entry_columns(table, excerpt=True)} FROM {table.quoted} AS m WHERE {condition} {order}"
         seconds = LONG_SECONDS if sql.takes_long(query.filter, query.sort) or query.offset else None
-        is_find = query.filter.looks_for_text
-        found = await self._fetch(statement, given.values, seconds=seconds, interruptible=is_find)
+        found = await self._fetch(statement, given.values, seconds=seconds)
         return [entry_from(row, table) for row in found]
 
     async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
@@ -381,8 +380,7 @@ class PostgresMemory(Memory):
             order = f"{sql.order_by(table, query.sort)} {_part(query, given)}"
         statement = f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {order}"
         ids = []
-        is_find = query.filter.looks_for_text
-        async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
+        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             async for batch in in_batches(connection, statement, given.values, sql.IDS_AT_ONCE, LONG_SECONDS):
                 ids += [row[0] for row in batch]
         return ids
@@ -427,7 +425,7 @@ class PostgresMemory(Memory):
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         statement, values = count_statement(self.table, await self._found(filter), now, by)
-        groups = await self._fetch(statement, values, seconds=PASS_SECONDS, interruptible=True)
+        groups = await self._fetch(statement, values, seconds=PASS_SECONDS)
         return await asyncio.to_thread(counts_of, groups, self.table, by)
 
     async def _vector_of(self, handle: Handle) -> bytes | None:
@@ -481,10 +479,6 @@ class PostgresMemory(Memory):
         found = await search.recall(self.connections, self.table, wanted, profile, vector)
         return own_evidence(request, found, depth, profile, settings)
 
-    def interrupt(self) -> None:
-        """Stop the searches that run now; they raise SearchInterrupted."""
-        self.connections.stop(everything=False)
-
     async def _every_version(self, filter: MemoryFilter) -> Stamps:
         """The versions of all rows that a filter selects, in the order of storing."""
         table = self.table
@@ -520,7 +514,7 @@ class PostgresMemory(Memory):
         """
         if "watch" in self.why_not:
             return None
-        async with self.connections.reading(interruptible=False) as connection:
+        async with self.connections.reading() as connection:
             state = await version_of(connection, self.table)
             agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
         if self._seen is not None and state[:2] != self._seen[0][:2]:
@@ -585,7 +579,7 @@ class PostgresMemory(Memory):
         condition, values = conditions(await self._found(filter), table)
         statement = f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m WHERE {condition} {order}"
         found: Entries = []
-        async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
+        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             async for batch in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, LONG_SECONDS):
                 found += [entry_from(row, table) for row in batch]
                 await asyncio.sleep(0)
@@ -599,10 +593,8 @@ class PostgresMemory(Memory):
         rows = await self._fetch(f"SELECT {columns} FROM {table.quoted} AS m WHERE {condition} {order}", values)
         return [entry_from(row, table) for row in rows]
 
-    async def _fetch(
-        self, statement: str, values: Sequence[Any], *, seconds: float | None = None, interruptible: bool = False
-    ) -> Sequence[Any]:
-        async with self.connections.reading(seconds=seconds, interruptible=interruptible) as connection:
+    async def _fetch(self, statement: str, values: Sequence[Any], *, seconds: float | None = None) -> Sequence[Any]:
+        async with self.connections.reading(seconds=seconds) as connection:
             waited = patience(STATEMENT_SECONDS if seconds is None else seconds)
             rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=waited)
             return rows

@@ -111,7 +111,7 @@ class PostgresRows(TableRows):
     async def look(self) -> AsyncIterator[None]:
         """One that changes nothing and locks nothing. Raises TableMoved."""
         self._is_looking = True
-        async with self._connections.reading(seconds=PASS_SECONDS, interruptible=False) as connection:
+        async with self._connections.reading(seconds=PASS_SECONDS) as connection:
             await self._begin(connection)
             yield
         self._is_looking = False

@@ -81,9 +81,6 @@ class RMemMemory(ForeignFile[Contents]):
     async def close(self) -> None:
         await self._reads.stop()
 
-    def interrupt(self) -> None:
-        self._reads.interrupt_searches()
-
     async def health(self) -> Health:
         contents = await self.loaded()
         counts = Counter(row.table for row in contents.rows)
@@ -153,7 +150,7 @@ class RMemMemory(ForeignFile[Contents]):
             query, limit = request.query, request.limit
             return [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
 
-        recalls = await self._reads.run(recall_each, is_search=True)
+        recalls = await self._reads.run(recall_each)
         results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
         for recall in recalls:
             notes += recall.notes(is_only_user=len(recalls) == 1)

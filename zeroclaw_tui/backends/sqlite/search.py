@@ -9,7 +9,6 @@ import asyncio
 import sqlite3
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -336,14 +335,13 @@ def _version(connection: sqlite3.Connection) -> int:
 class SqliteSearch:
     """The searches of one open store: their connections, their threads, and what they keep for the next.
 
-    What searches raises InspectorError kinds, and SearchInterrupted when `interrupt` or a cancelled await stopped it.
+    What searches raises InspectorError kinds, and SearchInterrupted when the store is closed meanwhile.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self._schema = schema
         self._thread = SearchThread(path, "recall")
         self.vectors = SqliteVectors(path, schema)
-        self._asked: set[CancelToken] = set()
         self._known: KnownRows | None = None
 
     async def open(self) -> None:
@@ -352,30 +350,13 @@ class SqliteSearch:
 
     async def close(self) -> None:
         """Stop every search and let go of connections, threads and vectors."""
-        self.interrupt()
         await self.vectors.close()
         await self._thread.close()
 
-    def interrupt(self) -> None:
-        """Call off every search that runs or waits; loading vectors goes on."""
-        for token in tuple(self._asked):
-            for thread in (self._thread, self.vectors.thread):
-                thread.cancel(token)
-
-    @contextmanager
-    def asking(self) -> Iterator[CancelToken]:
-        """The ticket of a search, which `interrupt` calls off."""
-        token = CancelToken()
-        self._asked.add(token)
-        try:
-            yield token
-        finally:
-            self._asked.discard(token)
-
     async def look(self, work: Callable[[CancelToken, sqlite3.Connection], Answer]) -> Answer:
         """What some work finds on the thread that searches."""
-        with self.asking() as token:
-            return await self._thread.run(token, partial(work, token))
+        token = CancelToken()
+        return await self._thread.run(token, partial(work, token))
 
     async def gathered(
         self,
@@ -391,19 +372,19 @@ class SqliteSearch:
         vector = None if mode == "bm25" else query_vector
         scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
         is_listing = lists_recent(request.query, profile)
-        with self.asking() as token:
-            gathering: Callable[[sqlite3.Connection], WordHits]
-            if not deep:
-                if scope.request.agents is not None:
-                    scope = await self._thread.run(token, scope.with_agents)
-                keyword, vectors = KeywordHits(), VectorHits()
-                if words(request.query) and not is_listing:
-                    keyword, vectors = await self._stages(token, scope, vector, has_keywords=mode != "embedding")
-                gathering = partial(gather_cut, scope, settings, token, keyword, vectors, self._known)
-            else:
-                every = await self._all_vectors(token, vector)
-                gathering = partial(gather, scope, token, every, self._known)
-            gathered = await self._thread.run(token, gathering)
+        token = CancelToken()
+        gathering: Callable[[sqlite3.Connection], WordHits]
+        if not deep:
+            if scope.request.agents is not None:
+                scope = await self._thread.run(token, scope.with_agents)
+            keyword, vectors = KeywordHits(), VectorHits()
+            if words(request.query) and not is_listing:
+                keyword, vectors = await self._stages(token, scope, vector, has_keywords=mode != "embedding")
+            gathering = partial(gather_cut, scope, settings, token, keyword, vectors, self._known)
+        else:
+            every = await self._all_vectors(token, vector)
+            gathering = partial(gather, scope, token, every, self._known)
+        gathered = await self._thread.run(token, gathering)
         self._know(gathered.known)
         return replace(
             gathered.evidence,
@@ -420,11 +401,11 @@ class SqliteSearch:
         """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
         if not self._schema.has("embedding"):
             return None
-        with self.asking() as token:
-            vector = await self._thread.run(token, partial(_vector_of, to)) if isinstance(to, Handle) else to
-            if vector is None or not len(vector):
-                return None
-            hits, compared = await self.vectors.nearest(token, vector, count)
+        token = CancelToken()
+        vector = await self._thread.run(token, partial(_vector_of, to)) if isinstance(to, Handle) else to
+        if vector is None or not len(vector):
+            return None
+        hits, compared = await self.vectors.nearest(token, vector, count)
         return Near([Neighbour(handle, score) for handle, score in hits], compared)
 
     async def _all_vectors(self, token: CancelToken, vector: np.ndarray | None) -> AllVectorHits:

@@ -369,12 +369,6 @@ class SqliteMemory(Memory):
         async with self._looking:
             await self.open()
 
-    def interrupt(self) -> None:
-        """Stop the search that runs now, and listings and counts that look for a text."""
-        if self._search is not None:
-            self._search.interrupt()
-        self._reads.interrupt_searches()
-
     async def health(self) -> Health:
         """The facts of the file and the tables, and what follows from them."""
         from zeroclaw_tui.backends.sqlite.upkeep import health
@@ -662,13 +656,13 @@ class SqliteMemory(Memory):
             return self._search
 
     async def _find(self, work: Callable[[Connection], Answer], filter: MemoryFilter) -> Answer:
-        """The same with what the filter's text is compared by; one that looks for text can be interrupted."""
+        """Read with the functions that compare a text with those of the filter."""
 
         def look(connection: Connection) -> Answer:
             with finding(connection, filter):
                 return work(connection)
 
-        return await self._reads.run(look, is_search=filter.looks_for_text)
+        return await self._reads.run(look)
 
     async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
         """Write also where the store is read-only for what this repairs."""

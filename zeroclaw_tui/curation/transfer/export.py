@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from zeroclaw_tui.files.disk import (
     temp_file,
 )
 from zeroclaw_tui.memory.change import Advance, See, StoredRow
-from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -127,14 +128,19 @@ async def export_memories(
 async def _shown(
     library: Library, filter: MemoryFilter, see: See, done: Callable[[], int], advance: Advance | None
 ) -> bool:
-    """Show what a filter leaves; False where `advance`, told how many are `done`, said no."""
+    """Show what a filter leaves; False if `advance`, which gets how many are `done`, says no.
+
+    That ends a cancelled task too: a filter may find nothing for long.
+    """
     try:
         await library.memory.scan(asking(see, advance), filter)
     except Stopped:
         return False
-    except SearchInterrupted:
-        if advance is None or advance(done()):
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if advance is None or advance(done()) or task is None:
             raise
+        task.uncancel()
         return False
     return True
 
