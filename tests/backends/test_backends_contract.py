@@ -15,6 +15,7 @@ from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.backends.upkeep import fill_vectors
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -194,7 +195,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
             await deed
     for deed in (
         memory.make(profile_for(NEWEST)),
-        memory.fill_vectors([NewVector("id", "state", Vector(bytes(4), "a", "b"))]),
+        fill_vectors(memory, [NewVector("id", "state", Vector(bytes(4), "a", "b"))]),
     ):
         with pytest.raises(Refused):
             await deed

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.matching import told_apart
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
@@ -37,16 +37,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
-        Compacted,
         Health,
-        Outdated,
-        Pages,
-        PastText,
         Readiness,
-        Repair,
-        RepairResult,
-        Retention,
-        StoreFacts,
     )
     from zeroclaw_tui.backends.loaded import Loaded
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -56,9 +48,7 @@ if TYPE_CHECKING:
         Clash,
         Draft,
         Edit,
-        FilledVectors,
         Keep,
-        NewVector,
         Removal,
         Reversal,
         See,
@@ -68,7 +58,7 @@ if TYPE_CHECKING:
         Written,
     )
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-    from zeroclaw_tui.memory.statistics import CountField, Counts, Storage
+    from zeroclaw_tui.memory.statistics import CountField, Counts
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
@@ -124,8 +114,10 @@ class Memory(ABC):
     """
     _changing: Lock | None = None
 
-    keeps_history = False
-    asks: Any = None
+    @property
+    def upkeep(self) -> Upkeep:
+        """What only some stores can do."""
+        return Upkeep()
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
@@ -154,15 +146,6 @@ class Memory(ABC):
 
     async def foresee_made(self, profile: ScoringProfile) -> None:
         """Tell from now on what the store that `make` makes will keep; nothing is made. Raises what `make` raises."""
-
-    def fill(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
-        """Make the `file` where there is none, whole in one step, with these rows, stored in that order. Blocks.
-
-        `generation` says which tables ("G1" to "G4"); rows name their table, and memories their agent, who is added
-        where no row of the table AGENTS brings him. `now` dates what has no date. Raises Refused where there is
-        something already, and what writing raises.
-        """
-        raise self._no_file()
 
     @abstractmethod
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
@@ -251,18 +234,6 @@ class Memory(ABC):
         """
         return await (await self.loaded()).count_up(filter, now, by, self.why_not)
 
-    async def storage(self) -> Storage | None:
-        """The file of the store and its side files; None for a store without a database `file`."""
-        return None
-
-    async def history(self, id: str) -> Sequence[PastText]:
-        """What the store itself kept of the changes of a memory, the oldest first; nothing where it keeps no such."""
-        return ()
-
-    async def related(self, entry: MemoryEntry) -> Entries:
-        """The memories that the store itself connects with this one: other versions of it, relations it names."""
-        return []
-
     async def search(
         self,
         request: RecallRequest,
@@ -299,10 +270,6 @@ class Memory(ABC):
             return None
         words = await count_words(self)
         return await to_thread(words.nearest, to, limit)
-
-    async def cached_vector(self, text: str) -> np.ndarray | None:
-        """A vector this store already holds for exactly this text; reading only."""
-        return None
 
     async def version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
@@ -411,66 +378,12 @@ class Memory(ABC):
 
         return await self.write_rows(RevertJob(changes, keep_nothing, clash, None).look)
 
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
-        """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
-
-        Rows changed or gone meanwhile are left alone and counted. Raises Refused where the store keeps no vectors, or
-        vectors of another model, and what every write raises.
-        """
-        from zeroclaw_tui.backends.revert import FillJob
-
-        if "vectors" in self.why_not:
-            raise Refused(self.why_not["vectors"])
-        return await self.write_rows(FillJob(vectors).run)
-
-    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
-        """Remove the cached vectors of these contents, where the store keeps such; gives how many."""
-        return 0
-
-    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
-        """How many of these contents have a cached vector."""
-        return 0
-
     async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
         """Append a line for each `before`, where it `keeps_lines`; `created_at` holds the stem of the file it goes to.
 
         Raises Refused elsewhere, and for an agent without a folder of notes.
         """
         raise Refused(f"The {self.name} backend appends no lines.", hint="Nothing was changed.")
-
-    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
-        """Raise Refused where the store names another model as that of its vectors."""
-
-    async def outdated(self, retention: Retention) -> Sequence[Outdated]:
-        """The rows that ZeroClaw's hygiene would delete, in its order of doing; of a store in a database `file`."""
-        raise self._no_file()
-
-    async def examine(self) -> StoreFacts:
-        """Look at every row of a store in a database `file`, and at who else has it open."""
-        raise self._no_file()
-
-    async def check_pages(self) -> Pages:
-        """Check a copy of the `file` page by page. Raises what reading raises, Unreadable without room for the copy."""
-        raise self._no_file()
-
-    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
-        """Put right what the store in a `file` lost, in one transaction; first of all what TriggersMissing says.
-
-        All but the index are repaired also where writing is refused for what they repair. Raises Locked, Refused.
-        """
-        raise self._no_file()
-
-    async def compact(self) -> Compacted:
-        """Write the `file` anew without what is free in it, and fill its keyword index anew; for a closed store.
-
-        Raises Locked where anybody has it open, Unreadable without room, Corrupt should any memory have changed.
-        """
-        raise self._no_file()
-
-    @asynccontextmanager
-    async def without_connections(self) -> AsyncIterator[None]:
-        """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
-        yield
 
     def why_fixed(self, field: str) -> str | None:
         """Why an edit cannot change a field, in a sentence; None where it can."""
@@ -505,6 +418,3 @@ class Memory(ABC):
     def keeps_rows(self) -> bool:
         """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
         return type(self).write_rows is not Memory.write_rows or type(self).revert is not Memory.revert
-
-    def _no_file(self) -> Refused:
-        return Refused(f"The {self.name} backend has no database file here.", hint="Nothing was changed.")

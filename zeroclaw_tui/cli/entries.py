@@ -229,13 +229,14 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
     if len(found) > 1:
         raise several_agents(found)
     entry = await whole_entry(library.memory, found[0].handle) if found[0].is_excerpt else found[0]
-    if not library.memory.keeps_history:
+    recorded = library.memory.upkeep.history
+    if recorded is None:
         if given.json:
             document(entry.as_json() | ({} if entry.metadata is None else {"metadata": entry.metadata}))
         else:
             write_lines(entry_lines(entry), verbatim=True)
         return DONE
-    history, related = await library.memory.history(entry.id), await library.memory.related(entry)
+    history, related = await recorded.history(entry.id), await recorded.related(entry)
     if given.json:
         told = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
         document(entry.as_json() | {"history": [past.as_json() for past in history], "related": told})

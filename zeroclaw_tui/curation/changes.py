@@ -15,6 +15,7 @@ from typing import Literal
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import store_verdict
@@ -391,7 +392,7 @@ async def foresee(library: Library, numbers: Sequence[int], clash: Clash = "refu
 async def repair(library: Library) -> None:
     """Put ZeroClaw's triggers back and rebuild the keyword index, after TriggersMissing."""
     refuse_read_only(library)
-    await library.memory.repair()
+    await require_database(library.memory).repair()
 
 
 async def carried_out(

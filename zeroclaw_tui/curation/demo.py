@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.config.locations import data_install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.snapshot.snapshot import NAME, snapshot_text
@@ -161,7 +162,8 @@ def _made(folder: Path, database: Path, now: datetime) -> Path:
     meta = [StoredRow(name, {"key": name, "value": value}, table="memory_meta") for name, value in named.items()]
     memories = list(_rows(now))
     store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
-    store.fill("G4", [*(_agent(alias, began) for alias in AGENTS), *meta, *memories], began)
+    rows = [*(_agent(alias, began) for alias in AGENTS), *meta, *memories]
+    require_database(store).create_from_rows("G4", rows, began)
     make_files(folder / "data", now)
     make_turns(folder / "data", now)
     make_snapshot(folder / "data", now, [row.entry() for row in memories if row.values["category"] == "core"])

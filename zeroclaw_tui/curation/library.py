@@ -326,7 +326,7 @@ class Library:
 
     def on_first_request(self, announce: Announce) -> None:
         """Call `announce` once, before the first text leaves this machine for its vector."""
-        for embedder in (self.embedder, self.memory.asks):
+        for embedder in (self.embedder, self.memory.upkeep.embedder):
             if isinstance(embedder, OpenAIEmbedder):
                 embedder.on_first_request(announce)
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.embeddings.endpoint import embed_query
@@ -143,7 +144,7 @@ async def _waits(library: Library, trial: Trial) -> bool:
 
 async def _cached(library: Library, query: str) -> np.ndarray | None:
     """The vector the store has of a query, where its length fits."""
-    cached, embedder = await library.memory.cached_vector(query), library.embedder
+    cached, embedder = await cached_vector(library.memory, query), library.embedder
     return cached if cached is not None and embedder is not None and len(cached) == embedder.dimensions else None
 
 

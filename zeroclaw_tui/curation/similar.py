@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_query
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
@@ -153,7 +154,7 @@ async def _waits(library: Library, text: str) -> bool:
         return False
     if memory.why_not.get("vectors") or library.why_no_vectors:
         return False
-    cached = await memory.cached_vector(text)
+    cached = await cached_vector(memory, text)
     return cached is None or len(cached) != embedder.dimensions
 
 
@@ -162,7 +163,7 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
     embedder = library.embedder
     if embedder is None or not words_of(text):
         return None, library.no_embedder_because or "The text has no word to make a vector from."
-    cached = await library.memory.cached_vector(text)
+    cached = await cached_vector(library.memory, text)
     if cached is not None and len(cached) == embedder.dimensions:
         return cached, None
     try:

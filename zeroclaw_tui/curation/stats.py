@@ -139,7 +139,9 @@ async def store_stats(
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
     fields = tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS)))
     counts = await memory.count_up(wanted, now, fields)
-    rows = Statistics.of(counts, await biggest(memory, wanted), await memory.storage())
+    database = memory.upkeep.database
+    storage = None if database is None else await database.storage()
+    rows = Statistics.of(counts, await biggest(memory, wanted), storage)
     return StoreStats(Facets.of(counts), rows, growth_of(rows, zone))
 
 

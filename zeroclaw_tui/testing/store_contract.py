@@ -24,6 +24,7 @@ from zeroclaw_tui.backends.lookup import (
     versions_at,
     whole_entry,
 )
+from zeroclaw_tui.backends.upkeep import cached_vector, fill_vectors
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
     Clash,
@@ -794,9 +795,9 @@ class CapabilityContract(StoreHooks):
         vector = Vector(bytes(16), "a test", "a test")
         vectors = [NewVector(stamp.id, stamp.state, vector) for stamp in stamps[:1]]
         if vectors:
-            await raises(memory.fill_vectors(vectors), InspectorError)
+            await raises(fill_vectors(memory, vectors), InspectorError)
             assert await vector_norm(memory, stamps[0].handle) is None
-        assert await memory.cached_vector("any text") is None
+        assert await cached_vector(memory, "any text") is None
 
     async def test_a_facet_it_does_not_have_is_none_and_not_zero(self, memory: Memory) -> None:
         """Sessions, agents and namespaces are counted only where the store has them."""

@@ -7,6 +7,7 @@ import pytest
 from support.postgres_place import FORMS
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
+from zeroclaw_tui.backends.upkeep import fill_vectors
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, NewVector, Vector
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import Sort, SortField
@@ -162,12 +163,12 @@ async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, ope
     rows = [written_row(await memory.create(Draft(f"k{number}", "c"), Kept())) for number in range(3)]
     await memory.update(rows[1].id, Edit({"content": "changed"}), rows[1].fingerprint, Kept())
     await memory.remove(await versions_at(memory, [rows[2].id]), Kept())
-    filled = await memory.fill_vectors([NewVector(row.id, row.fingerprint, ONE) for row in rows])
+    filled = await fill_vectors(memory, [NewVector(row.id, row.fingerprint, ONE) for row in rows])
     assert (filled.filled, filled.left) == (1, (rows[1].id, rows[2].id))
     stored = await row_with_id(memory, rows[0].id)
     assert stored.values == {**rows[0].values, "embedding": ONE.data}
     with pytest.raises(Refused, match="takes vectors of 3 numbers"):
-        await memory.fill_vectors([NewVector(rows[0].id, rows[0].fingerprint, FOUR)])
+        await fill_vectors(memory, [NewVector(rows[0].id, rows[0].fingerprint, FOUR)])
 
 
 async def test_the_tutorials_store_writes_a_category_as_serde_does(place, opens):

@@ -16,6 +16,7 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id, versions
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.backends.upkeep import fill_vectors
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
@@ -106,7 +107,7 @@ async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemor
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()
     new = [NewVector(row.id, row.fingerprint, Vector(data, "x", "x")) for row in rows[:2]]
-    filled_in = await memory.fill_vectors([new[0], replace(new[1], fingerprint="of another state")])
+    filled_in = await fill_vectors(memory, [new[0], replace(new[1], fingerprint="of another state")])
     assert (filled_in.filled, filled_in.left) == (1, (rows[1].id,))
     changed = {name for name, state in state_of(points).items() if state != before[name]}
     assert {str(name) for name in changed} == {rows[0].id}

@@ -12,8 +12,8 @@ import pytest
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.sqlite import store
+from zeroclaw_tui.backends.sqlite.repair import make_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.sqlite.upkeep import make_database
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query

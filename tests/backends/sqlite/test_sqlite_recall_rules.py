@@ -9,6 +9,7 @@ import pytest
 from support import golden
 from support.small_store import MOMENT, add, change, make
 
+from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -142,7 +143,7 @@ async def test_a_hydrated_database_is_searched_as_it_is(tmp_path: Path) -> None:
     assert (keys(found), found.mode) == (["food", "lang"], "like")
     assert keys(await recalled(path, "rust", "0.8.4", session_id="s")) == []
     memory = await golden.opened(path)
-    assert await memory.cached_vector("rust") is None
+    assert await cached_vector(memory, "rust") is None
     await memory.close()
 
 

@@ -13,6 +13,7 @@ from support import golden
 from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -159,9 +160,9 @@ async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, memo
     text = "User prefers Rust"
     content_hash = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert content_hash == "f9e90cddae32507e"
-    assert await memory.cached_vector(text) is None
+    assert await cached_vector(memory, text) is None
     change(path, "INSERT INTO embedding_cache VALUES (?, ?, 'then', 'then')", [content_hash, blob(0.6, 0.8)])
-    vector = await memory.cached_vector(text)
+    vector = await cached_vector(memory, text)
     assert vector is not None
     assert vector.tolist() == np.array([0.6, 0.8], dtype=np.float32).tolist()
-    assert await memory.cached_vector("\ud800") is None
+    assert await cached_vector(memory, "\ud800") is None

@@ -14,6 +14,7 @@ from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import versions, versions_at
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
@@ -165,9 +166,9 @@ async def test_cached_vectors_go_by_content_and_come_back(make_store):
     small_store.change(path, "INSERT INTO embedding_cache VALUES ('0000', x'03', 'a', 'b')")
     before, kept = everything(path), Kept()
     async with opened(path) as memory:
-        assert await memory.count_cached_vectors(contents) == 2
-        assert await memory.forget_cached_vectors([*contents, "hello"], kept) == 2
-        assert await memory.count_cached_vectors(contents) == 0
+        assert await require_database(memory).count_cached_vectors(contents) == 2
+        assert await require_database(memory).forget_cached_vectors([*contents, "hello"], kept) == 2
+        assert await require_database(memory).count_cached_vectors(contents) == 0
         assert {change.before.table for change in kept.changes} == {"embedding_cache"}
         assert "2cf24dba5fb0a30e" in {change.before.id for change in kept.changes}
         small_store.change(path, "INSERT INTO embedding_cache VALUES ('2cf24dba5fb0a30e', x'09', 'c', 'd')")

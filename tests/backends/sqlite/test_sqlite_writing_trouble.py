@@ -14,6 +14,7 @@ from support import small_store
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite import transaction
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Locked, Refused, Unreadable
@@ -150,7 +151,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
     async with opened(path) as memory:
         error = await fails(memory, TriggersMissing, lost)
         assert "doctor --repair all" in error.hint
-        await memory.repair()
+        await require_database(memory).repair()
         assert shape(path) == made
         found = hits(path, ["alpha", "bravo"])
         assert [[rowid for rowid, _ in found[word]] for word in found] == [[1], [2]]
@@ -165,7 +166,7 @@ async def test_a_missing_index_is_made_and_filled_by_the_repair(make_store):
     async with opened(path) as memory:
         assert "keyword" in memory.why_not
         await fails(memory, TriggersMissing, "memories_fts")
-        await memory.repair()
+        await require_database(memory).repair()
         assert "keyword" not in memory.why_not
         assert [scored.entry.key for scored in await memory.recall("alpha", 5)] == ["key0"]
     assert (shape(path), len(hits(path, ["alpha"])["alpha"])) == (made, 1)
@@ -239,7 +240,7 @@ async def test_what_this_user_may_not_write_is_named(forbidden, match, make_stor
             with pytest.raises(Refused, match=match):
                 await memory.store("k", "c", "core")
             with pytest.raises(Refused, match=match):
-                await memory.repair()
+                await require_database(memory).repair()
 
 
 async def test_read_only_as_asked_refuses_every_write(make_store):
@@ -247,7 +248,7 @@ async def test_read_only_as_asked_refuses_every_write(make_store):
     before = everything(path)
     async with opened(path, read_only=True) as memory:
         await fails(memory, Refused, "opened read-only")
-        for deed in (memory.forget("key0"), memory.repair(), memory.revert(lambda: iter([]), Kept())):
+        for deed in (memory.forget("key0"), require_database(memory).repair(), memory.revert(lambda: iter([]), Kept())):
             with pytest.raises(Refused, match="opened read-only"):
                 await deed
         assert memory.why_not["write"] == "The store was opened read-only."
@@ -266,7 +267,7 @@ async def test_writes_change_neither_the_schema_nor_the_journal(generation, make
         await memory.store("k", "newer", "daily")
         await memory.remove(await versions(memory, MemoryFilter()), kept, zero=True)
         await memory.revert(kept.backwards(), Kept())
-        await memory.repair()
+        await require_database(memory).repair()
     assert shape(path) == made
 
 

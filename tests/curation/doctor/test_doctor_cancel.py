@@ -12,7 +12,7 @@ import pytest
 from support.patient import NOW
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
-from zeroclaw_tui.backends.sqlite import upkeep
+from zeroclaw_tui.backends.sqlite import repair
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import back_up
 from zeroclaw_tui.files import whole_database
@@ -46,13 +46,13 @@ async def test_the_copy_of_a_deep_check_is_private_and_removed(
     patient = make_patient()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen: list[int] = []
-    copy_database = upkeep.copy_database
+    copy_database = repair.copy_database
 
     def looking(path: Path, target: Path, check: Callable[..., None]) -> None:
         copy_database(path, target, check)
         seen.extend([target.parent.stat().st_mode & 0o777, target.stat().st_mode & 0o777])
 
-    monkeypatch.setattr(upkeep, "copy_database", looking)
+    monkeypatch.setattr(repair, "copy_database", looking)
     async with patient.library() as library:
         assert (await examine(patient.config, library, deep=True)).is_healthy
     assert seen == [0o700, 0o600]

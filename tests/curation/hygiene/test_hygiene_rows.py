@@ -18,6 +18,7 @@ from support.opened import opened_at
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
 
 Make = Callable[..., Place]
@@ -169,7 +170,7 @@ async def test_what_goes_is_what_zeroclaws_statements_delete(
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        found = {outdated.stamp.id for outdated in await memory.outdated(retention)}
+        found = {outdated.stamp.id for outdated in await require_database(memory).expired(retention)}
     finally:
         await memory.close()
     everything = [{"id": f"id-{at:03d}", **values} for at, values in enumerate(rows)]

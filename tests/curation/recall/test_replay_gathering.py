@@ -14,6 +14,7 @@ from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.curation.recall import gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -156,7 +157,7 @@ async def test_gathering_ends_when_it_is_cancelled_interrupted_or_the_store_clos
     cancelled.cancel()
     with pytest.raises(asyncio.CancelledError):
         await cancelled
-    await memory.cached_vector("anything")
+    await cached_vector(memory, "anything")
     closing = asyncio.ensure_future(memory.search(tried.request, tried.profile, tried.settings, deep=True))
     await asyncio.sleep(0)
     await asyncio.sleep(0)

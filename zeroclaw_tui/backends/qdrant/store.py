@@ -46,6 +46,7 @@ from zeroclaw_tui.backends.qdrant.rows import (
     wrong_length,
 )
 from zeroclaw_tui.backends.revert import StoreJob
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_embedder, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_each, embed_query
@@ -175,8 +176,8 @@ class QdrantMemory(HeldMemory):
             await self._embedder.close()
 
     @property
-    def asks(self) -> OpenAIEmbedder | None:
-        return self._embedder if isinstance(self._embedder, OpenAIEmbedder) else None
+    def upkeep(self) -> Upkeep:
+        return Upkeep(embedder=self._embedder if isinstance(self._embedder, OpenAIEmbedder) else None)
 
     async def make(self, profile: ScoringProfile) -> None:
         """Create the collection with the length of the embedder's vectors, cosine distance and no payload index.

@@ -16,6 +16,7 @@ from zeroclaw_tui.backends.foreign import ForeignFile
 from zeroclaw_tui.backends.health import Health, PastText
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, cosines, memory_id, read_contents
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -62,11 +63,14 @@ class RMemMemory(ForeignFile[Contents]):
         keeps_deleted="R-Mem keeps a copy of what it deletes in its archive, and the text in its history.",
     )
     why_not = WHY_NOT
-    keeps_history = True
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._reads = ReadWorkerPool(path)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(history=self)
 
     def read(self) -> Contents:
         return read_contents(self.path)

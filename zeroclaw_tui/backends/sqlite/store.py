@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, Work
-from zeroclaw_tui.backends.cancellation import CancellableTask, ReadWorkerPool, wait_until_done
+from zeroclaw_tui.backends.cancellation import ReadWorkerPool, wait_until_done
 from zeroclaw_tui.backends.sqlite import select as sql
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
 from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -34,7 +35,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, InspectorError, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable
 from zeroclaw_tui.memory.query import (
     ENTRIES,
     EVERYTHING,
@@ -51,14 +52,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
-        Compacted,
         Health,
-        Outdated,
-        Pages,
-        Repair,
-        RepairResult,
-        Retention,
-        StoreFacts,
     )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
@@ -74,7 +68,7 @@ if TYPE_CHECKING:
         Vector,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.memory.statistics import CountField, Counts, Storage
+    from zeroclaw_tui.memory.statistics import CountField, Counts
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringSettings
@@ -111,7 +105,7 @@ class SqliteMemory(Memory):
         self._search: SqliteSearch | None = None
         self._search_opening = asyncio.Lock()
         self._looking = asyncio.Lock()
-        self._reads = ReadWorkerPool(path)
+        self.reads = ReadWorkerPool(path)
         self._writings: set[Writing] = set()
         self._has_written = False
 
@@ -131,6 +125,17 @@ class SqliteMemory(Memory):
         if self._schema is None:
             raise RuntimeError("open() comes first")
         return self._schema
+
+    @property
+    def upkeep(self) -> Upkeep:
+        from zeroclaw_tui.backends.sqlite.upkeep import SqliteUpkeep
+
+        return Upkeep(SqliteUpkeep(self))
+
+    def refuse_read_only(self) -> None:
+        """Raise Refused if the store was opened to be read only."""
+        if self._asked_read_only:
+            raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
 
     @property
     def columns(self) -> frozenset[str]:
@@ -174,19 +179,10 @@ class SqliteMemory(Memory):
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
-        from zeroclaw_tui.backends.sqlite.upkeep import make_database
+        from zeroclaw_tui.backends.sqlite.repair import make_database
 
-        if self._asked_read_only:
-            raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
+        self.refuse_read_only()
         await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
-
-    def fill(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
-        """Make the database with the tables of that generation; an empty file in its place is kept beside it."""
-        from zeroclaw_tui.backends.sqlite.upkeep import fill_database
-
-        if self._asked_read_only:
-            raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
-        fill_database(self.path, generation, rows, now)
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection.
@@ -197,7 +193,7 @@ class SqliteMemory(Memory):
         """
         for writing in self._writings:
             writing.stop()
-        await self._reads.stop()
+        await self.reads.stop()
         await self._close_search()
         # A connection that is being opened anew must not outlive the store.
         async with self._looking:
@@ -209,10 +205,10 @@ class SqliteMemory(Memory):
             await wait_until_done(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
 
     @asynccontextmanager
-    async def without_connections(self) -> AsyncIterator[None]:
+    async def disconnected(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
         async with self._looking:
-            await self._reads.stop()
+            await self.reads.stop()
             await self._close_search()
             connection, self._connection = self._connection, None
             if connection is not None:
@@ -234,13 +230,13 @@ class SqliteMemory(Memory):
 
     async def count(self) -> int:
         """How many memories there are, superseded ones included."""
-        ((counted,),) = await self._fetch("SELECT count(*) FROM memories")
+        ((counted,),) = await self.fetch("SELECT count(*) FROM memories")
         return int(counted)
 
     async def health_check(self) -> bool:
         """True when it answers; why it does not is told by every other verb."""
         try:
-            await self._fetch("SELECT rowid FROM memories NOT INDEXED LIMIT 1")
+            await self.fetch("SELECT rowid FROM memories NOT INDEXED LIMIT 1")
         except InspectorError:
             return False
         return True
@@ -275,7 +271,7 @@ class SqliteMemory(Memory):
             find = partial(sql.ordered_handles, schema=schema, query=query)
             return await self._find(find, query.filter)
         statement, values = sql.page_statement(schema, query)
-        return [rowid for (rowid,) in await self._fetch(statement, values)]
+        return [rowid for (rowid,) in await self.fetch(statement, values)]
 
     async def _named(self, column: str, names: Sequence[Handle], filter: MemoryFilter) -> Sequence[Handle]:
         """The rowids of the rows with one of these values, in the order of the values, then of storing."""
@@ -295,7 +291,7 @@ class SqliteMemory(Memory):
 
     async def _chosen(self, statement: str, values: Sequence[Any], filter: MemoryFilter) -> Sequence[Any]:
         if not filter.looks_for_text:
-            return await self._fetch(statement, values)
+            return await self.fetch(statement, values)
         return await self._find(lambda connection: connection.execute(statement, values).fetchall(), filter)
 
     async def _read(self, read: str, handles: Sequence[Handle]) -> Sequence[Any]:
@@ -327,25 +323,19 @@ class SqliteMemory(Memory):
 
     async def _versions(self, found: sql.Where) -> Stamps:
         schema = self.schema
-        return await self._reads.run(lambda connection: stamps(connection, schema, found))
+        return await self.reads.run(lambda connection: stamps(connection, schema, found))
 
     async def _rows(self, found: sql.Where) -> Sequence[StoredRow]:
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         condition = f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
-        return await self._reads.run(lambda one: list(RawTable(one).where(condition, found.values)))
+        return await self.reads.run(lambda one: list(RawTable(one).where(condition, found.values)))
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         from zeroclaw_tui.backends.sqlite.counts import count_up
 
         schema = self.schema
         return await self._find(lambda connection: count_up(connection, schema, filter, now, by), filter)
-
-    async def storage(self) -> Storage:
-        from zeroclaw_tui.backends.sqlite.counts import storage_of
-
-        schema, path = self.schema, self.path
-        return await self._reads.run(lambda connection: storage_of(connection, schema, path))
 
     async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
@@ -358,7 +348,7 @@ class SqliteMemory(Memory):
                 # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
                 self._file = self._seen_version = None
                 await self.open()
-            ((version,),) = await self._fetch("PRAGMA data_version")
+            ((version,),) = await self.fetch("PRAGMA data_version")
             if version != self._seen_version:
                 self._seen_version = version
                 self._changes += 1
@@ -371,40 +361,10 @@ class SqliteMemory(Memory):
 
     async def health(self) -> Health:
         """The facts of the file and the tables, and what follows from them."""
-        from zeroclaw_tui.backends.sqlite.upkeep import health
+        from zeroclaw_tui.backends.sqlite.health import health
 
         schema, path, notices = self.schema, self.path, sentences(self.notices)
-        return await self._reads.run(lambda connection: health(connection, schema, path, notices))
-
-    async def outdated(self, retention: Retention) -> Sequence[Outdated]:
-        """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
-        from zeroclaw_tui.backends.sqlite.counts import outdated_rows
-
-        schema = self.schema
-        return await self._reads.run(lambda connection: outdated_rows(connection, schema, retention))
-
-    async def examine(self) -> StoreFacts:
-        """The facts of `health` and of every row, and who else has the database open."""
-        from zeroclaw_tui.backends.sqlite.upkeep import store_facts
-        from zeroclaw_tui.files.whole_database import processes_using
-
-        schema, health = self.schema, await self.health()
-        facts = await self._reads.run(lambda connection: store_facts(connection, schema, health))
-        return replace(facts, holders=await asyncio.to_thread(processes_using, self.path))
-
-    async def check_pages(self) -> Pages:
-        """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
-        from zeroclaw_tui.backends.sqlite.upkeep import check_pages
-
-        task = CancellableTask()
-        return await task.run(partial(check_pages, self.path, self.schema, task))
-
-    async def compact(self) -> Compacted:
-        """The keyword index built anew, VACUUM, and the log folded in."""
-        from zeroclaw_tui.backends.sqlite.upkeep import compact_database
-
-        task = CancellableTask()
-        return await task.run(partial(compact_database, self.path, task))
+        return await self.reads.run(lambda connection: health(connection, schema, path, notices))
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -431,22 +391,6 @@ class SqliteMemory(Memory):
         """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
         return await (await self._searching()).gathered(request, profile, settings, vector, deep=deep)
 
-    async def cached_vector(self, text: str) -> np.ndarray | None:
-        """The vector ZeroClaw's cache holds for exactly this text."""
-        import hashlib
-
-        if "embedding_cache" not in self.schema.tables:
-            return None
-
-        # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
-        content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        found = await self._fetch("SELECT embedding FROM embedding_cache WHERE content_hash = ?", [content_hash])
-        if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
-            return None
-        from zeroclaw_tui.backends.sqlite.search import numbers_of
-
-        return numbers_of(found[0][0])
-
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
         from zeroclaw_tui.backends.fallback import words_in
@@ -469,7 +413,7 @@ class SqliteMemory(Memory):
         if not schema.has_fts or not schema.has_triggers or not words or any(map(is_cut_in_twos, words)):
             return await super().near(text, limit)
         try:
-            return await self._reads.run(lambda connection: near_by_index(connection, schema, text, limit))
+            return await self.reads.run(lambda connection: near_by_index(connection, schema, text, limit))
         except Unreadable:
             # A damaged index is no reason not to answer.
             return await super().near(text, limit)
@@ -554,66 +498,7 @@ class SqliteMemory(Memory):
                 return removal
             return replace(removal, notes=(*removal.notes, _STILL_IN_LOG.format(writing.path.name)))
 
-        return await self._write(work, zero=zero)
-
-    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
-        """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
-        from zeroclaw_tui.backends.sqlite.write import another_model, other_model
-
-        schema = self.schema
-        theirs = await self._reads.run(lambda one: other_model(one, schema, provider, model, dimensions))
-        if theirs is not None:
-            raise another_model(theirs)
-
-    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
-        """Remove ZeroClaw's cached vectors of these contents."""
-        from zeroclaw_tui.backends.sqlite.write import forget_cached_vectors
-
-        if not self.schema.has_cached_vectors:
-            return 0
-        return await self._write(partial(forget_cached_vectors, contents=contents, keep=keep))
-
-    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
-        """How many of these contents ZeroClaw's embedding cache holds."""
-        from zeroclaw_tui.backends.sqlite.transaction import RawTable
-        from zeroclaw_tui.backends.sqlite.write import count_cached_vectors
-        from zeroclaw_tui.memory.change import EMBEDDING_CACHE
-
-        if not self.schema.has_cached_vectors:
-            return 0
-        return await self._reads.run(
-            lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
-        )
-
-    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
-        """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
-        from zeroclaw_tui.backends.health import RepairResult
-        from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, repair_hydrated
-
-        match what:
-            case "rebuild keyword index":
-                await self._rebuild_index()
-                mended = RepairResult()
-            case "repair hydrated database":
-                await self._mend(repair_hydrated)
-                mended = RepairResult()
-            case "name unknown agents":
-                mended = RepairResult(agents=await self._mend(name_unknown_agents))
-            case "fold in write-ahead log":
-                mended = RepairResult(log_bytes=await self._mend(fold_log))
-        await self.open_anew()
-        return mended
-
-    async def _rebuild_index(self) -> None:
-        from zeroclaw_tui.backends.sqlite.transaction import IndexOutOfStep
-        from zeroclaw_tui.backends.sqlite.upkeep import rebuild_index, replace_index
-
-        try:
-            await self._write(rebuild_index)
-        except (Corrupt, IndexOutOfStep):
-            task = CancellableTask()
-            async with self.without_connections():
-                await task.run(partial(replace_index, self.path, task))
+        return await self.write(work, zero=zero)
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[Notice]]:
         """A connection, and what had to be done to the file for it."""
@@ -628,9 +513,10 @@ class SqliteMemory(Memory):
     async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
         statement = _select(schema, found, order, excerpt)
-        return [entry_from(row, schema) for row in await self._fetch(statement, found.values)]
+        return [entry_from(row, schema) for row in await self.fetch(statement, found.values)]
 
-    async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
+    async def fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
+        """The rows of a statement that reads."""
         if self._connection is None:
             raise RuntimeError("open() comes first")
         with translate_sqlite_errors(self.path):
@@ -662,9 +548,9 @@ class SqliteMemory(Memory):
             with finding(connection, filter):
                 return work(connection)
 
-        return await self._reads.run(look)
+        return await self.reads.run(look)
 
-    async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
+    async def repair_rows(self, work: Callable[[Writing], Answer]) -> Answer:
         """Write also where the store is read-only for what this repairs."""
         from zeroclaw_tui.backends.sqlite.transaction import Writing
 
@@ -676,9 +562,10 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.revert import finished
         from zeroclaw_tui.backends.sqlite.write import SqliteRows
 
-        return await self._write(lambda writing: finished(work(SqliteRows(writing, vector))))
+        return await self.write(lambda writing: finished(work(SqliteRows(writing, vector))))
 
-    async def _write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
+    async def write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
+        """What `work` returns, which writes on a thread."""
         from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved
 
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
 from zeroclaw_tui.curation.copies.texts import (
     MAX_TEXTS,
@@ -347,7 +348,8 @@ def _in_memories(library: Library, stored: _Stored, wanted: Wanted) -> list[Copy
 
 async def _in_embedding_cache(library: Library, stored: _Stored, wanted: Wanted) -> list[Copy]:
     """ZeroClaw's cached vectors of the contents."""
-    count = await library.memory.count_cached_vectors(list(wanted.by_content))
+    database = library.memory.upkeep.database
+    count = 0 if database is None else await database.count_cached_vectors(list(wanted.by_content))
     if not count:
         return []
     cached = [content for content in wanted.by_content if cache_hash(content) in stored.hashes]
@@ -554,7 +556,7 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
             try:
                 if copy.kind == "embedding cache":
                     contents = list(dict.fromkeys(text.content for text in copy.texts))
-                    count += await library.memory.forget_cached_vectors(contents, keep)
+                    count += await require_database(library.memory).forget_cached_vectors(contents, keep)
                 elif copy.where is not None and copy.where.columns:
                     gone, said = await asyncio.to_thread(
                         _clean_database, copy.where, Path(copy.place), copy.texts, keep

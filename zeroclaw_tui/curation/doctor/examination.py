@@ -15,6 +15,7 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Pages, Repair, StoreFacts
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.repairs import backups_of, size
 from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers
@@ -614,7 +615,7 @@ async def _of_store(config: MemoryConfig, library: Library | None) -> list[Docto
         if library is None:
             await (await open_library(config)).close()
             return []
-        return list(_database_findings(library, await library.memory.examine()))
+        return list(_database_findings(library, await require_database(library.memory).examine()))
     except InspectorError as error:
         # Damage deep in a file shows only when its rows are read.
         return [await asyncio.to_thread(_not_open, config, error)]
@@ -623,11 +624,11 @@ async def _of_store(config: MemoryConfig, library: Library | None) -> list[Docto
 async def _deep(memory: Memory | None, notes: list[str]) -> list[DoctorFinding]:
     if memory is None:
         notes.append("The pages are only checked of a store that opens.")
-    elif memory.about.path is None:
+    elif (database := memory.upkeep.database) is None:
         notes.append(f"There is nothing to check page by page in {memory.name}.")
     else:
         try:
-            return list(_page_findings(await memory.check_pages(), str(memory.about.path)))
+            return list(_page_findings(await database.check_pages(), str(memory.about.path)))
         except InspectorError as error:
             notes.append(f"The deep check could not be made: {error.message}")
     return []

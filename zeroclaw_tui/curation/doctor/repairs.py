@@ -17,6 +17,7 @@ from zeroclaw_tui.backends.cancellation import CancellableTask, read_in_thread
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import row_with_id
+from zeroclaw_tui.backends.upkeep import fill_vectors, require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.library import Library
@@ -151,7 +152,9 @@ async def reindex(
     refuse_read_only(library)
     embedder = _embedder(library)
     embedding = library.config.embedding
-    await library.memory.check_model(embedding.provider, embedding.model, embedder.dimensions)
+    database = library.memory.upkeep.database
+    if database is not None:
+        await database.check_model(embedding.provider, embedding.model, embedder.dimensions)
     run = _Reindexing(library, plan, embedder, advance)
     if not isinstance(embedder, OpenAIEmbedder):
         return await run.run()
@@ -227,7 +230,7 @@ class _Reindexing:
             self.zeros += not found.any()
             vector = Vector(found.astype("<f4").tobytes(), embedding.provider, embedding.model)
             vectors.append(NewVector(row.id, row.fingerprint, vector))
-        filled = await self._library.memory.fill_vectors(vectors)
+        filled = await fill_vectors(self._library.memory, vectors)
         self.filled += filled.filled
         self.left += len(filled.left)
 
@@ -333,16 +336,15 @@ async def repair_finding(
         return await _remove_leftover(library, finding)
     if finding.repair == "remove unfinished":
         return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
-    if library.memory.about.path is None and finding.repair == "rebuild keyword index":
-        return await _rebuild_index(config, library, now)
     await asyncio.to_thread(_refuse_unwritable, config)
-    if finding.repair == "compact":
-        async with library.memory.without_connections():
-            return await compact(config, now)
     if finding.repair == "fill vectors":
         return await _fill_vectors(config, library, now, advance)
+    database = require_database(library.memory)
+    if finding.repair == "compact":
+        async with database.disconnected():
+            return await compact(config, now)
     backup = await back_up(config, now)
-    mended = await library.memory.repair(finding.repair)
+    repaired = await database.repair(finding.repair)
     done: tuple[str, ...] = ()
     match finding.repair:
         case "rebuild keyword index":
@@ -350,14 +352,14 @@ async def repair_finding(
         case "repair hydrated database":
             done = ("The database has ZeroClaw's own tables, indexes and triggers now; every memory is as it was.",)
         case "name unknown agents":
-            done = tuple(f"Added the agent {one_line(name)}." for name in mended.agents)
+            done = tuple(f"Added the agent {one_line(name)}." for name in repaired.agents)
         case "fold in write-ahead log":
-            done = (f"{size(mended.log_bytes)} of log were folded into the database.",)
+            done = (f"{size(repaired.log_bytes)} of log were folded into the database.",)
     if finding.repair != FOLD:
         # What a repair wrote belongs into the file, since ZeroClaw's move to 0.8 leaves a log behind; another program
         # that has it open does that itself.
         with suppress(Locked):
-            await library.memory.repair(FOLD)
+            await database.repair(FOLD)
     return Repaired(done, backup)
 
 
@@ -373,7 +375,7 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     say("Making a backup")
     backup = await back_up(config, now)
     say("Rewriting the database")
-    found = await create_memory(config).compact()
+    found = await require_database(create_memory(config)).compact()
     done = [
         f"The database has {size(found.after)} now, {size(before)} before; "
         f"each of its {counted(found.memories)} is as it was."
@@ -381,14 +383,6 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     if found.index_changed:
         done.append("The keyword index had fallen behind and finds other words now.")
     return Repaired(tuple(done), backup)
-
-
-async def _rebuild_index(config: MemoryConfig, library: Library, now: datetime) -> Repaired:
-    """Of another program's database."""
-    refuse_read_only(library)
-    backup = await back_up(config, now, Path(library.memory.about.location))
-    await library.memory.repair()
-    return Repaired(("The keyword index has the words of the memories that are there, and no others.",), backup)
 
 
 async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, advance: Advance | None) -> Repaired:
@@ -437,35 +431,35 @@ def _refuse_unwritable(config: MemoryConfig) -> None:
         raise Refused(because, hint="Nothing was changed.")
 
 
-async def back_up(config: MemoryConfig, now: datetime, database: Path | None = None) -> Path:
-    """A whole copy of the config's database, or of another one (SQLite's backup API, so the log is in it), under
-    `<own dir>/backups/`, 0600; the last five stay. Raises Unreadable when there is no room."""
+async def back_up(config: MemoryConfig, now: datetime) -> Path:
+    """A whole copy of the config's database (SQLite's backup API, so the log is in it), under `<own dir>/backups/`,
+    0600; the last five stay. Raises Unreadable when there is no room."""
     task = CancellableTask()
-    return await task.run(partial(_made, config, database or config.database, now, task))
+    return await task.run(partial(_made, config, now, task))
 
 
-def backups_of(config: MemoryConfig, database: Path | None = None) -> list[Path]:
-    """The backups of the config's database, or of another one, the newest first."""
-    folder, name = _folder(config), (database or config.database).name
+def backups_of(config: MemoryConfig) -> list[Path]:
+    """The backups of the config's database, the newest first."""
+    folder, name = _folder(config), config.database.name
     names = [one for one in names_in(folder) if one.startswith(f"{name}.") and one.endswith(_END)]
     return [folder / one for one in sorted(names, reverse=True) if one != name]
 
 
-def _made(config: MemoryConfig, database: Path, now: datetime, task: CancellableTask) -> Path:
+def _made(config: MemoryConfig, now: datetime, task: CancellableTask) -> Path:
     folder = _folder(config)
     try:
         make_folder(folder)
         remove_stale_temp_files(folder)
-        target = _free_name(folder, database.name, now)
+        target = _free_name(folder, config.database.name, now)
         with work_folder(target) as room:
             made = room / target.name
-            copy_database(database, made, task.check)
+            copy_database(config.database, made, task.check)
             os.rename(made, target)
         sync_folder(folder)
     except OSError as error:
         raise _no_backup(folder, error) from error
     # Never the one just made: a clock that was put back makes it look like the oldest.
-    for old in [backup for backup in backups_of(config, database) if backup != target][KEPT - 1 :]:
+    for old in [backup for backup in backups_of(config) if backup != target][KEPT - 1 :]:
         remove_database(old)
     return target
 

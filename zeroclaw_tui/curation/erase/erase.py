@@ -8,6 +8,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -246,7 +247,8 @@ async def erase_texts(
     holds = partial(_holds_in_trash, run.chosen)
     kept = await run.rows_of_server()
     task = CancellableTask()
-    async with library.memory.without_connections():
+    database = library.memory.upkeep.database
+    async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.rows_and_files, task.check))
         if not run.is_stopped:
             await library.trash.erase(holds, run.chosen.matcher.found_in)

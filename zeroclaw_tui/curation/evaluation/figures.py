@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_memories, turn_limit
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
@@ -56,7 +57,7 @@ class BatchedQueries:
         """Nothing to let go of: the embedder belongs to whoever made it."""
 
     async def _is_cached(self, text: str) -> bool:
-        vector = await self._memory.cached_vector(text)
+        vector = await cached_vector(self._memory, text)
         return vector is not None and len(vector) == self.dimensions
 
 

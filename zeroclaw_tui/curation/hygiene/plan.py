@@ -17,6 +17,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Budget, Outdated, Retention
 from zeroclaw_tui.backends.lookup import row_with_id
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of
@@ -508,7 +509,7 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
             found.problems.append(
                 f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.about.path}."
             )
-        return [_item_of(row) for row in await memory.outdated(retention)]
+        return [_item_of(row) for row in await require_database(memory).expired(retention)]
     if not memory.keeps_lines and not memory.about.keeps_nothing:
         found.problems.append(
             f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay "
@@ -525,7 +526,7 @@ async def _elsewhere(library: Library, database: Path, retention: Retention) -> 
     try:
         try:
             await memory.open()
-            count = len(await memory.outdated(retention))
+            count = len(await require_database(memory).expired(retention))
         finally:
             await memory.close()
     except InspectorError as error:

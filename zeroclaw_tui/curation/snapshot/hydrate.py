@@ -20,6 +20,7 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.backends.lookup import entries_with_key, rows_by_id
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
+from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
@@ -571,7 +572,8 @@ def make_store(config: MemoryConfig, plan: HydratePlan) -> Path:
     target = Path(os.path.realpath(config.database))
     # The last of them first, so that the newest are stored last.
     rows = [plan.rows[entry.id] for entry in reversed(plan.new)]
-    create_memory(config._replace(location=str(target))).fill(plan.generation, rows, utc_now())
+    store = create_memory(config._replace(location=str(target)))
+    require_database(store).create_from_rows(plan.generation, rows, utc_now())
     return target
 
 

@@ -623,11 +623,11 @@ class ChangesRoom(StoreRoom):
 
     async def _scope_words(self) -> str:
         """The scope of the list, and the store's own history of the memory, newest last."""
-        memory = self.library.memory
-        if self._memory is None or not memory.keeps_history:
+        memory, recorded = self.library.memory, self.library.memory.upkeep.history
+        if self._memory is None or recorded is None:
             return _SCOPE
-        history, entry = await memory.history(self._memory.id), await entry_with_id(memory, self._memory.id)
-        related = [] if entry is None else await memory.related(entry)
+        history, entry = await recorded.history(self._memory.id), await entry_with_id(memory, self._memory.id)
+        related = () if entry is None else await recorded.related(entry)
         lines = [_SCOPE]
         if history:
             told = counted(len(history), "change")

@@ -74,8 +74,8 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
 
     Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
     """
-    memory = library.memory
-    if memory.about.path is None:
+    database = library.memory.upkeep.database
+    if database is None:
         return await work()
     # What asks the store by itself, now and then.
     loading = [panes for screen in app.screen_stack for panes in screen.query(BrowserPanes)]
@@ -83,7 +83,7 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
         panes.stop_loading()
     failure: InspectorError | None = None
     try:
-        async with memory.without_connections():
+        async with database.disconnected():
             try:
                 done = await work()
             except InspectorError as error:

@@ -1,0 +1,451 @@
+"""A check of every page of a SQLite database, and what is repaired or made anew."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Pages
+from zeroclaw_tui.backends.sqlite.schema import (
+    INDEX_TABLES,
+    KEYWORD_INDEX,
+    TRIGGERS,
+    Schema,
+    create_database,
+    new_database,
+    statements,
+)
+from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, aliases_of, missing_of_index
+from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
+from zeroclaw_tui.files.database import (
+    any_text,
+    as_text,
+    bound,
+    could_not_be_made,
+    quoted,
+    translate_sqlite_errors,
+    wal_file,
+)
+from zeroclaw_tui.files.disk import (
+    FULL,
+    copy_owner_and_mode,
+    file_size,
+    make_folder,
+    remove_stale_temp_files,
+    rename_exclusive,
+    sync_folder,
+    temporary_folder,
+    work_folder,
+)
+from zeroclaw_tui.files.whole_database import (
+    check_room,
+    copy_database,
+    exclusive_connection,
+    require_unused,
+)
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
+from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused
+from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.cancellation import CancellableTask
+
+
+_HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
+_CACHE = "embedding_cache"
+_INDEX_OF = re.compile(r"CREATE INDEX (\w+) ON (?:memories|embedding_cache)\(")
+_UNKNOWN = "SELECT DISTINCT agent_id FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)"
+_SHOWN = 8
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
+
+
+def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
+    """Copy the database into a folder that only this user may enter, check the copy, and remove it again.
+
+    Raises Unreadable without room, and what reading raises.
+    """
+    with temporary_folder("zeroclaw-tui-check-") as folder:
+        copy = folder / "copy.db"
+        copy_database(path, copy, task.check)
+        with closing(sqlite3.connect(copy, isolation_level=None, check_same_thread=False)) as connection:
+            connection.text_factory = any_text
+            with task.interrupting(connection):
+                return Pages(_faults(connection), _is_in_step(connection) if schema.has_fts else None)
+
+
+def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
+    try:
+        found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
+    except sqlite3.DatabaseError as error:
+        if _is_interrupt(error):
+            raise
+        return (str(error),)
+    sentences = tuple(as_text(sentence) for (sentence,) in found)
+    return () if sentences == ("ok",) else sentences
+
+
+def _is_in_step(connection: sqlite3.Connection) -> bool:
+    try:
+        # The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
+        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        if _is_interrupt(error):
+            raise
+        return False
+    return True
+
+
+def _is_interrupt(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """How many memories, a digest of their ids, keys and contents, and one of their places."""
+
+    memories: int
+    rows: str
+    places: str
+
+
+def compact_database(path: Path, task: CancellableTask) -> Compacted:
+    """The keyword index built anew, VACUUM, and the log folded in; the journal mode stays.
+
+    SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked,
+    Unreadable without room, Corrupt should the memories not be what they were.
+    """
+    check_room(path.parent, 3 * _size(path))
+    with (
+        translate_sqlite_errors(path),
+        exclusive_connection(path) as connection,
+        task.interrupting(connection),
+    ):
+        found, words_before = _contents(connection), _words(connection)
+        # First, so that what the index sheds is not left as free pages.
+        _rebuild_index(connection)
+        connection.execute("VACUUM")
+        now, words_now = _contents(connection), _words(connection)
+        if found.places != now.places:
+            # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
+            _rebuild_index(connection)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if (found.memories, found.rows) != (now.memories, now.rows):
+        raise Corrupt(
+            f"The memories of {path} are not what they were before.", hint="Stop ZeroClaw and put the backup back."
+        )
+    return Compacted(_size(path), now.memories, words_before != words_now)
+
+
+def _contents(connection: sqlite3.Connection) -> _Contents:
+    rows, places = hashlib.sha256(), hashlib.sha256()
+    count = 0
+    for place, *row in connection.execute("SELECT rowid, id, key, content FROM memories ORDER BY rowid"):
+        count += 1
+        places.update(b"%d " % place)
+        for value in row:
+            data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+            rows.update(f"{len(data)}:".encode() + data)
+    return _Contents(count, rows.hexdigest(), places.hexdigest())
+
+
+def _words(connection: sqlite3.Connection) -> str:
+    """A digest of every word of the keyword index with how often it stands in how many memories."""
+    digest = hashlib.sha256()
+    if _has_index(connection):
+        connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, memories_fts, row)")
+        for row in connection.execute("SELECT term, doc, cnt FROM temp.words"):
+            digest.update(repr(row).encode("utf-8", "surrogateescape"))
+        connection.execute("DROP TABLE temp.words")
+    return digest.hexdigest()
+
+
+def _rebuild_index(connection: sqlite3.Connection) -> None:
+    if _has_index(connection):
+        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def _has_index(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute(_HAS_INDEX).fetchone()[0])
+
+
+def _size(path: Path) -> int:
+    return file_size(path) + file_size(wal_file(path))
+
+
+def repair_hydrated(writing: Writing) -> None:
+    """Give a database that ZeroClaw's hydration made what it lacks, so that ZeroClaw and this program open it.
+
+    The memories stay as they are. The embedding cache, which such a database cannot have used, is made anew. Raises
+    Refused where columns are missing that hydration always makes.
+    """
+    generation = writing.schema.generation
+    with writing.transaction() as transaction:
+        connection = transaction.connection
+        if "session_id" not in writing.schema.columns:
+            connection.execute("ALTER TABLE memories ADD COLUMN session_id TEXT")
+        lacking = set(COLUMNS[generation]) - writing.schema.columns - {"session_id"}
+        if lacking:
+            raise Refused(
+                f"The memories table lacks {', '.join(sorted(lacking))}, which hydration always makes.",
+                hint="Nothing was changed. Export the memories and import them into a new store.",
+            )
+        connection.execute(f"DROP TABLE IF EXISTS {_CACHE}")
+        made = statements(generation)
+        for statement in (made[at] for at in range(len(made)) if made[at].startswith(f"CREATE TABLE {_CACHE} ")):
+            connection.execute(statement)
+        _make_indexes(transaction, made)
+        for name in missing_of_index(connection):
+            connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
+        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def name_unknown_agents(writing: Writing) -> tuple[str, ...]:
+    """Give every agent that owns memories but is not among the agents a row and a name; gives the names."""
+    names: list[str] = []
+    with writing.transaction() as transaction:
+        taken = set(transaction.aliases.values())
+        for (agent,) in transaction.connection.execute(_UNKNOWN).fetchall():
+            alias = _free(f"recovered-{as_text(agent)[:_SHOWN]}", taken)
+            taken.add(alias)
+            marks, values = bound([agent, alias, utc_now()])
+            transaction.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", values)
+            names.append(alias)
+    return tuple(names)
+
+
+def _make_indexes(transaction: Transaction, made: tuple[str, ...]) -> None:
+    found = {as_text(name) for (name,) in transaction.connection.execute("SELECT name FROM sqlite_master")}
+    for statement in made:
+        index = _INDEX_OF.match(statement)
+        if index is not None and index.group(1) not in found:
+            transaction.connection.execute(statement)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def fold_log(writing: Writing) -> int:
+    """Write the log back and cut it to nothing; gives its bytes before.
+
+    Only where no other program is known to have the database open. Raises Locked, also when a reader is in the way.
+    """
+    path: Path = writing.path
+    require_unused(path)
+    before = file_size(wal_file(path))
+    is_busy = _checkpoint(writing.connection)
+    if is_busy:
+        raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
+    return before
+
+
+def _checkpoint(connection: sqlite3.Connection) -> bool:
+    is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return bool(is_busy)
+
+
+def rebuild_index(writing: Writing) -> None:
+    """Make ZeroClaw's own index and triggers where they are missing, and fill the index anew, all at once."""
+    with writing.transaction() as transaction:
+        for name in missing_of_index(transaction.connection):
+            transaction.connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
+        transaction.connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def replace_index(path: Path, task: CancellableTask) -> None:
+    """Make the keyword index anew where its own pages are damaged, so that SQLite can neither fill nor drop it.
+
+    A copy gets a new index and replaces the contents of the database in one transaction, so that an end at any moment
+    leaves the old contents or the new ones. Raises Locked while another program has the database open, DiskFull, and
+    Corrupt where more than the index is damaged.
+    """
+    check_room(path.parent, 3 * _size(path))
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection, _room_beside(path) as copy:
+        connection.backup(copy)
+        try:
+            with task.interrupting(copy):
+                found = _contents(copy)
+                _make_index_anew(copy)
+                now = _contents(copy)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "") not in _DAMAGE:
+                raise
+            raise _more_is_damaged() from error
+        if (found.memories, found.rows) != (now.memories, now.rows):
+            raise _more_is_damaged()
+        copy.backup(connection)
+
+
+@contextmanager
+def _room_beside(path: Path) -> Iterator[sqlite3.Connection]:
+    """An empty database in a folder beside `path` that only this user may enter; both are gone at the end."""
+    try:
+        remove_stale_temp_files(path.parent)
+        with (
+            work_folder(path) as folder,
+            closing(sqlite3.connect(folder / path.name, isolation_level=None, check_same_thread=False)) as made,
+        ):
+            made.text_factory = any_text
+            yield made
+    except OSError as error:
+        kind = DiskFull if error.errno in FULL else Refused
+        raise kind(
+            f"{path.parent} cannot be written: {error.strerror}.",
+            hint="Nothing was changed. Check the folder and its disk.",
+        ) from error
+
+
+def _make_index_anew(copy: sqlite3.Connection) -> None:
+    """Give a copy that nobody else has open a new index.
+
+    SQLite cannot drop a table with a damaged page, so the index is deleted from the list of tables, and VACUUM leaves
+    its pages out.
+    """
+    (made,) = copy.execute("SELECT sql FROM sqlite_master WHERE lower(name) = 'memories_fts'").fetchone()
+    names = ", ".join(f"'{name}'" for name in ("memories_fts", *sorted(INDEX_TABLES)))
+    copy.execute("PRAGMA writable_schema = ON")
+    copy.execute(f"DELETE FROM sqlite_master WHERE type = 'table' AND lower(name) IN ({names})")
+    copy.execute("PRAGMA writable_schema = RESET")
+    copy.execute("VACUUM")
+    copy.execute(as_text(made))
+    for name in missing_of_index(copy):
+        copy.execute(TRIGGERS[name])
+    _rebuild_index(copy)
+
+
+def _more_is_damaged() -> Corrupt:
+    return Corrupt(
+        "More than the keyword index is damaged, so it cannot be made anew.",
+        hint="Nothing was changed. Stop ZeroClaw, copy the database, and run `sqlite3 COPY .recover`; or restore a "
+        "backup.",
+    )
+
+
+def make_database(path: Path, generation: str) -> None:
+    """Put an empty database at `path`, with the folders above it, in one step. Blocks: run it in a thread.
+
+    The file is 0600, and SQLite gives its -wal and -shm the same mode; an empty one (0 bytes) is replaced and keeps its
+    mode and owner. Raises Refused where there is something already or nothing can be written.
+    """
+    target = Path(os.path.realpath(path))
+    _check_log(target)
+    if file_size(target):
+        raise _there_already(target)
+    try:
+        with _beside(target) as made:
+            create_database(made, generation, now=utc_now())
+            with made.open("rb") as file:
+                copy_owner_and_mode(file.fileno(), target)
+                os.fsync(file.fileno())
+            if target.exists():
+                made.replace(target)
+            else:
+                rename_exclusive(made, target)
+            sync_folder(target.parent)
+    except FileExistsError as error:
+        raise _there_already(target) from error
+
+
+def fill_database(path: Path, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+    """Put a database with these rows at `path`, with the folders above it, in one step; see `Memory.fill`. Blocks.
+
+    What ZeroClaw takes for no database is kept beside it. Raises Refused where there is one, or its log.
+    """
+    target = Path(os.path.realpath(path))
+    _check_empty(target)
+    try:
+        with _beside(target) as made:
+            with new_database(made, generation, now=now, default_agent_id=_given_id(rows)) as connection:
+                _insert(connection, rows, now)
+            _check_empty(target)
+            if target.exists():
+                target.rename(_free_name(target))
+            rename_exclusive(made, target)
+            made.unlink(missing_ok=True)
+            sync_folder(target.parent)
+    except FileExistsError as error:
+        raise _there_by_now(target) from error
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Where a database is made before it is put in its place."""
+    try:
+        make_folder(target.parent)
+        remove_stale_temp_files(target.parent)
+        with work_folder(target) as room:
+            yield room / target.name
+    except FileExistsError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        raise could_not_be_made(target, error) from error
+
+
+def _given_id(rows: Sequence[StoredRow]) -> str | None:
+    return next((row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT), None)
+
+
+def _insert(connection: sqlite3.Connection, rows: Sequence[StoredRow], now: str) -> None:
+    connection.text_factory = any_text
+    owners = {alias: agent for agent, alias in aliases_of(connection).items()}
+    for row in rows:
+        values, alias = row.values, row.agent or DEFAULT_AGENT
+        if row.table == AGENTS and alias in owners:
+            continue
+        if row.table == AGENTS:
+            owners[alias] = row.id
+        elif row.table == MEMORIES and owners:
+            if alias not in owners:
+                owners[alias] = str(uuid.uuid4())
+                _insert_one(connection, AGENTS, {"id": owners[alias], "alias": alias, "created_at": now})
+            values = {**values, "agent_id": owners[alias]}
+        _insert_one(connection, row.table, values)
+    connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+
+
+def _insert_one(connection: sqlite3.Connection, table: str, values: Mapping[str, Value]) -> None:
+    marks, ready = bound(values.values())
+    connection.execute(f"INSERT INTO {quoted(table)} ({', '.join(map(quoted, values))}) VALUES ({marks})", ready)
+
+
+def _check_log(path: Path) -> None:
+    if file_size(wal_file(path)):
+        raise Refused(
+            f"{wal_file(path)} holds writes of a database that is not there.",
+            hint="Keep it, and restore the database from a backup; or move it away first.",
+        )
+
+
+def _check_empty(path: Path) -> None:
+    _check_log(path)
+    if file_size(path) >= SMALLEST:
+        raise _there_by_now(path)
+
+
+def _there_already(path: Path) -> Refused:
+    return Refused(f"There is a file {path} already.", hint="Open that one.")
+
+
+def _there_by_now(path: Path) -> Refused:
+    return Refused(f"There is a database {path} by now.", hint="Look again: it may be hydrated as it is.")
+
+
+def _free_name(path: Path) -> Path:
+    base = f"{path.name}.before-hydrate-{datetime.now():%Y%m%dT%H%M%S}"
+    free, number = path.with_name(base), 2
+    while free.exists():
+        free, number = path.with_name(f"{base}-{number}"), number + 1
+    return free

@@ -1,0 +1,126 @@
+"""What only some stores can do, besides keeping memories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from zeroclaw_tui.memory.errors import Refused
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.backends.health import (
+        Compacted,
+        Outdated,
+        Pages,
+        PastText,
+        Repair,
+        RepairResult,
+        Retention,
+        StoreFacts,
+    )
+    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
+    from zeroclaw_tui.memory.change import FilledVectors, Keep, NewVector, StoredRow
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.statistics import Storage
+
+
+class DatabaseUpkeep(Protocol):
+    """What a store in a database file of its own, `about.path`, can do with that file."""
+
+    async def examine(self) -> StoreFacts:
+        """Look at every row, and at who else has the file open."""
+
+    async def check_pages(self) -> Pages:
+        """Check a copy of the file page by page. Raises Unreadable without room for the copy."""
+
+    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
+        """Repair one thing in one transaction, if necessary in a store that is read-only because of it.
+
+        Raises Locked, Refused.
+        """
+
+    async def compact(self) -> Compacted:
+        """Write the file anew without its free space, and fill its keyword index anew; for a closed store.
+
+        Raises Locked if anybody has it open, Unreadable without room, Corrupt should any memory have changed.
+        """
+
+    async def expired(self, retention: Retention) -> Sequence[Outdated]:
+        """The rows that ZeroClaw's hygiene would delete, in its order."""
+
+    async def storage(self) -> Storage:
+        """The sizes of the file and its side files."""
+
+    def disconnected(self) -> AbstractAsyncContextManager[None]:
+        """Have no connection within this, so that this process does not lock the file; then open it again."""
+
+    def create_from_rows(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+        """Make the file with these rows, stored in that order, whole in one step. Blocks.
+
+        `generation` says which tables ("G1" to "G4"). Rows name their table, and memories their agent, who is added if
+        no row of the table AGENTS is his. `now` dates what has no date. Raises Refused if there is a file already, and
+        what writing raises.
+        """
+
+    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
+        """Raise Refused if the store names another model as that of its vectors."""
+
+    async def cached_vector(self, text: str) -> np.ndarray | None:
+        """The vector that ZeroClaw's cache in the database has of exactly this text."""
+
+    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
+        """How many of these contents have a cached vector."""
+
+    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
+        """Remove the cached vectors of these contents; returns how many."""
+
+
+class HistoryUpkeep(Protocol):
+    """What a store can do that itself records earlier texts and relations."""
+
+    async def history(self, id: str) -> Sequence[PastText]:
+        """The changes of a memory that the store recorded, the oldest first."""
+
+    async def related(self, entry: MemoryEntry) -> Sequence[MemoryEntry]:
+        """The memories that the store connects with this one: other versions of it, relations that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """The abilities that only some stores have; each is None for a store without it."""
+
+    database: DatabaseUpkeep | None = None
+    history: HistoryUpkeep | None = None
+    embedder: OpenAIEmbedder | None = None
+    """The endpoint that the store asks for its vectors, if it makes them itself."""
+
+
+def require_database(memory: Memory) -> DatabaseUpkeep:
+    """The upkeep of a store's database file. Raises Refused for a store without one."""
+    if memory.upkeep.database is None:
+        raise Refused(f"The {memory.name} backend has no database file here.", hint="Nothing was changed.")
+    return memory.upkeep.database
+
+
+async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
+    """A vector that the store already has of exactly this text; reading only."""
+    database = memory.upkeep.database
+    return None if database is None else await database.cached_vector(text)
+
+
+async def fill_vectors(memory: Memory, vectors: Sequence[NewVector]) -> FilledVectors:
+    """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
+
+    Rows that changed meanwhile or are missing are skipped and counted. Raises Refused if the store has no vectors, or
+    vectors of another model, and what every write raises.
+    """
+    from zeroclaw_tui.backends.revert import FillJob
+
+    if "vectors" in memory.why_not:
+        raise Refused(memory.why_not["vectors"])
+    return await memory.write_rows(FillJob(vectors).run)
