@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.health import (
         Health,
-        Readiness,
     )
     from zeroclaw_tui.backends.loaded import Loaded
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -127,25 +126,13 @@ class Memory(ABC):
         """
         return cls()
 
-    def check_location(self) -> None:
-        """Raise UsageError where ZeroClaw itself could not use what the config names, as far as that shows."""
-
-    async def readiness(self, seconds: float) -> Readiness:
-        """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.
-
-        Raises UsageError as `check_location` does, NotReachable, and Refused without the driver.
-        """
-        raise Refused(f"The backend {self.name} cannot be tried before it is used.")
-
-    async def make(self, profile: ScoringProfile) -> None:
+    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.
 
+        With `dry_run` nothing is made; the store then knows what the one that is made would keep.
         Raises Refused where there is something already or this backend has nothing to make.
         """
         raise Refused(f"There is nothing to make for the backend {self.name}.")
-
-    async def foresee_made(self, profile: ScoringProfile) -> None:
-        """Tell from now on what the store that `make` makes will keep; nothing is made. Raises what `make` raises."""
 
     @abstractmethod
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:

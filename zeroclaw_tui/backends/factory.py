@@ -14,6 +14,7 @@ from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.backends.health import StartProbe
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _OF_THE_PAST = "This program does not open {}."
@@ -243,6 +244,11 @@ CLASSES = {
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
 }
 """Where each backend's class is; a module is imported when its backend is asked for."""
+PROBES = {
+    "postgres": "zeroclaw_tui.backends.postgres.probe:PostgresProbe",
+    "qdrant": "zeroclaw_tui.backends.qdrant.probe:QdrantProbe",
+}
+"""Where the StartProbe of a backend is that has one."""
 _WITH_DRIVER = ("postgres", "redis")
 """The backends whose driver an extra of the same name installs."""
 
@@ -265,6 +271,22 @@ def create_memory(config: MemoryConfig) -> Memory:
         return backend.from_config(config)
     except ModuleNotFoundError as error:
         raise _without_driver(profile.key, error) from error
+
+
+def create_probe(config: MemoryConfig) -> StartProbe:
+    """What tries, before a store is used, how ZeroClaw would start with it.
+
+    Raises Refused for a backend that has none or whose driver is missing, and UsageError for what ZeroClaw itself could
+    not use, as far as that shows.
+    """
+    if config.backend not in PROBES:
+        raise Refused(f"The backend {config.backend} cannot be tried before it is used.")
+    module, name = PROBES[config.backend].split(":")
+    try:
+        probe: StartProbe = getattr(import_module(module), name)(config)
+    except ModuleNotFoundError as error:
+        raise _without_driver(config.backend, error) from error
+    return probe
 
 
 def empty_store(store: Memory) -> Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from zeroclaw_tui.files.whole_database import ProcessUsingFile
@@ -51,6 +51,13 @@ class Readiness:
     problem: InspectorError | None = None
     corrections: Mapping[str, Any] = field(default_factory=dict)
     """Settings that are wrong for this store, with the right value ({"memory.embedding_dimensions": 768})."""
+
+
+class StartProbe(Protocol):
+    """Tries how ZeroClaw would start with the store of a config; nothing is made."""
+
+    async def run(self, seconds: float) -> Readiness:
+        """What ZeroClaw would meet. Raises NotReachable, and DriverMissing."""
 
 
 MOST_FAULTS = 10

@@ -16,11 +16,10 @@ from subprocess import DEVNULL, Popen
 from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.drivers import install_command
-from zeroclaw_tui.backends.factory import create_memory, has_database
-from zeroclaw_tui.backends.health import Readiness
+from zeroclaw_tui.backends.factory import create_memory, create_probe, has_database
+from zeroclaw_tui.backends.health import Readiness, StartProbe
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
@@ -281,9 +280,9 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     if not url:
         sentence = "The database URL is missing."
         return Finding("postgres", "bad", sentence, hint=_URL_SHAPE, exit_code=WRONG_USE, wrong=(DB_URL,))
-    memory = store_at(url, answers, {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS})
+    settings = {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS}
     try:
-        found = await memory.readiness(seconds)
+        found = await postgres_probe(url, answers, settings).run(seconds)
     except DriverMissing:
         return Finding(
             "postgres",
@@ -301,10 +300,10 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     return _of_server("postgres", found, DB_URL)
 
 
-def store_at(url: str, answers: Answers, settings: dict[str, Any] | None = None) -> Memory:
-    """The store of a URL, not opened. Raises UsageError for a URL or a name that cannot be."""
+def postgres_probe(url: str, answers: Answers, settings: dict[str, Any] | None = None) -> StartProbe:
+    """What tries the database of a URL. Raises UsageError for a URL or a name that cannot be."""
     config = MemoryConfig(answers.situation.install, backend="postgres", storage={"db_url": url, **(settings or {})})
-    return create_memory(config)
+    return create_probe(config)
 
 
 def _of_server(subject: str, found: Readiness, setting: str, more: tuple[str, ...] = ()) -> Finding:
@@ -331,7 +330,7 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
     config, _ = effective_embedding(answers)
     has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != "local"
     storage = {"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")}
-    memory = create_memory(
+    probe = create_probe(
         MemoryConfig(
             answers.situation.install,
             backend="qdrant",
@@ -344,15 +343,13 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
     try:
         async with asyncio.timeout(seconds):
             await check_host(url)
-        found = await memory.readiness(seconds)
+        found = await probe.run(seconds)
     except TimeoutError:
         late = f"{shown(urlsplit(url).hostname or '')} could not be looked up within {seconds:g} s."
         return Finding("qdrant", "bad", late, facts, "Check that DNS works here.", wrong=(_QDRANT_URL,))
     except InspectorError as error:
         wrong = _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL
         return Finding("qdrant", "bad", error.message, facts, error.hint, error.exit_code, wrong=(wrong,))
-    finally:
-        await memory.close()
     return _of_server("qdrant", found, "storage.qdrant.collection", facts)
 
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.onboard.answers import (
     known_backends,
     others_database,
 )
-from zeroclaw_tui.onboard.probes import store_at
+from zeroclaw_tui.onboard.probes import postgres_probe
 from zeroclaw_tui.scoring.profiles import ScoringProfile, SearchMode, Version, parse_version, profile_for
 from zeroclaw_tui.scoring.weights import stages_of, threshold_meaning, weights_meaning
 
@@ -381,7 +381,7 @@ def _offered_db_url(answers: Answers) -> str:
 
 
 def _check_db_url(answers: Answers, url: Any) -> None:
-    store_at(str(url), answers).check_location()
+    postgres_probe(str(url), answers)
 
 
 def _check_url(answers: Answers, url: Any) -> None:

@@ -275,8 +275,10 @@ class MarkdownMemory(HeldMemory):
             notices = (*self._foreign, *notes.problems)
         self.notices = tuple(map(Notice, notices))
 
-    async def make(self, profile: ScoringProfile) -> None:
+    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""
+        if dry_run:
+            return
         if await self.health_check():
             raise Refused(f"{self._root} is there already; its files come with the first memory.")
         if "write" in self.why_not:

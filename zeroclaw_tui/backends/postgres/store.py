@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, T, Work
-from zeroclaw_tui.backends.health import Health, Readiness
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
 from zeroclaw_tui.backends.postgres import search, sql
 from zeroclaw_tui.backends.postgres.address import (
@@ -29,7 +28,6 @@ from zeroclaw_tui.backends.postgres.connect import (
     USUAL_SECONDS,
     Connections,
     in_batches,
-    no_answer,
     patience,
 )
 from zeroclaw_tui.backends.postgres.counts import (
@@ -44,14 +42,12 @@ from zeroclaw_tui.backends.postgres.counts import (
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
     base_type,
-    check_for_zeroclaw,
     checked_name,
     health_of,
     make_table,
     missing_in,
     read_agents,
     read_table,
-    readiness_of,
 )
 from zeroclaw_tui.backends.postgres.sql import (
     FoundFilter,
@@ -160,8 +156,8 @@ class PostgresMemory(Memory):
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
         wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
-        self._connect_seconds = min(wanted, _LONGEST_CONNECT)
-        self.connections = Connections(address, connect_seconds=self._connect_seconds)
+        self.connect_seconds = min(wanted, _LONGEST_CONNECT)
+        self.connections = Connections(address, connect_seconds=self.connect_seconds)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
@@ -259,59 +255,27 @@ class PostgresMemory(Memory):
             return False
         return True
 
-    async def make(self, profile: ScoringProfile) -> None:
-        """Make the table as the ZeroClaw of that profile does, and look at it. Raises Refused with what is missing."""
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
-        async with self.connections.writing() as connection:
-            await self._make_table(connection, profile)
-        await self.open_anew()
+    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
+        """Make the table as the ZeroClaw of that profile does, and look at it; with `dry_run` roll it back.
 
-    async def foresee_made(self, profile: ScoringProfile) -> None:
-        """Make the table in a transaction that is rolled back, and keep what it would have had."""
+        Raises Refused with the rights that are missing.
+        """
         if "write" in self.why_not:
-            return
+            if dry_run:
+                return
+            raise self.refuse_to_write()
         with suppress(_RolledBack):
             async with self.connections.writing() as connection:
-                await self._make_table(connection, profile)
-                self._look_at(await read_table(connection, self.schema_name, self.table_name))
-                raise _RolledBack
-
-    async def _make_table(self, connection: Any, profile: ScoringProfile) -> None:
-        await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
+                await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
+                if dry_run:
+                    self._look_at(await read_table(connection, self.schema_name, self.table_name))
+                    raise _RolledBack
+            await self.open_anew()
 
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             return await health_of(connection, self.table, self.about.location, notices=tuple(self._warnings()))
-
-    def check_location(self) -> None:
-        """Raise UsageError for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
-        check_for_zeroclaw(self.address)
-
-    async def readiness(self, seconds: float) -> Readiness:
-        """Connect without TLS, as ZeroClaw does, and look at the rights."""
-        self.check_location()
-        address = replace(self.address, options={**self.address.options, "sslmode": "disable"})
-        connections = Connections(address, connect_seconds=self._connect_seconds)
-        began = time.perf_counter()
-        try:
-            async with asyncio.timeout(seconds):
-                await connections.open()
-                summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
-                try:
-                    async with connections.reading() as connection:
-                        return await readiness_of(connection, address, self.schema_name, self.table_name, summary)
-                except InspectorError as error:
-                    problem = type(error)(
-                        "The database server broke off when it was asked for the rights.",
-                        hint="Try again later; is it PostgreSQL 10 or newer?",
-                    )
-                    return Readiness(summary, problem=problem)
-        except TimeoutError:
-            raise no_answer(address, seconds) from None
-        finally:
-            await connections.close()
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key with its full content; several agents' rows: the oldest."""

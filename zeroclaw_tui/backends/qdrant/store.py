@@ -16,19 +16,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Answer, Scored, Work
 from zeroclaw_tui.backends.fallback import HeldMemory, show, stamp_of
-from zeroclaw_tui.backends.health import Health, Readiness
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.matching import age_groups, matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     TOTAL_SECONDS,
     CollectionAddress,
     Filter,
-    KeyRefused,
     Point,
     QdrantClient,
     configured_address,
-    no_answer,
-    not_qdrant,
 )
 from zeroclaw_tui.backends.qdrant.rows import (
     NO_AGENTS,
@@ -42,7 +39,6 @@ from zeroclaw_tui.backends.qdrant.rows import (
     of_agents,
     parse_id,
     text_to_embed,
-    vector_size,
     wrong_length,
 )
 from zeroclaw_tui.backends.revert import StoreJob
@@ -52,7 +48,7 @@ from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_em
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_each, embed_query
 from zeroclaw_tui.memory.change import Draft, See, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused
 from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
@@ -179,11 +175,13 @@ class QdrantMemory(HeldMemory):
     def upkeep(self) -> Upkeep:
         return Upkeep(embedder=self._embedder if isinstance(self._embedder, OpenAIEmbedder) else None)
 
-    async def make(self, profile: ScoringProfile) -> None:
+    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Create the collection with the length of the embedder's vectors, cosine distance and no payload index.
 
         Raises Refused without an embedder, and if the collection exists.
         """
+        if dry_run:
+            return
         if "write" in self.why_not:
             raise self.refuse_to_write()
         embedder = self._require_embedder()
@@ -194,34 +192,6 @@ class QdrantMemory(HeldMemory):
             await self._client.request("PUT", "", {"vectors": vectors})
         else:
             raise Refused(f"There is a collection {self._client.address.collection} already.")
-
-    async def readiness(self, seconds: float) -> Readiness:
-        """Ask Qdrant about the collection with one request."""
-        start, address, embedder = time.perf_counter(), self._client.address, self._embedder
-        name = shown(address.collection)
-        try:
-            async with asyncio.timeout(seconds):
-                description = await self._client.describe()
-        except TimeoutError:
-            raise no_answer(address.server, seconds) from None
-        except KeyRefused as error:
-            raise Refused(error.message, hint=error.hint) from None
-        except NothingYet:
-            made = "ZeroClaw makes it" + ("" if embedder else " once an embedding provider is on")
-            return Readiness(_answer_time(start), (f"has no collection {name} yet: {made}",))
-        if "config" not in description:
-            raise not_qdrant(address.server)
-        summary, size, points = _answer_time(start), vector_size(description), description.get("points_count")
-        if size is None:
-            sentence = f"The collection {name} is not ZeroClaw's: it has no single unnamed vector."
-            hint = "Set storage.qdrant.collection to another name."
-            return Readiness(summary, problem=Refused(sentence, hint=hint))
-        if embedder is not None and size != embedder.dimensions:
-            mismatch = wrong_length(size, embedder.dimensions)
-            problem = UsageError(mismatch.message, hint=mismatch.hint)
-            return Readiness(summary, problem=problem, corrections={"memory.embedding_dimensions": size})
-        number = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
-        return Readiness(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
 
     async def health_check(self) -> bool:
         await self._client.describe()
@@ -525,7 +495,3 @@ def _time_bounds(request: RecallRequest, profile: ScoringProfile) -> MemoryFilte
 def _score(point: Point) -> float | None:
     score = point.get("score")
     return float(score) if isinstance(score, int | float) else None
-
-
-def _answer_time(start: float) -> str:
-    return f"answers in {(time.perf_counter() - start) * 1000:.0f} ms"

@@ -177,12 +177,13 @@ class SqliteMemory(Memory):
             # A search on a file that was damaged meanwhile stays one, whatever lies there now.
             await self._close_search()
 
-    async def make(self, profile: ScoringProfile) -> None:
+    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
         from zeroclaw_tui.backends.sqlite.repair import make_database
 
         self.refuse_read_only()
-        await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
+        if not dry_run:
+            await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection.

@@ -115,7 +115,7 @@ class Target:
         profile = await profile_to_make(self.config, memory, self.profile)
         if memory.about.path is None:
             try:
-                await memory.foresee_made(profile)
+                await memory.make(profile, dry_run=True)
                 yield memory
             finally:
                 await memory.close()
