@@ -98,6 +98,9 @@ class ReadWorkerPool:
 
     def _forget(self, running: asyncio.Future[Any]) -> None:
         del self._running[running]
+        if not running.cancelled():
+            # After its await was cancelled nobody looks at the exception, and asyncio would log it.
+            running.exception()
 
 
 async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 from pathlib import Path
 
@@ -21,6 +22,8 @@ ROWS = [{"key": f"k{at}", "content": "a" * 20 + "b"} for at in range(400)]
 async def test_a_search_that_is_called_off_is_a_cancelled_export_only_where_nobody_wants_more(
     tmp_path: Path, is_wanted: bool
 ) -> None:
+    left_behind: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: left_behind.append(context))
     async with opened(make(tmp_path / "brain.db", "G4", ROWS)) as library:
         export = export_memories(library, SLOW, io.BytesIO(), "jsonl", advance=lambda count: is_wanted)
         exporting = asyncio.create_task(export)
@@ -31,3 +34,5 @@ async def test_a_search_that_is_called_off_is_a_cancelled_export_only_where_nobo
             assert exporting.cancelled()
         else:
             assert (exporting.result().cancelled, exporting.result().count) == (True, 0)
+    gc.collect()
+    assert left_behind == []
