@@ -190,7 +190,6 @@ def sqlite_cases(database: Path) -> Iterator[Case]:
             "count(embedding) FROM memories GROUP BY category"
         ),
     )
-    yield Case("sqlite: audit", memory("audit", "--json", *place[:4]), bare("SELECT rowid, * FROM memories"))
     yield Case("sqlite: forget", restored(memory("forget", "memory_0000777", *place), undo))
     yield Case("sqlite: purge, undo", added(memory("purge", "--session", PURGED, *place), undo))
 

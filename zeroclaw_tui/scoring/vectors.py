@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -233,18 +232,14 @@ class VectorIndex:
         best = _best(scores, count)
         return list(zip(self._handles[positions[best]].tolist(), scores[best].tolist(), strict=True))
 
-    def search_all(self, vector: np.ndarray, check: Callable[[], None]) -> tuple[np.ndarray, np.ndarray]:
-        """Every handle with a cosine above 0, int64, and the cosines, float32, best first, exactly as `search` has.
-
-        May take a second: `check` is called every few milliseconds and may raise to end it.
-        """
+    def search_all(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Every handle with a cosine above 0, int64, and the cosines, float32, best first, exactly as `search` has."""
         import numpy as np
 
         query = QueryVector(vector)
         scores = np.zeros(self._count, dtype=np.float32)
         if query.dimensions == self.dimensions and query.can_score:
             for start in range(0, self._count, _BLOCK):
-                check()
                 stop = min(start + _BLOCK, self._count)
                 scores[start:stop] = query.cosines(self._matrix[start:stop])
         best = _best(scores, self._count)

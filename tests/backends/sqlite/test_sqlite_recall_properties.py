@@ -53,7 +53,8 @@ def test_keyword_hits_and_their_ties_are_those_of_the_join(
         scope, _ = scope_of(RecallRequest(query, count), PROFILE, SCHEMA, vector_live=False)
         found = search_keywords(scope, connection)
         joined = connection.execute(ZEROCLAWS, (match_expression(query, PROFILE), 2 * count)).fetchall()
-        assert found.hits == [(rowid, float(np.float32(-score))) for rowid, score in joined]
+        hits = list(zip(found.handles.tolist(), found.scores.tolist(), strict=True))
+        assert hits == [(rowid, float(np.float32(-score))) for rowid, score in joined]
         assert found.notes == ()
 
 

@@ -29,7 +29,7 @@ def test_every_cosine_is_the_one_search_gives(vectors: list[list[float]], query:
     index = VectorIndex(3, len(vectors))
     index.append(np.arange(1, len(vectors) + 1), np.array(vectors, dtype=np.float32))
     wanted = np.array(query, dtype=np.float32)
-    handles, scores = index.search_all(wanted, lambda: None)
+    handles, scores = index.search_all(wanted)
     assert list(zip(handles.tolist(), scores.tolist(), strict=True)) == index.search(wanted, len(vectors))
 
 

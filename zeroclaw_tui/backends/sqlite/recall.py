@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from
-from zeroclaw_tui.files.database import as_text, bound, connect_read_only_blocking, translate_sqlite_errors
+from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.decide import rank
@@ -28,6 +25,7 @@ from zeroclaw_tui.scoring.evidence import (
     ScanOrder,
     Scope,
     StageEvidence,
+    VectorFaults,
     WordShare,
     served,
 )
@@ -39,15 +37,12 @@ from zeroclaw_tui.scoring.keywords import (
     word_expressions,
     words,
 )
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, float32, mode_in, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.sqlite.search import AllVectorHits, VectorHits
 
-
-Answer = TypeVar("Answer")
 _NOTHING = "0"
 _CHUNK = 100
 # bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
@@ -62,90 +57,11 @@ _JOINED = (
 _ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?"
 _ONE = f"{_ALL} AND rowid = ?"
 _COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
-_BATCH = 2000
+_ROWS_AT_ONCE = 500
+_WHOLE_FROM = 4
+"""Where more than one row in so many is a hit, all are read in one pass."""
+_LISTS_RECENT: tuple[list[str], ...] = ([], ["*"])
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
-
-
-class CancelToken:
-    """One search. Once `is_cancelled`, everything done for it raises SearchInterrupted."""
-
-    def __init__(self) -> None:
-        self.is_cancelled = False
-
-    def check(self) -> None:
-        """Raise SearchInterrupted when the search has been called off."""
-        if self.is_cancelled:
-            raise SearchInterrupted
-
-
-class SearchThread:
-    """Runs work on its connection, one piece after another; the connection opens with the first piece.
-
-    It keeps its thread and its connection between calls, because a search as you type asks often.
-    """
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path = path
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._connection: sqlite3.Connection | None = None
-        self._running: CancelToken | None = None
-        self._lock = threading.Lock()
-        self._closed = False
-
-    async def run(self, token: CancelToken, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """What `work` answers. Cancelling the await calls the ticket off. Raises InspectorError, SearchInterrupted."""
-        if self._closed:
-            raise SearchInterrupted
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._executor, self._run, token, work)
-        except asyncio.CancelledError:
-            self.cancel(token)
-            raise
-
-    def cancel(self, token: CancelToken) -> None:
-        """Stop the work of this ticket, whether it runs or still waits; from any thread."""
-        with self._lock:
-            token.is_cancelled = True
-            if self._running is token and self._connection is not None:
-                self._connection.interrupt()
-
-    async def close(self) -> None:
-        """Stop what runs, close the connection and end the thread."""
-        if self._closed:
-            return
-        with self._lock:
-            self._closed = True
-            if self._running is not None:
-                self._running.is_cancelled = True
-            if self._connection is not None:
-                self._connection.interrupt()
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._close)
-        self._executor.shutdown(wait=False)
-
-    def _run(self, token: CancelToken, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        if self._closed:
-            raise SearchInterrupted
-        with translate_sqlite_errors(self._path):
-            connection = self._open()
-            with self._lock:
-                token.check()
-                self._running = token
-            try:
-                return work(connection)
-            finally:
-                with self._lock:
-                    self._running = None
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = connect_read_only_blocking(self._path)
-        return self._connection
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 class Conditions:
@@ -275,14 +191,11 @@ def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, s
     return found
 
 
-def read_rows(
-    schema: Schema, rowids: Sequence[int], token: CancelToken, connection: sqlite3.Connection
-) -> list[MemoryEntry]:
+def read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows that are not there are left out."""
     columns = entry_columns(schema, excerpt=None)
     found: list[MemoryEntry] = []
     for chunk in _chunks(rowids):
-        token.check()
         statement = f"SELECT {columns} FROM memories m {agent_join(schema)} WHERE m.rowid IN ({_marks(chunk)})"
         entries = {row[0]: entry_from(row, schema) for row in connection.execute(statement, chunk)}
         found += [entries[rowid] for rowid in chunk if rowid in entries]
@@ -299,48 +212,64 @@ def _marks(values: Sequence[object]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordHits:
-    """Rowids with -bm25, best first, and sentences on what went wrong."""
+class Hits:
+    """What one stage finds, best first: handles, int64, with -bm25 or cosines, float32; and notes for people."""
 
-    hits: Sequence[Hit] = ()
+    handles: np.ndarray
+    scores: np.ndarray
     notes: tuple[str, ...] = ()
+    faults: VectorFaults | None = None
+
+    @classmethod
+    def from_pairs(cls, pairs: Sequence[Hit] = (), notes: tuple[str, ...] = ()) -> Hits:
+        """Make arrays of pairs."""
+        import numpy as np
+
+        handles = np.array([handle for handle, _ in pairs], dtype=np.int64)
+        return cls(handles, np.array([score for _, score in pairs], dtype=np.float64).astype(np.float32), notes)
 
 
-def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> KeywordHits:
-    """The best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
-    found, notes = _swallowing(scope, lambda: _best(connection, scope), list[tuple[int, float]]())
-    return KeywordHits([(rowid, float32(-score)) for rowid, score in found], notes)
+def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
+    """Find the best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
+    pairs, notes = _hits_or_note(scope, lambda: _best(connection, scope))
+    return Hits.from_pairs([(rowid, -score) for rowid, score in pairs], notes)
 
 
-def search_all_keywords(
-    scope: SqlScope, token: CancelToken, connection: sqlite3.Connection
-) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Every rowid that FTS5 knows for the words, whoever's row it is, int64, with -bm25, float32, best first; notes.
+def _best(connection: sqlite3.Connection, scope: SqlScope) -> list[Hit]:
+    expression, conditions = match_expression(scope.request.query, scope.profile), scope.keyword_conditions()
+    if not conditions.parts:
+        found = connection.execute(_INDEX_ONLY, (expression, scope.stage_limit)).fetchall()
+        # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
+        if len(ids_of(connection, [rowid for rowid, _ in found])) == len(found):
+            return found
+    joined = Conditions()
+    joined.add("memories_fts MATCH {}", [expression])
+    joined.parts += conditions.parts
+    joined.values += conditions.values
+    return connection.execute(_JOINED.format(where=joined.where), (*joined.values, scope.stage_limit)).fetchall()
 
-    Rows that only the index still knows are among them.
-    """
+
+def search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
+    """Find every row that FTS5 knows for the words, whoever's it is, also rows that only the index still knows."""
     import numpy as np
 
     expression = match_expression(scope.request.query, scope.profile)
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float64)
-    (rowids, scores), notes = _swallowing(scope, lambda: _all_hits(connection, expression, token), nothing)
-    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
-    order = np.argsort(scores, kind="stable")
-    return rowids[order], (-scores[order]).astype(np.float32), notes
-
-
-def _all_hits(connection: sqlite3.Connection, expression: str, token: CancelToken) -> tuple[np.ndarray, np.ndarray]:
-    """Every rowid that FTS5 knows, int64, ascending, with bm25, float64. Raises sqlite3.Error for what it refuses."""
-    import numpy as np
-
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     rowids, scores = array("q"), array("d")
-    cursor = connection.execute(_ALL, (expression,))
-    while batch := cursor.fetchmany(_BATCH):
-        token.check()
-        rowids.extend([rowid for rowid, _ in batch])
-        scores.extend([score for _, score in batch])
-    return np.array(rowids, dtype=np.int64), np.array(scores, dtype=np.float64)
+
+    def read() -> list[Hit]:
+        for rowid, score in connection.execute(_ALL, (expression,)):
+            rowids.append(rowid)
+            scores.append(score)
+        return []
+
+    _, notes = _hits_or_note(scope, read)
+    if notes:
+        return Hits.from_pairs(notes=notes)
+    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
+    ascending = np.array(scores, dtype=np.float64)
+    order = np.argsort(ascending, kind="stable")
+    return Hits(np.array(rowids, dtype=np.int64)[order], (-ascending[order]).astype(np.float32), notes)
 
 
 def share_of(connection: sqlite3.Connection, expression: str, rowid: int) -> tuple[float | None, int]:
@@ -358,225 +287,156 @@ def is_refusal(error: sqlite3.DatabaseError) -> bool:
     return getattr(error, "sqlite_errorname", "") in _SWALLOWED
 
 
-def _swallowing(scope: SqlScope, look: Callable[[], Answer], nothing: Answer) -> tuple[Answer, tuple[str, ...]]:
+def _hits_or_note(scope: SqlScope, find: Callable[[], list[Hit]]) -> tuple[list[Hit], tuple[str, ...]]:
+    """What FTS5 finds, or why it finds nothing."""
     if not scope.schema.has_fts:
-        return nothing, ("The table memories_fts is missing, so only the LIKE fallback finds words.",)
+        return [], ("The table memories_fts is missing, so only the LIKE fallback finds words.",)
     try:
-        return look(), ()
+        return find(), ()
     except sqlite3.DatabaseError as error:
         if not is_refusal(error):
             raise
-        said = one_line(str(error))
-        return nothing, (f"FTS5 refuses this query ({said}); ZeroClaw continues without keyword hits.",)
-
-
-def _best(connection: sqlite3.Connection, scope: SqlScope) -> list[tuple[int, float]]:
-    expression, conditions = match_expression(scope.request.query, scope.profile), scope.keyword_conditions()
-    if not conditions.parts:
-        found = connection.execute(_INDEX_ONLY, (expression, scope.stage_limit)).fetchall()
-        # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
-        if len(ids_of(connection, [rowid for rowid, _ in found])) == len(found):
-            return found
-    joined = Conditions()
-    joined.add("memories_fts MATCH {}", [expression])
-    joined.parts += conditions.parts
-    joined.values += conditions.values
-    return connection.execute(_JOINED.format(where=joined.where), (*joined.values, scope.stage_limit)).fetchall()
-
-
-_ROWS_AT_ONCE = 500
-_WHOLE_FROM = 4
-"""Where more than one row in so many is named, all are read in one pass."""
-_WHOLE_SOON = 20_000
-"""Of a store of up to so many rows those named by earlier queries count too: many are asked, and all is soon read."""
-_LISTS_RECENT: tuple[list[str], ...] = ([], ["*"])
-
-
-@dataclass(slots=True)
-class KnownRows:
-    """What is kept of the rows at one state of the database: the table of the whole store, None until that was read,
-    and how many rows were read one by one before."""
-
-    version: int
-    rows: RowTable | None = None
-    named: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class WordHits:
-    """What the keyword connection has to say about a query."""
-
-    evidence: StageEvidence
-    known: KnownRows
+        reason = one_line(str(error))
+        return [], (f"FTS5 refuses this query ({reason}); ZeroClaw continues without keyword hits.",)
 
 
 def gather(
-    scope: SqlScope,
-    token: CancelToken,
-    vectors: AllVectorHits,
-    known: KnownRows | None,
-    connection: sqlite3.Connection,
-) -> WordHits:
-    """The whole evidence for a query, in one state of the database but for the vectors."""
+    scope: SqlScope, vectors: Hits, known: KnownRows | None, connection: sqlite3.Connection
+) -> tuple[StageEvidence, KnownRows | None]:
+    """Gather the whole evidence for a query, in one state of the database but for the vectors, and the table of all
+    rows where that is known now."""
     import numpy as np
 
-    connection.execute("BEGIN")
-    try:
-        keyword, keyword_scores, notes = search_all_keywords(scope, token, connection)
-        listed = _newest_first(connection, token, scope) if words(scope.request.query) in _LISTS_RECENT else []
-        like, like_facts = _like(connection, token, scope)
+    with _one_state(connection):
+        keyword = search_all_keywords(scope, connection)
+        nothing = np.zeros(0, dtype=np.int64)
+        recent = (
+            _newest(connection, scope, Conditions(), -1) if words(scope.request.query) in _LISTS_RECENT else nothing
+        )
+        like, like_facts = _like(connection, scope)
         (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-        recent = np.array(listed, dtype=np.int64)
-        faulty = vectors.faults.handles if vectors.faults is not None else recent[:0]
-        hits = (keyword, vectors.handles, like, recent, faulty)
-        rows, known = _rows(connection, token, scope.schema, hits, store_rows, known, _agents(connection, scope.schema))
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        if known is None or known.version != version:
+            faulty = nothing if vectors.faults is None else vectors.faults.handles
+            rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent, faulty))
+            known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
+        else:
+            rows = known.rows
         orders = _scan_orders(connection, scope)
-    finally:
-        connection.execute("ROLLBACK")
-    keyword_there, vector_there = np.isin(keyword, rows.handles), np.isin(vectors.handles, rows.handles)
-    evidence = StageEvidence(
-        query=scope.request.query,
-        expression=match_expression(scope.request.query, scope.profile),
-        keyword_handles=keyword[keyword_there],
-        keyword_scores=keyword_scores[keyword_there],
-        vector_handles=vectors.handles[vector_there],
-        vector_scores=vectors.scores[vector_there],
+    evidence = replace(
+        _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
         like=like,
-        recent=recent,
-        rows=rows,
-        store_rows=store_rows,
-        vector_live=scope.vector_live,
-        has_sessions=scope.schema.has("session_id"),
-        keyword_notes=notes,
-        vector_notes=vectors.notes,
-        has_agents=scope.schema.has("agent_id"),
-        has_times=scope.schema.has("created_at"),
         like_facts=None if like_facts is None else replace(like_facts, order=orders[2]),
         durable_order=orders[0],
         agent_order=orders[1],
         faults=vectors.faults,
     )
-    return WordHits(evidence, known)
+    return evidence, known
 
 
 def gather_cut(
-    scope: SqlScope,
-    settings: ScoringSettings,
-    token: CancelToken,
-    keyword: KeywordHits,
-    vectors: VectorHits,
-    known: KnownRows | None,
-    connection: sqlite3.Connection,
-) -> WordHits:
-    """What one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where nothing
-    else is left, and the rows it returns with their whole content. In one state of the database but for the hits."""
+    scope: SqlScope, settings: ScoringSettings, keyword: Hits, vectors: Hits, connection: sqlite3.Connection
+) -> StageEvidence:
+    """Gather what one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where
+    nothing else is left, and the rows it returns with their whole content. In one state of the database but for the
+    hits."""
     import numpy as np
 
-    nothing = np.zeros(0, dtype=np.int64)
-    connection.execute("BEGIN")
-    try:
-        agents = _agents(connection, scope.schema)
-        keyword_handles, keyword_scores = _arrays(keyword.hits)
-        vector_handles, vector_scores = _arrays(vectors.hits)
-        is_list = lists_recent(scope.request.query, scope.profile)
-        recent = _found(connection, token, scope, scope.recent_conditions(), scope.recent_limit) if is_list else nothing
-        hits = (keyword_handles, vector_handles, recent)
-        rows, known = _rows(connection, token, scope.schema, hits, scope.store_rows, known, agents)
-        keyword_there, vector_there = np.isin(keyword_handles, rows.handles), np.isin(vector_handles, rows.handles)
-        evidence = StageEvidence(
-            query=scope.request.query,
-            expression=match_expression(scope.request.query, scope.profile),
-            keyword_handles=keyword_handles[keyword_there],
-            keyword_scores=keyword_scores[keyword_there],
-            vector_handles=vector_handles[vector_there],
-            vector_scores=vector_scores[vector_there],
-            like=nothing,
-            recent=recent,
-            rows=rows,
-            store_rows=scope.store_rows,
-            vector_live=scope.vector_live,
-            has_sessions=scope.schema.has("session_id"),
-            keyword_notes=keyword.notes,
-            vector_notes=vectors.notes,
-            has_agents=scope.schema.has("agent_id"),
-            has_times=scope.schema.has("created_at"),
-            cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)),
-        )
-        search = like_search(scope.request.query, scope.profile)
+    search = like_search(scope.request.query, scope.profile)
+    with _one_state(connection):
+        recent = np.zeros(0, dtype=np.int64)
+        if lists_recent(scope.request.query, scope.profile):
+            recent = _newest(connection, scope, scope.recent_conditions(), scope.recent_limit)
+        rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent))
+        evidence = _evidence(scope, keyword, vectors, rows, recent)
+        evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
         ranking = rank(evidence, scope.asked, scope.profile, settings)
         if ranking.mode == "like" and search is not None:
-            token.check()
-            evidence = _with_like(connection, token, scope, search, evidence, agents)
+            evidence = _with_like(connection, scope, search, evidence)
             ranking = rank(evidence, scope.asked, scope.profile, settings)
-        contents = read_rows(scope.schema, ranking.handles, token, connection)
-    finally:
-        connection.execute("ROLLBACK")
-    return WordHits(replace(evidence, contents={entry.handle: entry for entry in contents}), known)
+        contents = read_rows(scope.schema, ranking.handles, connection)
+    return replace(evidence, contents={entry.handle: entry for entry in contents})
+
+
+def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, recent: np.ndarray) -> StageEvidence:
+    """The hits of both stages whose rows are there."""
+    import numpy as np
+
+    has_row, vector_has_row = np.isin(keyword.handles, rows.handles), np.isin(vectors.handles, rows.handles)
+    return StageEvidence(
+        query=scope.request.query,
+        expression=match_expression(scope.request.query, scope.profile),
+        keyword_handles=keyword.handles[has_row],
+        keyword_scores=keyword.scores[has_row],
+        vector_handles=vectors.handles[vector_has_row],
+        vector_scores=vectors.scores[vector_has_row],
+        like=recent[:0],
+        recent=recent,
+        rows=rows,
+        store_rows=scope.store_rows,
+        vector_live=scope.vector_live,
+        has_sessions=scope.schema.has("session_id"),
+        keyword_notes=keyword.notes,
+        vector_notes=vectors.notes,
+        has_agents=scope.schema.has("agent_id"),
+        has_times=scope.schema.has("created_at"),
+    )
 
 
 def _with_like(
-    connection: sqlite3.Connection,
-    token: CancelToken,
-    scope: SqlScope,
-    search: LikeSearch,
-    evidence: StageEvidence,
-    agents: dict[str, str],
+    connection: sqlite3.Connection, scope: SqlScope, search: LikeSearch, evidence: StageEvidence
 ) -> StageEvidence:
     """The same with what the statement of the LIKE fall-back gives, in place of the hits that were all dropped."""
     import numpy as np
 
-    limit = search.sql_limit(scope.store_limit)
-    like = _found(connection, token, scope, scope.like_conditions(search), limit)
-    rows, _ = _rows(connection, token, scope.schema, (like,), scope.store_rows, None, agents)
+    like = _newest(connection, scope, scope.like_conditions(search), search.sql_limit(scope.store_limit))
     accepted = None
     if search.has_prefix_word:
-        texts = {entry.handle: entry for entry in read_rows(scope.schema, like.tolist(), token, connection)}
-        accepted = np.array(
-            [search.accepts(texts[each].key, texts[each].content) for each in like.tolist()], dtype=bool
-        )
+        entries = read_rows(scope.schema, like.tolist(), connection)
+        accepted = np.array([search.accepts(entry.key, entry.content) for entry in entries], dtype=bool)
     everywhere = np.ones(len(like), dtype=bool)
     # The statement has applied the time bounds already, to whichever words its version does.
     facts = LikeEvidence(
         search.patterns, np.arange(len(like)), accepted, everywhere if len(search.patterns) > 1 else None
     )
-    none = like[:0]
+    nothing = Hits.from_pairs()
     return replace(
-        evidence, keyword_handles=none, keyword_scores=none.astype(np.float32), vector_handles=none,
-        vector_scores=none.astype(np.float32), like=like, rows=rows, like_facts=facts, derived={},
-    )  # fmt: skip
+        evidence,
+        keyword_handles=nothing.handles,
+        keyword_scores=nothing.scores,
+        vector_handles=nothing.handles,
+        vector_scores=nothing.scores,
+        like=like,
+        rows=_rows(connection, scope.schema, (like,)),
+        like_facts=facts,
+        derived={},
+    )
 
 
-def _found(
-    connection: sqlite3.Connection, token: CancelToken, scope: SqlScope, conditions: Conditions, limit: int
-) -> np.ndarray:
-    """The first rowids by `updated_at`, as text, descending."""
+@contextmanager
+def _one_state(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let several statements see one state of the database."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _newest(connection: sqlite3.Connection, scope: SqlScope, conditions: Conditions, limit: int) -> np.ndarray:
+    """The first rowids by `updated_at`, as text, descending; a limit of -1 is none."""
     import numpy as np
 
     statement = f"SELECT m.rowid FROM memories m {conditions.where} {_newest_order(scope.schema)} LIMIT ?"
-    found = _fetched(connection, token, statement, (*conditions.values, limit))
+    found = connection.execute(statement, (*conditions.values, limit))
     return np.fromiter((rowid for (rowid,) in found), dtype=np.int64)
 
 
-def _arrays(hits: Sequence[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray]:
-    import numpy as np
-
-    handles = np.fromiter((handle for handle, _ in hits), dtype=np.int64, count=len(hits))
-    return handles, np.fromiter((score for _, score in hits), dtype=np.float32, count=len(hits))
-
-
-def _agents(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
-    """The id of each alias."""
-    return dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
-
-
-def word_shares(
-    query: str, profile: ScoringProfile, rowid: int, token: CancelToken, connection: sqlite3.Connection
-) -> list[WordShare]:
+def word_shares(query: str, profile: ScoringProfile, rowid: int, connection: sqlite3.Connection) -> list[WordShare]:
     """What each word of the query adds to the row's -bm25; one that stands in the query twice adds twice."""
     said = words(query)
     found = []
     for word, expression in word_expressions(query, profile).items():
-        token.check()
         try:
             share, rows = share_of(connection, expression, rowid)
         except sqlite3.DatabaseError as error:
@@ -588,18 +448,11 @@ def word_shares(
     return found
 
 
-def _newest_first(connection: sqlite3.Connection, token: CancelToken, scope: SqlScope) -> list[int]:
-    statement = f"SELECT m.rowid FROM memories m {_newest_order(scope.schema)} LIMIT -1"
-    return [rowid for (rowid,) in _fetched(connection, token, statement)]
-
-
 def _newest_order(schema: Schema) -> str:
     return "ORDER BY m.updated_at DESC" if schema.has("updated_at") else ""
 
 
-def _like(
-    connection: sqlite3.Connection, token: CancelToken, scope: SqlScope
-) -> tuple[np.ndarray, LikeEvidence | None]:
+def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
     """The rows that hold a word, newest first, and what else the fall-back looks at."""
     import numpy as np
 
@@ -609,7 +462,7 @@ def _like(
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     handles, moments, early, accepted = array("q"), array("q"), bytearray(), bytearray()
     last: Any = None
-    for rowid, moment, holds_early, is_accepted in _like_rows(connection, token, scope, search):
+    for rowid, moment, holds_early, is_accepted in _like_rows(connection, scope, search):
         moments.append(moments[-1] + (moment != last) if moments else 0)
         last = moment
         handles.append(rowid)
@@ -624,9 +477,7 @@ def _like(
     return np.array(handles, dtype=np.int64), facts
 
 
-def _like_rows(
-    connection: sqlite3.Connection, token: CancelToken, scope: SqlScope, search: LikeSearch
-) -> Iterator[Sequence[Any]]:
+def _like_rows(connection: sqlite3.Connection, scope: SqlScope, search: LikeSearch) -> Iterator[Sequence[Any]]:
     escape = r" ESCAPE '\'" if search.escapes else ""
     any_of, early = Conditions(), Conditions()
     for at, pattern in enumerate(search.patterns):
@@ -647,51 +498,42 @@ def _like_rows(
         f" {_newest_order(scope.schema)} LIMIT -1"
     )
     if not search.fails:
-        yield from _fetched(connection, token, statement, (*early.values, *any_of.values))
+        yield from connection.execute(statement, (*early.values, *any_of.values))
 
 
-def _rows(
-    connection: sqlite3.Connection,
-    token: CancelToken,
-    schema: Schema,
-    hits: Sequence[np.ndarray],
-    store_rows: int,
-    known: KnownRows | None,
-    agents: dict[str, str],
-) -> tuple[RowTable, KnownRows]:
-    """The row table of these hits, or of all rows where that is the quicker way, and what to keep of it."""
+@dataclass(frozen=True, slots=True)
+class KnownRows:
+    """All rows at one state of the database."""
+
+    version: int
+    rows: RowTable
+
+
+def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray]) -> RowTable:
+    """The row table of these hits, or of all rows where that is the quicker way."""
     import numpy as np
 
-    (version,) = connection.execute("PRAGMA data_version").fetchone()
-    if known is None or known.version != version:
-        known = KnownRows(version)
-    if known.rows is not None:
-        return known.rows, known
-    named = np.unique(np.concatenate(hits))
-    if not store_rows:
-        # At least as many as there are, and known at once; none is counted for a recall that needs no number.
-        (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
-    read = len(named) + (known.named if store_rows <= _WHOLE_SOON else 0)
+    handles = np.unique(np.concatenate(hits))
+    # At least as many rows as there are, and known at once.
+    (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
+    agents = dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
     columns = ", ".join(
         f"m.{name}" if schema.has(name) else "NULL"
         for name in ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
     )
     statement = f"SELECT m.rowid, {columns} FROM memories m"
-    if 0 < store_rows <= read * _WHOLE_FROM:
-        rows = _table(_fetched(connection, token, f"{statement} ORDER BY m.rowid"), agents)
+    if 0 < store_rows <= len(handles) * _WHOLE_FROM:
+        rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), agents)
         # The index over the ids has them in order already.
         by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
-        ordered = array("q", [rowid for (rowid,) in _fetched(connection, token, by_id)])
-        rows = replace(rows, id_ranks=_ranks(rows.handles, np.array(ordered, dtype=np.int64)))
-        return rows, KnownRows(version, rows)
-
-    def chosen() -> Iterator[Sequence[Any]]:
-        for start in range(0, len(named), _ROWS_AT_ONCE):
-            chunk = named[start : start + _ROWS_AT_ONCE].tolist()
-            marks = ", ".join("?" * len(chunk))
-            yield from _fetched(connection, token, f"{statement} WHERE m.rowid IN ({marks}) ORDER BY m.rowid", chunk)
-
-    return _table(chosen(), agents), KnownRows(version, named=read)
+        ordered = np.fromiter((rowid for (rowid,) in connection.execute(by_id)), dtype=np.int64)
+        return replace(rows, id_ranks=_ranks(rows.handles, ordered))
+    chunks = (handles[start : start + _ROWS_AT_ONCE].tolist() for start in range(0, len(handles), _ROWS_AT_ONCE))
+    chosen = (
+        connection.execute(f"{statement} WHERE m.rowid IN ({_marks(chunk)}) ORDER BY m.rowid", chunk)
+        for chunk in chunks
+    )
+    return _table(chain.from_iterable(chosen), agents)
 
 
 def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
@@ -766,12 +608,3 @@ def _order_of(connection: sqlite3.Connection, statement: str, values: Sequence[A
     if "agent_id=?" in plan:
         return "agent"
     return "session" if "MULTI-INDEX OR" in plan else "stored"
-
-
-def _fetched(
-    connection: sqlite3.Connection, token: CancelToken, statement: str, values: Sequence[Any] = ()
-) -> Iterator[Sequence[Any]]:
-    cursor = connection.execute(statement, values)
-    while batch := cursor.fetchmany(_BATCH):
-        token.check()
-        yield from batch

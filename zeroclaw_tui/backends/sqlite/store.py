@@ -398,9 +398,7 @@ class SqliteMemory(Memory):
 
         if not isinstance(entry.handle, int) or not self.schema.has_fts:
             return words_in(entry, query)
-        from zeroclaw_tui.backends.sqlite.recall import word_shares
-
-        return await (await self._searching()).look(partial(word_shares, query, profile, entry.handle))
+        return await (await self._searching()).word_shares(query, profile, entry.handle)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""

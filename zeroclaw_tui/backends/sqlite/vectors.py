@@ -1,0 +1,343 @@
+"""The vectors of a SQLite store: searched while the file is read, or in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from zeroclaw_tui.backends.sqlite.recall import Conditions, Hits
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.files.database import connect_read_only_blocking, translate_sqlite_errors
+from zeroclaw_tui.memory.errors import SearchInterrupted
+from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.scoring.evidence import Hit, VectorFaults
+from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Answer = TypeVar("Answer")
+
+_STEPS = 1000
+_MAX_SCANS = 8
+_PAGE = 256
+_MIN_ROWID = -(2**63)
+_MODEL = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
+_LENGTHS = "SELECT rowid, typeof(embedding), length(embedding)"
+_EMBEDDED = "SELECT m.rowid, m.embedding FROM memories m WHERE m.embedding IS NOT NULL"
+_VECTORS = """
+    SELECT rowid, embedding FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ? AND rowid > ?
+    ORDER BY rowid"""
+
+
+class SearchThread:
+    """Runs work on a connection of its own, one piece after another. Thread and connection stay for the next search."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._connection: sqlite3.Connection | None = None
+        self._is_closed = False
+        self._pending: set[threading.Event] = set()
+
+    async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Give the result of `work`. Cancelling the await cancels it."""
+        if self._is_closed:
+            raise SearchInterrupted
+        is_cancelled = threading.Event()
+        self._pending.add(is_cancelled)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, self._run, work, is_cancelled)
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            raise
+        finally:
+            self._pending.discard(is_cancelled)
+
+    async def close(self) -> None:
+        """Cancel everything, close the connection and end the thread."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for is_cancelled in self._pending:
+            is_cancelled.set()
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._close)
+        self._executor.shutdown(wait=False)
+
+    def _run(self, work: Callable[[sqlite3.Connection], Answer], is_cancelled: threading.Event) -> Answer:
+        if is_cancelled.is_set():
+            raise SearchInterrupted
+        with translate_sqlite_errors(self._path):
+            if self._connection is None:
+                self._connection = connect_read_only_blocking(self._path)
+            # SQLite asks every so many steps of a statement, and ends the statement once this is true.
+            self._connection.set_progress_handler(is_cancelled.is_set, _STEPS)
+            return work(self._connection)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """How many vectors a store has of each length, and the rows whose embedding is no BLOB."""
+
+    rows: Mapping[int, int]
+    not_blobs: frozenset[int]
+
+    @property
+    def failure(self) -> str:
+        """Why the vector stage finds nothing where it meets one of `not_blobs`."""
+        rows = counted(len(self.not_blobs), "row")
+        return f"{rows} with an embedding that is no BLOB: ZeroClaw's vector search fails on it and finds nothing."
+
+    def notes(self, dimensions: int) -> tuple[str, ...]:
+        """Name the vectors of another length."""
+        others = {length: rows for length, rows in self.rows.items() if length != dimensions}
+        if not others:
+            return ()
+        listed = ", ".join(f"{counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
+        return (f"Vectors of another length than the query's {dimensions} have no vector score: {listed} dimensions.",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """Positions in the index in scan order, and whether an embedding among these rows is no BLOB."""
+
+    positions: np.ndarray
+    has_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """All vectors of one length as of one state of the database."""
+
+    index: VectorIndex
+    survey: _Survey
+    version: int
+    model: tuple[tuple[str, str], ...]
+    stamps: list[tuple[int, str]]
+    """Rowid and `updated_at` of each row in the index."""
+    scans: OrderedDict[tuple[object, ...], _Scan] = field(default_factory=OrderedDict)
+    """Of the filters that were used last."""
+
+
+class SqliteVectors:
+    """Vector search over a file. The first search reads through the file; from the second on the vectors stay in
+    memory, those of one length at a time.
+
+    Loading takes half a second for 100,000 rows; a search that is cancelled leaves it running for the next.
+    """
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self._schema = schema
+        self._thread = SearchThread(path, "vectors")
+        self._is_first = True
+        self._loaded: _Loaded | None = None
+        self._loading: tuple[int, asyncio.Task[None]] | None = None
+
+    async def search(self, query: np.ndarray, count: int, conditions: Conditions) -> Hits:
+        """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
+        if self._is_first:
+            self._is_first = False
+            return await self._thread.run(partial(self._search_file, query, count, conditions))
+        return await self._answered(len(query), partial(self._search, query, count, conditions))
+
+    async def search_all(self, query: np.ndarray) -> Hits:
+        """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
+        self._is_first = False
+        return await self._answered(len(query), partial(_search_all, query))
+
+    async def nearest(self, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
+        """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
+        length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
+        if self._is_first:
+            self._is_first = False
+            hits, survey = await self._thread.run(partial(_read_through, query, count, Conditions()))
+            return hits, survey.rows.get(len(query), 0)
+        return await self._answered(len(query), partial(_nearest, query, count))
+
+    async def close(self) -> None:
+        """Stop loading and drop the vectors."""
+        await self._thread.close()
+        if self._loading is not None:
+            await asyncio.gather(self._loading[1], return_exceptions=True)
+        self._loaded = None
+
+    async def _answered(self, dimensions: int, look: Callable[[_Loaded, sqlite3.Connection], Answer]) -> Answer:
+        """What `look` finds, once the vectors of this length are loaded."""
+        must_be_current = True
+
+        def found(connection: sqlite3.Connection) -> tuple[Answer] | None:
+            loaded = self._loaded
+            if loaded is None or loaded.index.dimensions != dimensions:
+                return None
+            if must_be_current and loaded.version != _version(connection):
+                return None
+            return (look(loaded, connection),)
+
+        while (answer := await self._thread.run(found)) is None:
+            await self._load(dimensions)
+            # A program that writes all the time must not keep a search from ever answering.
+            must_be_current = False
+        return answer[0]
+
+    async def _load(self, dimensions: int) -> None:
+        """Wait for the vectors of this length; waiting may be cancelled, the loading goes on."""
+        while self._loading is not None and not self._loading[1].done() and self._loading[0] != dimensions:
+            await asyncio.wait([self._loading[1]])
+        if self._loading is None or self._loading[1].done():
+            work = self._thread.run(partial(self._bring_up_to_date, dimensions))
+            self._loading = (dimensions, asyncio.ensure_future(work))
+        await asyncio.shield(self._loading[1])
+
+    def _search_file(
+        self, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection
+    ) -> Hits:
+        """Search without an index."""
+        hits, survey = _read_through(query, count, conditions, connection)
+        has_failed = bool(survey.not_blobs)
+        if conditions.parts:
+            survey = _survey_of(connection.execute(f"{_LENGTHS} FROM memories"))
+        return (
+            Hits.from_pairs(notes=(survey.failure,)) if has_failed else Hits.from_pairs(hits, survey.notes(len(query)))
+        )
+
+    def _search(
+        self, query: np.ndarray, count: int, conditions: Conditions, loaded: _Loaded, connection: sqlite3.Connection
+    ) -> Hits:
+        survey = loaded.survey
+        positions, has_failed = None, bool(survey.not_blobs)
+        if conditions.parts:
+            scan = _scanned(connection, loaded, conditions)
+            positions, has_failed = scan.positions, scan.has_failed
+        if has_failed:
+            return Hits.from_pairs(notes=(survey.failure,))
+        return Hits.from_pairs(loaded.index.search(query, count, positions), survey.notes(len(query)))
+
+    def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
+        """Load the vectors of this length, or add what is new."""
+        # Read before the rows, so that a write in between is looked for again and never missed.
+        version = _version(connection)
+        loaded = self._loaded
+        if loaded is not None and loaded.version == version and dimensions == loaded.index.dimensions:
+            return
+        # Whatever goes wrong from here on, half-changed vectors are never searched.
+        self._loaded = None
+        stamp = "updated_at" if self._schema.has("updated_at") else "NULL"
+        connection.execute("BEGIN")
+        try:
+            rows = connection.execute(f"{_LENGTHS}, {stamp} FROM memories ORDER BY rowid").fetchall()
+            survey = _survey_of(row[:3] for row in rows)
+            stamps = [(row[0], row[3]) for row in rows if row[1] == "blob" and row[2] // 4 == dimensions]
+            # A new model of ZeroClaw >= 0.8.3 may leave every time stamp as it was.
+            model = tuple(connection.execute(_MODEL)) if "memory_meta" in self._schema.tables else ()
+            if loaded is None or not self._has_only_added(loaded, dimensions, model, stamps):
+                loaded = _Loaded(VectorIndex(dimensions, len(stamps)), survey, version, model, [])
+            last = loaded.stamps[-1][0] if loaded.stamps else _MIN_ROWID
+            for page in _pages(connection.execute(_VECTORS, (dimensions, last))):
+                loaded.index.append(*_block(page, dimensions))
+        finally:
+            connection.execute("ROLLBACK")
+        self._loaded = _Loaded(loaded.index, survey, version, model, stamps)
+
+    def _has_only_added(
+        self, loaded: _Loaded, dimensions: int, model: tuple[tuple[str, str], ...], stamps: list[tuple[int, str]]
+    ) -> bool:
+        """Whether all rows in memory are unchanged and new ones come after them."""
+        return (
+            self._schema.has("updated_at")
+            and loaded.index.dimensions == dimensions
+            and loaded.model == model
+            and loaded.stamps == stamps[: len(loaded.stamps)]
+        )
+
+
+def _read_through(
+    query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection
+) -> tuple[list[Hit], _Survey]:
+    """Search the rows that the conditions leave while they are read, in the order of ZeroClaw's statement; with what
+    vectors there are among them."""
+    statement = " AND ".join([_EMBEDDED, *conditions.parts])
+    nearest = Nearest(QueryVector(query), count)
+    lengths: Counter[int] = Counter()
+    not_blobs: set[int] = set()
+    for page in _pages(connection.execute(statement, conditions.values)):
+        vectors = [(rowid, blob) for rowid, blob in page if isinstance(blob, bytes)]
+        if len(vectors) < len(page):
+            not_blobs.update(rowid for rowid, blob in page if not isinstance(blob, bytes))
+        lengths.update(len(blob) // 4 for _, blob in vectors)
+        nearest.add(*_block(vectors, len(query)))
+    return nearest.hits(), _Survey(lengths, frozenset(not_blobs))
+
+
+def _pages(cursor: sqlite3.Cursor) -> Iterator[list[tuple[int, bytes]]]:
+    while page := cursor.fetchmany(_PAGE):
+        yield page
+
+
+def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rowids and vectors of this length; a trailing part of a number is ignored."""
+    import numpy as np
+
+    size = dimensions * 4
+    of_length = [(rowid, blob[:size]) for rowid, blob in rows if len(blob) // 4 == dimensions]
+    numbers = np.frombuffer(b"".join([blob for _, blob in of_length]), dtype="<f4")
+    return np.array([rowid for rowid, _ in of_length], dtype=np.int64), numbers.reshape(len(of_length), dimensions)
+
+
+def _survey_of(rows: Iterable[tuple[int, str, int]]) -> _Survey:
+    """Count by rowid, type and length of the embedding."""
+    lengths: Counter[int] = Counter()
+    not_blobs: set[int] = set()
+    for rowid, kind, length in rows:
+        if kind == "blob":
+            lengths[length // 4] += 1
+        elif kind != "null":
+            not_blobs.add(rowid)
+    return _Survey(lengths, frozenset(not_blobs))
+
+
+def _search_all(query: np.ndarray, loaded: _Loaded, _: sqlite3.Connection) -> Hits:
+    import numpy as np
+
+    survey = loaded.survey
+    handles, scores = loaded.index.search_all(query)
+    faults = VectorFaults(np.array(sorted(survey.not_blobs), dtype=np.int64), survey.failure)
+    return Hits(handles, scores, survey.notes(len(query)), faults if survey.not_blobs else None)
+
+
+def _nearest(query: np.ndarray, count: int, loaded: _Loaded, _: sqlite3.Connection) -> tuple[Sequence[Hit], int]:
+    return loaded.index.search(query, count), len(loaded.index)
+
+
+def _scanned(connection: sqlite3.Connection, loaded: _Loaded, conditions: Conditions) -> _Scan:
+    """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
+    import numpy as np
+
+    scans, key = loaded.scans, (conditions.where, *conditions.values)
+    if key not in scans:
+        statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
+        rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
+        rowids = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
+        has_failed = not loaded.survey.not_blobs.isdisjoint(rowids.tolist())
+        scans[key] = _Scan(loaded.index.positions(rowids), has_failed)
+        if len(scans) > _MAX_SCANS:
+            scans.popitem(last=False)
+    scans.move_to_end(key)
+    return scans[key]
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
