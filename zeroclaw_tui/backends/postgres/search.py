@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.neighbours import Near, Neighbour
+from zeroclaw_tui.scoring.neighbours import LOOKED_AT, Near, Neighbour, as_neighbours
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
 if TYPE_CHECKING:
@@ -342,3 +342,20 @@ async def _fetched(connections: Connections, statement: str, given: Parameters) 
             statement, *given.values, timeout=patience(PASS_SECONDS)
         )
     return records
+
+
+async def near_by_words(connections: Connections, table: Table, text: str, limit: int) -> Near:
+    """Find the rows nearest to a text by ts_rank of the words both have."""
+    given = Parameters()
+    words = f"unnest(tsvector_to_array(to_tsvector('simple', {given.text(text[:LOOKED_AT])}))) AS word"
+    key, content = "to_tsvector('simple', m.key)", "to_tsvector('simple', m.content)"
+    statement = f"""
+        SELECT m.id::text AS id, ts_rank({key} || {content}, asked.query, 1)::float8 AS score
+        FROM (SELECT string_agg(array_to_tsvector(ARRAY[word])::text, ' | ')::tsquery AS query FROM {words}) AS asked,
+             {table.quoted} AS m
+        WHERE {content} @@ asked.query OR {key} @@ asked.query
+        ORDER BY score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(limit)}"""
+    async with connections.reading(seconds=PASS_SECONDS) as connection:
+        compared = await connection.fetchval(f"SELECT count(*) FROM {table.quoted}", timeout=patience(PASS_SECONDS))
+        rows = await connection.fetch(statement, *given.values, timeout=patience(PASS_SECONDS))
+    return Near(as_neighbours([(row["id"], row["score"]) for row in rows]), compared)

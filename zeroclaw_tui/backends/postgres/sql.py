@@ -1,29 +1,27 @@
-"""Statements of filters, orders and pages, and from a driver's record to a memory or to the row as it is stored."""
+"""The columns of a table of memories, what their records become, and how values are written back."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
 import uuid
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from zeroclaw_tui.backends.matching import Needle, needle_of
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
-from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.change import Stamp, StoredRow, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EXCERPT, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.text import is_unicode
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
 
 _USUAL_LENGTH = len("2026-01-01 00:00:00.000000+00")
 _AS_STORED = "category_as_stored"
+_DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _VECTOR_HEAD = 4
 _VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
 """How serde writes them."""
@@ -106,6 +104,54 @@ def entry_from(record: Mapping[str, Any], table: Table) -> MemoryEntry:
         size=size,
         is_excerpt=len(content) == EXCERPT and len(content.encode()) < size,
     )
+
+
+def version_columns(table: Table) -> str:
+    """The columns for `version_from`."""
+    columns = [
+        "m.id::text AS id",
+        "m.key::text AS key",
+        f"{category_text(table, 'm.')} AS category",
+        f"m.{table.created}::text AS created_at",
+        f"m.{table.updated}::text AS updated_at",
+        *(
+            f"m.{name}::text AS {name}" if table.has(name) else f"NULL::text AS {name}"
+            for name in ("session_id", "agent_id")
+        ),
+        "octet_length(m.content) AS size",
+        f"{_DIGEST} AS digest",
+    ]
+    return ", ".join(columns)
+
+
+def version_from(record: Any, table: Table) -> Stamp:
+    """The version of a row, of a record with `version_columns`."""
+    category, updated = category_of(record["category"], table), rfc3339(record["updated_at"])
+    return Stamp(
+        id=record["id"],
+        state=_state(updated, record["key"], category, record["session_id"], record["digest"]),
+        key=record["key"] or "",
+        category=category,
+        size=record["size"] or 0,
+        timestamp=rfc3339(record["created_at"]) or "",
+        updated_at=updated or "",
+        agent=agent_named(record["agent_id"], table),
+        handle=record["id"],
+    )
+
+
+def state_of(row: StoredRow) -> str:
+    """The state in the version of this row."""
+    values = row.values
+    content = values["content"]
+    digest = None if content is None else hashlib.sha256(str(content).encode()).hexdigest()[:16]
+    return _state(values.get("updated_at"), values["key"], values["category"] or "", values.get("session_id"), digest)
+
+
+def _state(*parts: Value) -> str:
+    """A short text that differs where one of the parts does; other programs may leave the times alone."""
+    text = "\x00".join("\x01" if part is None else str(part) for part in parts)
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def stored_columns(table: Table) -> str:
@@ -253,16 +299,6 @@ def category_to_sort(table: Table, prefix: str = "") -> str:
     return f"coalesce({custom}, {plain}, {text})"
 
 
-ROWS_AT_ONCE = 500
-"""The most rows fetched in one statement, so that the event loop never waits long for Python objects to be made."""
-
-IDS_AT_ONCE = 2000
-"""The same for ids alone."""
-
-
-_BY_CONTENT = 200
-
-
 class Parameters:
     """The values of a statement, in the order in which their places were handed out.
 
@@ -271,11 +307,6 @@ class Parameters:
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         self.values: list[Any] = list(values)
-
-    @property
-    def next(self) -> int:
-        """The number of the place that comes next."""
-        return len(self.values) + 1
 
     def text(self, value: str | None) -> str:
         """A place for a text."""
@@ -289,14 +320,6 @@ class Parameters:
         """A place for a whole number."""
         return self._placed(value, "bigint")
 
-    def number(self, value: float) -> str:
-        """A place for a number."""
-        return self._placed(float(value), "float8")
-
-    def also(self, values: Iterable[Any]) -> None:
-        """Values whose places are in the statement already."""
-        self.values.extend(values)
-
     def _placed(self, value: Any, type_: str) -> str:
         self.values.append(value)
         return f"${len(self.values)}::{type_}"
@@ -306,7 +329,7 @@ def ids_are(table: Table, ids: Iterable[str], given: Parameters) -> str:
     """A condition that holds for the rows of these ids and can use the primary key."""
     if base_type(table.columns["id"]) != "uuid":
         return f"m.id = ANY({given.texts([row_id for row_id in ids if can_hold(row_id)])})"
-    return f"m.id = ANY(CAST({given.texts([row_id for row_id in ids if _is_uuid(row_id)])} AS uuid[]))"
+    return f"m.id = ANY(CAST({given.texts([row_id for row_id in ids if is_uuid(row_id)])} AS uuid[]))"
 
 
 def keys_are(table: Table, keys: Iterable[str], owners: Iterable[str] | None, given: Parameters) -> str:
@@ -345,154 +368,10 @@ def check_text(*texts: str | None) -> None:
             raise Refused("PostgreSQL stores Unicode text only.", hint="Remove unpaired surrogates from the text.")
 
 
-def _is_uuid(text: str) -> bool:
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID, in any of its spellings."""
     try:
         uuid.UUID(text)
     except ValueError:
         return False
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFilter(MemoryFilter):
-    """A filter whose pattern has been looked for: `ids` are the rows that it is to be found in."""
-
-    ids: tuple[str, ...] = ()
-
-
-def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str, Sequence[Any]]:
-    """A filter as `TRUE AND …` with parameters numbered from `start`, and their values; nothing is ever pasted in.
-
-    The table is called `m`. A part about something the table lacks leaves no rows, as does text that PostgreSQL cannot
-    hold. A pattern is looked for elsewhere, and leaves a FoundFilter.
-    """
-    found = _Conditions(start)
-    if "id" in table.may_be_null:
-        # What has no id cannot be told from others: no memory.
-        found.conditions.append("m.id IS NOT NULL")
-    if filter.superseded is Superseded.ONLY:
-        found.nothing()
-    if filter.category is not None:
-        found.one_of(category_text(table, "m."), spellings(filter.category, table))
-    if filter.session is not None:
-        found.one_of("coalesce(m.session_id::text, '')" if table.has("session_id") else None, filter.session)
-    if filter.namespace is not None:
-        found.one_of("m.namespace::text" if table.has("namespace") else None, filter.namespace)
-    if filter.agent is not None:
-        found.one_of("m.agent_id::text" if table.has("agent_id") else None, _agent_ids(filter.agent, table))
-    if filter.without_keys is not None:
-        found.also("NOT (m.key = ANY({}::text[]))", [key for key in filter.without_keys if can_hold(key)])
-    _window(found, filter, table)
-    needle = needle_of(filter)
-    if needle is not None:
-        _containing(found, needle)
-    if isinstance(filter, FoundFilter):
-        cast = "CAST({}::text[] AS uuid[])" if base_type(table.columns["id"]) == "uuid" else "{}::text[]"
-        found.also(f"m.id = ANY({cast})", list(filter.ids))
-    return " AND ".join(found.conditions), found.values
-
-
-class _Conditions:
-    """Conditions that must all hold, and what to bind."""
-
-    def __init__(self, start: int) -> None:
-        self.conditions = ["TRUE"]
-        self.values: list[Any] = []
-        self._start = start
-
-    def also(self, condition: str, value: Any) -> None:
-        """One more, with {} for the place of its value."""
-        place = f"${self._start + len(self.values)}"
-        self.values.append(value)
-        self.conditions.append(condition.replace("{}", place))
-
-    def place(self, texts: Sequence[str]) -> str:
-        """The place of some texts that conditions name themselves."""
-        self.values.append(list(texts))
-        return f"${self._start + len(self.values) - 1}::text[]"
-
-    def one_of(self, column: str | None, values: Sequence[str]) -> None:
-        """The column has one of these values."""
-        known = [value for value in values if can_hold(value)]
-        if column is None or not known:
-            self.nothing()
-        else:
-            self.also(f"{column} = ANY({{}}::text[])", known)
-
-    def nothing(self) -> None:
-        """A condition that no row meets."""
-        self.conditions.append("FALSE")
-
-
-def _agent_ids(aliases: Sequence[str], table: Table) -> list[str]:
-    """The ids of these aliases; an id that no agent has stands for itself."""
-    by_alias = {alias: agent_id for agent_id, alias in table.agents.items()}
-    return [by_alias.get(alias, alias) for alias in aliases]
-
-
-def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
-    created = f"m.{table.created}"
-    if base_type(table.columns[table.created]) == "timestamp without time zone":
-        created = f"({created} AT TIME ZONE 'UTC')"
-    for text, sign in ((filter.older_than, "<"), (filter.newer_than, ">")):
-        if text is None:
-            continue
-        found.conditions.append(is_dated(table))
-        limit = moment(text)
-        if limit is not None:
-            # A limit that is no moment leaves what is a moment at all, as everywhere.
-            found.also(f"{created} {sign} {{}}::text::timestamp with time zone", limit.isoformat())
-
-
-def is_dated(table: Table) -> str:
-    """SQL for whether a row was created at a moment that can be read: neither none nor one without end."""
-    created = f"m.{table.created}"
-    return f"({created} IS NOT NULL AND isfinite({created}))"
-
-
-def _containing(found: _Conditions, needle: Needle) -> None:
-    """Letters are lowered here and not by lower(), which knows those of the server's own language at best."""
-    if not can_hold(needle.text):
-        found.nothing()
-        return
-    if needle.is_plain:
-        # What has the collation C is lowered in its ASCII letters alone, in a tenth of the time translate takes.
-        place = found.place([needle.text])
-        in_columns = [f'position(({place})[1] IN lower(m.{name}::text COLLATE "C")) > 0' for name in ("content", "key")]
-        found.conditions.append(f"({' OR '.join(in_columns)})")
-        return
-    capitals, small = needle.other_cases()
-    place = found.place([needle.text, capitals, small])
-    in_columns = [
-        f"position(({place})[1] IN translate(m.{name}::text, ({place})[2], ({place})[3])) > 0"
-        for name in ("content", "key")
-    ]
-    found.conditions.append(f"({' OR '.join(in_columns)})")
-
-
-def order_by(table: Table, sort: Sort) -> str:
-    """The clause of an order; equal values fall back on the id. Text is compared code point by code point."""
-    direction = "DESC" if sort.descending else "ASC"
-    return "ORDER BY " + ", ".join(f"{key} {direction}" for key in _sort_keys(table, sort))
-
-
-def _sort_keys(table: Table, sort: Sort) -> tuple[str, str]:
-    id_key = 'm.id COLLATE "C"' if base_type(table.columns["id"]) != "uuid" else "m.id"
-    match sort.field:
-        case SortField.KEY:
-            return 'm.key COLLATE "C"', id_key
-        case SortField.CATEGORY:
-            return f'({category_to_sort(table, "m.")}) COLLATE "C"', id_key
-        case SortField.CONTENT:
-            return f'left(m.content, {_BY_CONTENT}) COLLATE "C"', id_key
-        case SortField.SIZE:
-            return "octet_length(m.content)", id_key
-        case SortField.AGE:
-            return f"m.{table.created}", id_key
-        case SortField.STORED | SortField.UPDATED:
-            return f"m.{table.updated}", id_key
-
-
-def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
-    """Whether a page may have to look at every row: a text is looked for, or no index has the order."""
-    return filter.looks_for_text or sort.field not in (SortField.STORED, SortField.UPDATED)

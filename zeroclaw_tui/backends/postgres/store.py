@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, T, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, T, Work
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
-from zeroclaw_tui.backends.postgres import search, sql
+from zeroclaw_tui.backends.postgres import search
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
     TABLE_OPTIONS,
@@ -30,15 +32,6 @@ from zeroclaw_tui.backends.postgres.connect import (
     in_batches,
     patience,
 )
-from zeroclaw_tui.backends.postgres.counts import (
-    count_statement,
-    counts_of,
-    near_by_words,
-    stamp_from,
-    stamp_of,
-    stamp_select,
-    version_of,
-)
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
     base_type,
@@ -49,25 +42,28 @@ from zeroclaw_tui.backends.postgres.schema import (
     read_agents,
     read_table,
 )
+from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.postgres.sql import (
-    FoundFilter,
     Parameters,
     can_hold,
-    conditions,
-    entry_columns,
     entry_from,
     ids_are,
+    state_of,
     stored_columns,
     stored_row,
     vector_column,
     vector_from,
+    version_from,
 )
+from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
 from zeroclaw_tui.backends.revert import (
     MOST_ROWS,
     StoreJob,
     keep_nothing,
 )
+from zeroclaw_tui.backends.sql.select import Select
+from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.memory.change import (
     Advance,
     Draft,
@@ -75,22 +71,18 @@ from zeroclaw_tui.memory.change import (
     Removal,
     See,
     Stamp,
+    StoredRow,
     Vector,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NothingYet, UsageError
 from zeroclaw_tui.memory.query import (
-    ENTRIES,
     EVERYTHING,
-    HANDLES,
     VERSIONS,
     MemoryFilter,
     Query,
-    Superseded,
 )
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.memory.statistics import CountField, Counts
-from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
 from zeroclaw_tui.scoring.neighbours import Near, is_cut_in_twos, words_of
@@ -102,10 +94,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
-_TEXTS_AT_ONCE = 10_000
-_CHARACTERS_AT_ONCE = 8_000_000
-"""So many rows of given contents are read at the most."""
-_STAMPS_AT_ONCE = 2000
+_ROWS_AT_ONCE = 500
+_RECORDS_AT_ONCE = 2000
 _DRAFTS_AT_ONCE = 2000
 _WHOLE_ROWS_AT_ONCE = 100
 _LONGEST_CONNECT = 300.0
@@ -117,7 +107,7 @@ class _RolledBack(Exception):
     """Ends a transaction of which nothing is to stay."""
 
 
-class PostgresMemory(Memory):
+class PostgresMemory(SqlMemory):
     """A table of memories on a PostgreSQL server.
 
     Reading never blocks a writer. `connections` makes connections at use, and new ones once a server that went away is
@@ -277,120 +267,82 @@ class PostgresMemory(Memory):
         async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             return await health_of(connection, self.table, self.about.location, notices=tuple(self._warnings()))
 
-    async def get(self, key: str) -> MemoryEntry | None:
-        """The memory of that key with its full content; several agents' rows: the oldest."""
-        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
-
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories with full content, `updated_at` descending; ZeroClaw's own list in PostgreSQL has no limit."""
         wanted = MemoryFilter(
             category=None if category is None else (category,), session=None if session_id is None else (session_id,)
         )
-        return await self._filtered(wanted, f"ORDER BY m.{self.table.updated} DESC, m.id DESC")
+        select = await self.select(wanted)
+        statement = select.statement(select.columns("entry"), f"ORDER BY {select.listed_order}")
+        return list(await self.fetch_records(select, statement, self.maker("entry"), takes_long=True, has_many=True))
 
-    async def count(self) -> int:
-        """How many memories there are."""
-        condition, values = conditions(MemoryFilter(superseded=Superseded.SHOW), self.table)
-        statement = f"SELECT count(*) AS counted FROM {self.table.quoted} AS m WHERE {condition}"
-        rows = await self._fetch(statement, values, seconds=LONG_SECONDS)
-        return int(rows[0]["counted"])
+    async def select(self, filter: MemoryFilter) -> PostgresSelect:
+        """The rows that a filter leaves; a pattern is matched here, since the server reads other patterns.
 
-    async def rows(self, query: Query[T]) -> Sequence[T]:
-        found: Any
-        if query.read.name == "version" and query.is_full_scan:
-            found = await self._every_version(query.filter)
-        elif query.read.name == "excerpt" and _is_page(query):
-            found = await self._page(query)
-        else:
-            found = await self._handles(query)
-            if query.read.name != "handle":
-                found = await self._read(query.read.name, found)
-        read: Sequence[T] = found
-        return read
+        In those `\\b` is a backspace, and `\\p{L}` and named groups are errors.
+        """
+        if not filter.regex:
+            return PostgresSelect(self.table, filter)
+        select = PostgresSelect(self.table, filter.but(regex=None))
+        return select.named("id", await self._ids_matching(filter.regex, select))
 
-    async def _page(self, query: Query[Any]) -> Entries:
-        """One page as excerpts, by one statement."""
-        table = self.table
-        condition, values = conditions(await self._found(query.filter), table)
-        given = Parameters(values)
-        order = f"{sql.order_by(table, query.sort)} {_part(query, given)}"
-        statement = f"SELECT {entry_columns(table, excerpt=True)} FROM {table.quoted} AS m WHERE {condition} {order}"
-        seconds = LONG_SECONDS if sql.takes_long(query.filter, query.sort) or query.offset else None
-        found = await self._fetch(statement, given.values, seconds=seconds)
-        return [entry_from(row, table) for row in found]
+    async def _ids_matching(self, pattern: str, select: PostgresSelect) -> Sequence[str]:
+        """The ids of the selected rows in whose key or content the pattern is found."""
+        search = await asyncio.to_thread(TextSearch, MemoryFilter(regex=pattern))
+        statement = select.statement("m.id::text, m.key::text, m.content")
+        ids: list[str] = []
 
-    async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
-        """The ids of the rows that a query selects, in its order."""
-        table = self.table
-        if query.handles is not None or query.ids is not None:
-            ids = _ids(list(dict.fromkeys(query.handles if query.handles is not None else query.ids or ())))
-            return (
-                ids
-                if query.filter == EVERYTHING and query.read is not HANDLES
-                else await self._ids_of(query, "id", ids)
-            )
-        if query.keys is not None:
-            return await self._ids_of(query, "key", list(dict.fromkeys(query.keys)))
-        if query.contents is not None:
-            return await self._ids_of(query, "content", query.contents)
-        condition, values = conditions(await self._found(query.filter), table)
-        given = Parameters(values)
-        if query.prefix is not None:
-            if not _can_be_a_key(query.prefix):
-                return []
-            condition += f" AND starts_with(m.key::text, {given.text(query.prefix)})"
-            order = f"ORDER BY m.{table.updated} DESC, m.id DESC LIMIT {given.count(query.limit or 2**62)}"
-        else:
-            order = f"{sql.order_by(table, query.sort)} {_part(query, given)}"
-        statement = f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {order}"
-        ids = []
-        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
-            async for batch in in_batches(connection, statement, given.values, sql.IDS_AT_ONCE, LONG_SECONDS):
-                ids += [row[0] for row in batch]
+        def look(records: Sequence[Any]) -> list[str]:
+            return [row_id for row_id, key, content in records if search.finds(key or "", content or "")]
+
+        try:
+            async with self.connections.reading(seconds=PASS_SECONDS) as connection:
+                async for records in in_batches(connection, statement, select.values, _ROWS_AT_ONCE, PASS_SECONDS):
+                    ids += await asyncio.to_thread(look, records)
+        finally:
+            search.stop()
         return ids
 
-    async def _ids_of(self, query: Query[Any], column: str, names: Sequence[str]) -> Sequence[Handle]:
-        """The ids of the rows with one of these values, in the order of the values, then of storing.
+    def maker(self, read: str) -> Callable[[Any], Any]:
+        if read == "handle":
+            return itemgetter(0)
+        return partial(version_from if read == "version" else entry_from, table=self.table)
 
-        No index has whole contents: for those the server may look at every row.
-        """
-        table, by_name = self.table, dict[str, list[Handle]]()
-        condition, values = conditions(await self._found(query.filter), table)
-        value = "''" if column == "content" else f"m.{column}::text"
-        for some in _parts(names):
-            given = Parameters(values)
-            named = ids_are(table, some, given) if column == "id" else f"m.{column} = ANY({given.texts(some)})"
-            statement = (
-                f"SELECT m.id::text AS id, {value} AS name FROM {table.quoted} AS m WHERE {condition} AND {named} "
-                f"ORDER BY m.{table.created}, m.id"
+    async def fetch_records(
+        self,
+        select: Select,
+        statement: str,
+        make: Callable[[Any], T],
+        *,
+        takes_long: bool = False,
+        has_many: bool = False,
+    ) -> Sequence[T]:
+        seconds = LONG_SECONDS if takes_long else STATEMENT_SECONDS
+        found: list[T] = []
+        async with self.connections.reading(seconds=seconds) as connection:
+            if not has_many:
+                records = await connection.fetch(statement, *select.values, timeout=patience(seconds))
+                return [make(record) for record in records]
+            async for records in in_batches(connection, statement, select.values, _RECORDS_AT_ONCE, seconds):
+                found += map(make, records)
+                await asyncio.sleep(0)
+        return found
+
+    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        select, table = PostgresSelect(self.table, EVERYTHING), self.table
+        found: dict[Handle, StoredRow] = {}
+        for start in range(0, len(handles), _WHOLE_ROWS_AT_ONCE):
+            some = select.named("handle", handles[start : start + _WHOLE_ROWS_AT_ONCE])
+            rows = await self.fetch_records(
+                some, some.statement(stored_columns(table)), partial(stored_row, table=table)
             )
-            for row in await self._fetch(statement, given.values, seconds=LONG_SECONDS):
-                by_name.setdefault(row["name"], []).append(row["id"])
-        return [one for name in ([""] if column == "content" else names) for one in by_name.get(name, ())]
-
-    async def _read(self, read: str, handles: Sequence[Handle]) -> Sequence[Any]:
-        """The rows of these ids, in that order; rows deleted meanwhile are left out."""
-        table, found = self.table, dict[Handle, Any]()
-        size = _WHOLE_ROWS_AT_ONCE if read == "row" else sql.ROWS_AT_ONCE
-        columns = {
-            "excerpt": f"SELECT {entry_columns(table, excerpt=True)} FROM {table.quoted} AS m",
-            "entry": f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m",
-            "row": f"SELECT {stored_columns(table)} FROM {table.quoted} AS m",
-            "version": stamp_select(table),
-        }[read]
-        make: Callable[[Any, Table], Any] = {"row": stored_row, "version": stamp_from}.get(read, entry_from)
-        for start in range(0, len(handles), size):
-            given = Parameters()
-            condition = ids_are(table, _ids(handles[start : start + size]), given)
-            for record in await self._fetch(f"{columns} WHERE {condition}", given.values):
-                row = make(record, table)
-                found[row.id] = row
+            found |= {row.id: row for row in rows}
         return [found[handle] for handle in handles if handle in found]
 
-    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        statement, values = count_statement(self.table, await self._found(filter), now, by)
-        groups = await self._fetch(statement, values, seconds=PASS_SECONDS)
-        return await asyncio.to_thread(counts_of, groups, self.table, by)
+    async def agent_aliases(self) -> Mapping[str, str]:
+        return self.table.agents
+
+    state_of = staticmethod(state_of)
 
     async def _vector_of(self, handle: Handle) -> bytes | None:
         """A row's vector, float32 little-endian."""
@@ -409,7 +361,7 @@ class PostgresMemory(Memory):
             words = words_of(to)
             if not words or not can_hold(to) or any(map(is_cut_in_twos, words)):
                 return await super().near(to, limit)
-            return await near_by_words(self.connections, self.table, to, limit)
+            return await search.near_by_words(self.connections, self.table, to, limit)
         if not self.table.keeps_vectors:
             return None
         if isinstance(to, MemoryEntry):
@@ -443,32 +395,18 @@ class PostgresMemory(Memory):
         found = await search.recall(self.connections, self.table, wanted, profile, vector)
         return own_evidence(request, found, depth, profile, settings)
 
-    async def _every_version(self, filter: MemoryFilter) -> Stamps:
-        """The versions of all rows that a filter selects, in the order of storing."""
-        table = self.table
-        condition, values = conditions(await self._found(filter), table)
-        statement = f"{stamp_select(table)} WHERE {condition} ORDER BY m.{table.updated}, m.id"
-        found: Stamps = []
-        async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-            async for records in in_batches(connection, statement, values, _STAMPS_AT_ONCE, PASS_SECONDS):
-                found += [stamp_from(record, table) for record in records]
-        return found
-
-    stamp_of = staticmethod(stamp_of)
-
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read."""
         table = self.table
-        condition, values = conditions(await self._found(EVERYTHING if filter is None else filter), table)
-        order = f"m.{table.updated}, m.id"
-        statement = f"SELECT {stored_columns(table)} FROM {table.quoted} AS m WHERE {condition} ORDER BY {order}"
+        select = await self.select(EVERYTHING if filter is None else filter)
+        statement = select.statement(stored_columns(table), f"ORDER BY m.{table.updated}, m.id")
 
         def show(records: Sequence[Any]) -> None:
             for record in records:
                 see(stored_row(record, table))
 
         async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-            async for records in in_batches(connection, statement, values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
+            async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
                 await asyncio.to_thread(show, records)
 
     async def version(self) -> int | None:
@@ -513,50 +451,6 @@ class PostgresMemory(Memory):
         removal = await super().remove(stamps, keep, advance)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
 
-    async def _found(self, filter: MemoryFilter) -> MemoryFilter:
-        """A filter that the server can answer: the rows of its pattern are looked for here, some at a time.
-
-        The server's own `~*` reads other patterns: `\\b` is a backspace there, `\\p{L}` and named groups are errors.
-        Raises UsageError for a pattern that cannot be read or is matched for too long, SearchInterrupted.
-        """
-        if not filter.regex:
-            return filter
-        rest = filter.but(regex=None)
-        matched = await asyncio.to_thread(TextSearch, MemoryFilter(regex=filter.regex))
-        condition, values = conditions(rest, self.table)
-        statement = f"SELECT m.id::text, m.key::text, m.content FROM {self.table.quoted} AS m WHERE {condition}"
-        ids: list[str] = []
-
-        def look(records: Sequence[Any]) -> list[str]:
-            return [row_id for row_id, key, content in records if matched.finds(key or "", content or "")]
-
-        try:
-            async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-                async for records in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, PASS_SECONDS):
-                    ids += await asyncio.to_thread(look, records)
-        finally:
-            matched.stop()
-        return FoundFilter(**{field.name: getattr(rest, field.name) for field in fields(rest)}, ids=tuple(ids))
-
-    async def _filtered(self, filter: MemoryFilter, order: str) -> Entries:
-        table = self.table
-        condition, values = conditions(await self._found(filter), table)
-        statement = f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m WHERE {condition} {order}"
-        found: Entries = []
-        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
-            async for batch in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, LONG_SECONDS):
-                found += [entry_from(row, table) for row in batch]
-                await asyncio.sleep(0)
-        return found
-
-    async def _entries(
-        self, condition: str, values: Sequence[Any], order: str = "", *, excerpt: bool = False
-    ) -> Entries:
-        table = self.table
-        columns = entry_columns(table, excerpt=excerpt)
-        rows = await self._fetch(f"SELECT {columns} FROM {table.quoted} AS m WHERE {condition} {order}", values)
-        return [entry_from(row, table) for row in rows]
-
     async def _fetch(self, statement: str, values: Sequence[Any], *, seconds: float | None = None) -> Sequence[Any]:
         async with self.connections.reading(seconds=seconds) as connection:
             waited = patience(STATEMENT_SECONDS if seconds is None else seconds)
@@ -586,34 +480,5 @@ class PostgresMemory(Memory):
         return answer
 
 
-def _part(query: Query[Any], given: Parameters) -> str:
-    """The LIMIT and OFFSET of a query; LIMIT NULL is all rows."""
-    limit = "NULL" if query.limit is None else given.count(min(query.limit, 2**62))
-    return f"LIMIT {limit} OFFSET {given.count(min(query.offset, 2**62))}"
-
-
-def _is_page(query: Query[Any]) -> bool:
-    return query.limit is not None and query.prefix is None and not query.names_rows
-
-
-def _can_be_a_key(text: str) -> bool:
-    """Whether PostgreSQL can hold such a text at all."""
-    return "\0" not in text and is_unicode(text)
-
-
-def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Some texts at a time, as many as go well into one statement; what PostgreSQL cannot hold is left out."""
-    part: list[str] = []
-    size = 0
-    for text in filter(_can_be_a_key, texts):
-        part.append(text)
-        size += len(text)
-        if len(part) == _TEXTS_AT_ONCE or size > _CHARACTERS_AT_ONCE:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
-
-
 def _ids(handles: Sequence[Handle]) -> list[str]:
-    return [str(handle) for handle in handles if _can_be_a_key(str(handle))]
+    return [str(handle) for handle in handles if can_hold(str(handle))]

@@ -13,7 +13,6 @@ from zeroclaw_tui.backends.postgres.connect import (
     PASS_SECONDS,
     Connections,
 )
-from zeroclaw_tui.backends.postgres.counts import state_of
 from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_agents
 from zeroclaw_tui.backends.postgres.sql import (
     Parameters,
@@ -24,6 +23,7 @@ from zeroclaw_tui.backends.postgres.sql import (
     keys_are,
     parameters,
     quoted,
+    state_of,
     stored_columns,
     stored_row,
 )

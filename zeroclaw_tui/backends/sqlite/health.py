@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.sqlite.schema import (
     INDEX_TABLES,
     Schema,
 )
-from zeroclaw_tui.backends.sqlite.select import NO_MOMENT, created, moment_of
+from zeroclaw_tui.backends.sqlite.select import moment_of
 from zeroclaw_tui.backends.sqlite.transaction import FARTHEST
 from zeroclaw_tui.backends.tables import respelled
 from zeroclaw_tui.files.database import (
@@ -95,7 +95,7 @@ def _facts(
 
 def _row_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
     replaced = "count(m.superseded_by)" if schema.has("superseded_by") else "NULL"
-    dated = f"count(nullif({moment_of(created(schema))}, {NO_MOMENT}))" if schema.has("created_at") else "NULL"
+    dated = f"count({moment_of('m.created_at')})" if schema.has("created_at") else "NULL"
     vectors = "count(length(m.embedding))" if schema.has("embedding") else "0"
     statement = f"SELECT count(*), {replaced}, {dated}, {vectors} FROM memories AS m"
     rows, hidden, dated_rows, embedded = connection.execute(statement).fetchone()

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.select import entry_columns, entry_from
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -193,11 +193,11 @@ def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, s
 
 def read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows that are not there are left out."""
-    columns = entry_columns(schema, excerpt=None)
+    columns = entry_columns(schema)
     found: list[MemoryEntry] = []
     for chunk in _chunks(rowids):
-        statement = f"SELECT {columns} FROM memories m {agent_join(schema)} WHERE m.rowid IN ({_marks(chunk)})"
-        entries = {row[0]: entry_from(row, schema) for row in connection.execute(statement, chunk)}
+        statement = f"SELECT {columns} FROM memories AS m WHERE m.rowid IN ({_marks(chunk)})"
+        entries = {row[0]: entry_from(row) for row in connection.execute(statement, chunk)}
         found += [entries[rowid] for rowid in chunk if rowid in entries]
     return found
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from array import array
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, Stamps, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Scored, Work
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, wait_until_done
-from zeroclaw_tui.backends.sqlite import select as sql
+from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
-from zeroclaw_tui.backends.sqlite.select import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
+from zeroclaw_tui.backends.sqlite.select import (
+    SqliteSelect,
+    entry_from,
+    excerpt_from,
+    find_functions,
+    state_of,
+    version_from,
+)
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
@@ -25,7 +33,6 @@ from zeroclaw_tui.files.database import (
     UnfinishedWrite,
     any_text,
     as_text,
-    bound,
     connect_read_only,
     file_identity,
     roll_back_hot_journal,
@@ -34,12 +41,9 @@ from zeroclaw_tui.files.database import (
     why_not_writable,
 )
 from zeroclaw_tui.files.disk import exists, file_size
-from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable
 from zeroclaw_tui.memory.query import (
-    ENTRIES,
-    EVERYTHING,
-    HANDLES,
     VERSIONS,
     MemoryFilter,
     Query,
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import (
         Health,
     )
+    from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -68,19 +73,21 @@ if TYPE_CHECKING:
         Vector,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.memory.statistics import CountField, Counts
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 T = TypeVar("T")
 
+_ROWS_AT_ONCE = 500
+_handle: Callable[[Any], Any] = itemgetter(0)
+
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
 _TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
 _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 
 
-class SqliteMemory(Memory):
+class SqliteMemory(SqlMemory):
     """A brain.db of any ZeroClaw version. Only the verbs that write change a byte of it.
 
     Listings use one connection kept open, searching another, and long passes and changes one of their own in a thread
@@ -219,20 +226,12 @@ class SqliteMemory(Memory):
             finally:
                 await self.open()
 
-    async def get(self, key: str) -> MemoryEntry | None:
-        """The memory of that key, superseded or not; several agents' rows: the oldest stored."""
-        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
-
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """What ZeroClaw's own list returns: at most 1000 rows, cut before the session is looked at."""
-        found, order = sql.listing(self.schema, category)
-        listed = await self._entries(found, order)
+        select = await self.select(MemoryFilter(category=None if category is None else (category,)))
+        statement = select.statement(select.columns("entry"), f"ORDER BY {select.listed_order} LIMIT 1000")
+        listed = await self.fetch_records(select, statement, entry_from)
         return [entry for entry in listed if session_id is None or entry.session_id == session_id]
-
-    async def count(self) -> int:
-        """How many memories there are, superseded ones included."""
-        ((counted,),) = await self.fetch("SELECT count(*) FROM memories")
-        return int(counted)
 
     async def health_check(self) -> bool:
         """True when it answers; why it does not is told by every other verb."""
@@ -242,101 +241,52 @@ class SqliteMemory(Memory):
             return False
         return True
 
-    async def rows(self, query: Query[T]) -> Sequence[T]:
-        found: Any
-        if query.read.name == "version" and query.is_full_scan:
-            schema, chosen = self.schema, sql.where(self.schema, query.filter)
-            found = await self._find(lambda connection: stamps(connection, schema, chosen), query.filter)
-        else:
-            found = await self._handles(query)
-            if query.read.name != "handle":
-                found = await self._read(query.read.name, found)
-        read: Sequence[T] = found
-        return read
+    async def select(self, filter: MemoryFilter) -> SqliteSelect:
+        return SqliteSelect(self.schema, filter)
 
-    async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
-        """The rowids of the rows that a query selects, in its order."""
-        schema = self.schema
-        if query.handles is not None and query.filter == EVERYTHING and query.read is not HANDLES:
-            return list(dict.fromkeys(query.handles))
-        named = (("rowid", query.handles), ("id", query.ids), ("key", query.keys), ("content", query.contents))
-        for column, names in named:
-            if names is not None:
-                return await self._named(column, list(dict.fromkeys(names)), query.filter)
-        if query.prefix is not None:
-            found, order = sql.starting_with(schema, query.filter, query.prefix)
-            limit = -1 if query.limit is None else query.limit
-            statement = f"SELECT m.rowid FROM memories AS m {found.sql} {order} LIMIT {limit:d}"
-            return [rowid for (rowid,) in await self._chosen(statement, found.values, query.filter)]
-        if sql.takes_long(query):
-            find = partial(sql.ordered_handles, schema=schema, query=query)
-            return await self._find(find, query.filter)
-        statement, values = sql.page_statement(schema, query)
-        return [rowid for (rowid,) in await self.fetch(statement, values)]
+    def maker(self, read: str) -> Callable[[Any], Any]:
+        return {"handle": _handle, "excerpt": excerpt_from, "version": version_from}.get(read, entry_from)
 
-    async def _named(self, column: str, names: Sequence[Handle], filter: MemoryFilter) -> Sequence[Handle]:
-        """The rowids of the rows with one of these values, in the order of the values, then of storing."""
-        if column != "rowid" and not self.schema.has(column):
-            return []
-        # Contents are not read again to put their rows in order.
-        value = "NULL" if column == "content" else f"m.{column}"
-        by_name: dict[Any, list[Handle]] = {}
-        for start in range(0, len(names), sql.ROWS_AT_ONCE):
-            marks, values = bound(names[start : start + sql.ROWS_AT_ONCE])
-            found = sql.where(self.schema, filter).also(f"m.{column} IN ({marks})", values)
-            statement = f"SELECT m.rowid, {value} FROM memories AS m {found.sql} ORDER BY m.rowid"
-            for rowid, name in await self._chosen(statement, found.values, filter):
-                by_name.setdefault(name if name is None or column == "rowid" else as_text(name), []).append(rowid)
-        order = [None] if column == "content" else names
-        return [rowid for name in order for rowid in by_name.get(name, ())]
+    async def fetch_records(
+        self,
+        select: Select,
+        statement: str,
+        make: Callable[[Any], T],
+        *,
+        takes_long: bool = False,
+        has_many: bool = False,
+    ) -> Sequence[T]:
+        if not takes_long:
+            return [make(record) for record in await self.fetch(statement, select.values)]
 
-    async def _chosen(self, statement: str, values: Sequence[Any], filter: MemoryFilter) -> Sequence[Any]:
-        if not filter.looks_for_text:
-            return await self.fetch(statement, values)
-        return await self._find(lambda connection: connection.execute(statement, values).fetchall(), filter)
+        def read(connection: Connection) -> Any:
+            made = map(make, connection.execute(statement, select.values))
+            # The order of a million rows stays in memory while it is shown: eight bytes for each.
+            return array("q", made) if make is _handle else list(made)
 
-    async def _read(self, read: str, handles: Sequence[Handle]) -> Sequence[Any]:
-        """The rows of these rowids, in that order; rows deleted meanwhile are left out."""
-        found: dict[Handle | None, Any] = {}
-        for start in range(0, len(handles), sql.ROWS_AT_ONCE):
-            some = [handle for handle in handles[start : start + sql.ROWS_AT_ONCE] if isinstance(handle, int)]
-            wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
-            match read:
-                case "excerpt":
-                    found |= {entry.handle: entry for entry in await self._excerpts(wanted)}
-                case "entry":
-                    found |= {entry.handle: entry for entry in await self._entries(wanted)}
-                case "version":
-                    found |= {version.handle: version for version in await self._versions(wanted)}
-                case _:
-                    found |= {row.handle: row for row in await self._rows(wanted)}
-        return [found[handle] for handle in handles if handle in found]
+        found: Sequence[T] = await self._find(read, select.filter)
+        return found
 
-    async def _excerpts(self, found: sql.Where) -> Entries:
-        entries = await self._entries(found, excerpt=EXCERPT)
-        # SQLite's substr() ends at a NUL; the memory goes on behind it.
-        cut = [entry.handle for entry in entries if entry.is_excerpt and len(entry.content) < EXCERPT]
-        if not cut:
-            return entries
-        wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(cut))})", cut)
-        whole = {entry.handle: entry.excerpt() for entry in await self._entries(wanted)}
-        return [whole.get(entry.handle, entry) for entry in entries]
-
-    async def _versions(self, found: sql.Where) -> Stamps:
-        schema = self.schema
-        return await self.reads.run(lambda connection: stamps(connection, schema, found))
-
-    async def _rows(self, found: sql.Where) -> Sequence[StoredRow]:
+    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
-        condition = f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
-        return await self.reads.run(lambda one: list(RawTable(one).where(condition, found.values)))
+        def read(connection: Connection) -> Sequence[StoredRow]:
+            table = RawTable(connection)
+            found: dict[object, StoredRow] = {}
+            rowids = [handle for handle in handles if isinstance(handle, int)]
+            for start in range(0, len(rowids), _ROWS_AT_ONCE):
+                some = rowids[start : start + _ROWS_AT_ONCE]
+                found |= {row.handle: row for row in table.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
+            return [found[rowid] for rowid in rowids if rowid in found]
 
-    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        from zeroclaw_tui.backends.sqlite.counts import count_up
+        return await self.reads.run(read)
 
-        schema = self.schema
-        return await self._find(lambda connection: count_up(connection, schema, filter, now, by), filter)
+    async def agent_aliases(self) -> Mapping[str, str]:
+        if not self.schema.has_agents:
+            return {}
+        return {as_text(owner): as_text(alias) for owner, alias in await self.fetch("SELECT id, alias FROM agents")}
+
+    state_of = staticmethod(state_of)
 
     async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
@@ -404,7 +354,7 @@ class SqliteMemory(Memory):
         """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""
         if not isinstance(to, str):
             return await (await self._searching()).near(to.handle if isinstance(to, MemoryEntry) else to, limit)
-        from zeroclaw_tui.backends.sqlite.counts import near_by_index
+        from zeroclaw_tui.backends.sqlite.near import near_by_index
         from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
 
         schema, words, text = self.schema, words_of(to), to
@@ -448,11 +398,11 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
-        found = None if filter is None else sql.where(self.schema, filter)
+        select = None if filter is None else await self.select(filter)
 
         def look(connection: Connection) -> None:
-            chosen = "1" if found is None else f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
-            values = () if found is None else found.values
+            chosen = "1" if select is None else f"rowid IN ({select.statement('m.rowid')})"
+            values = () if select is None else select.values
             memories, last = RawTable(connection), None
             # Text that is UTF-8, as almost all is, takes sqlite3 much less time to make by itself.
             connection.execute("BEGIN")
@@ -476,8 +426,6 @@ class SqliteMemory(Memory):
                 del row
 
         await self._find(look, wanted)
-
-    stamp_of = staticmethod(stamp_of)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -509,11 +457,6 @@ class SqliteMemory(Memory):
         await asyncio.to_thread(roll_back_hot_journal, self.path)
         return await connect_read_only(self.path), (Notice(_TAKEN_BACK),)
 
-    async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
-        schema = self.schema
-        statement = _select(schema, found, order, excerpt)
-        return [entry_from(row, schema) for row in await self.fetch(statement, found.values)]
-
     async def fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """The rows of a statement that reads."""
         if self._connection is None:
@@ -544,7 +487,7 @@ class SqliteMemory(Memory):
         """Read with the functions that compare a text with those of the filter."""
 
         def look(connection: Connection) -> Answer:
-            with finding(connection, filter):
+            with find_functions(connection, filter):
                 return work(connection)
 
         return await self.reads.run(look)
@@ -599,8 +542,3 @@ def _leave_whole(path: Path) -> None:
 
 def _nothing() -> None:
     """Folding in a log cannot be asked to stop."""
-
-
-def _select(schema: Schema, found: sql.Where, order: str, excerpt: int | None = None) -> str:
-    columns = entry_columns(schema, excerpt=excerpt)
-    return f"SELECT {columns} FROM memories AS m {agent_join(schema)} {found.sql} {order}"

@@ -54,13 +54,13 @@ class SqliteUpkeep:
 
     async def expired(self, retention: Retention) -> Sequence[Outdated]:
         """As ZeroClaw's hygiene counts; a column that is missing counts as after migration."""
-        from zeroclaw_tui.backends.sqlite.counts import outdated_rows
+        from zeroclaw_tui.backends.sqlite.hygiene import outdated_rows
 
         schema = self._store.schema
         return await self._store.reads.run(lambda connection: outdated_rows(connection, schema, retention))
 
     async def storage(self) -> Storage:
-        from zeroclaw_tui.backends.sqlite.counts import storage_of
+        from zeroclaw_tui.backends.sqlite.storage import storage_of
 
         schema, path = self._store.schema, self._store.path
         return await self._store.reads.run(lambda connection: storage_of(connection, schema, path))

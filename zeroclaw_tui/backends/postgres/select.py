@@ -1,0 +1,151 @@
+"""The SELECT statements over a table of memories in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from zeroclaw_tui.backends.matching import needle_of
+from zeroclaw_tui.backends.postgres.schema import Table, base_type
+from zeroclaw_tui.backends.postgres.sql import (
+    can_hold,
+    category_of,
+    category_text,
+    category_to_sort,
+    dimensions_of,
+    entry_columns,
+    is_uuid,
+    spellings,
+    version_columns,
+)
+from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
+from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
+
+_TYPES = {str: "text", list: "text[]", datetime: "timestamp with time zone"}
+_FIELDS = ("session_id", "namespace", "agent_id", "key", "content")
+
+
+class PostgresSelect(Select):
+    """A SELECT from a table. Its regular expression is matched elsewhere: the server reads other patterns."""
+
+    def __init__(self, table: Table, filter: MemoryFilter) -> None:
+        self.table = table
+        self.source = f"{table.quoted} AS m"
+        self._id = "m.id" if base_type(table.columns["id"]) == "uuid" else 'm.id COLLATE "C"'
+        self.stored_order = f"m.{table.created}, m.id"
+        self.listed_order = f"m.{table.updated} DESC, m.id DESC"
+        super().__init__(filter)
+        if "id" in table.may_be_null:
+            # A row without an id cannot be told from others, so it is no memory.
+            self.also("m.id IS NOT NULL")
+
+    def column(self, name: str) -> str | None:
+        match name:
+            case "handle" | "id":
+                return "m.id::text"
+            case "category":
+                return category_text(self.table, "m.")
+            case "embedding":
+                return "m.embedding" if self.table.keeps_vectors else None
+            case _:
+                return f"m.{name}::text" if name in _FIELDS and self.table.has(name) else None
+
+    def columns(self, read: str) -> str:
+        match read:
+            case "handle":
+                return "m.id::text"
+            case "version":
+                return version_columns(self.table)
+            case _:
+                return entry_columns(self.table, excerpt=read == "excerpt")
+
+    def place(self, value: Any) -> str:
+        # The type is named, so that neither the server nor the driver looks it up.
+        self.values.append(value)
+        return f"${len(self.values)}::{_TYPES[type(value)]}"
+
+    def one_of(self, expression: str, texts: Sequence[Any]) -> str:
+        return f"{expression} = ANY({self.place([text for text in texts if can_hold(text)])})"
+
+    def has_name(self, column: str, names: Sequence[Any]) -> str:
+        if column not in ("handle", "id"):
+            return super().has_name(column, names)
+        ids = [str(name) for name in names]
+        if base_type(self.table.columns["id"]) == "uuid":
+            return f"m.id = ANY(CAST({self.place(list(filter(is_uuid, ids)))} AS uuid[]))"
+        return self.one_of("m.id", ids)
+
+    def spellings(self, categories: Sequence[str]) -> Sequence[str]:
+        return spellings(categories, self.table)
+
+    def category_of(self, stored: object) -> str:
+        return category_of(None if stored is None else str(stored), self.table)
+
+    def without_keys(self, keys: Sequence[str]) -> str:
+        return f"NOT coalesce({self.one_of('m.key', keys)}, FALSE)"
+
+    def of_agents(self, aliases: Sequence[str]) -> str:
+        ids = {alias: agent_id for agent_id, alias in self.table.agents.items()}
+        return self.one_of("m.agent_id::text", [ids.get(alias, alias) for alias in aliases])
+
+    def begins_with(self, prefix: str) -> str:
+        return f"starts_with(m.key::text, {self.place(prefix)})" if can_hold(prefix) else "FALSE"
+
+    def contains(self) -> Sequence[str]:
+        needle = needle_of(self.filter)
+        if needle is None:
+            return []
+        if not can_hold(needle.text):
+            return ["FALSE"]
+        place = self.place(needle.text)
+        if needle.is_plain:
+            # Under the collation C lower() knows the ASCII letters only, and takes a tenth of the time of translate().
+            lowered = 'lower(m.{}::text COLLATE "C")'
+        else:
+            # Not lower(): at best it knows the letters of the server's own language.
+            lowered = f"translate(m.{{}}::text, {', '.join(map(self.place, needle.other_cases()))})"
+        return [f"({' OR '.join(f'position({place} IN {lowered.format(name)}) > 0' for name in ('content', 'key'))})"]
+
+    def moment(self, when: datetime) -> str:
+        return self.place(when)
+
+    @property
+    def created(self) -> str:
+        column = f"m.{self.table.created}"
+        if base_type(self.table.columns[self.table.created]) == "timestamp without time zone":
+            column = f"({column} AT TIME ZONE 'UTC')"
+        return f"CASE WHEN isfinite({column}) THEN {column} END"
+
+    def quarter(self, created: str) -> str:
+        return f"floor(date_part('epoch', {created}) / {QUARTER_SECONDS})::bigint"
+
+    @property
+    def size(self) -> str:
+        return "coalesce(octet_length(m.content), 0)"
+
+    @property
+    def dimensions(self) -> str:
+        return dimensions_of(self.table)
+
+    def sort_keys(self, sort: Sort) -> Sequence[str]:
+        # Text is compared code point by code point.
+        match sort.field:
+            case SortField.KEY:
+                return ('m.key COLLATE "C"', self._id)
+            case SortField.CATEGORY:
+                return (f'({category_to_sort(self.table, "m.")}) COLLATE "C"', self._id)
+            case SortField.CONTENT:
+                return (f'left(m.content, {SORTED_CHARACTERS}) COLLATE "C"', self._id)
+            case SortField.SIZE:
+                return ("octet_length(m.content)", self._id)
+            case SortField.AGE:
+                return (f"m.{self.table.created}", self._id)
+            case SortField.STORED | SortField.UPDATED:
+                return (f"m.{self.table.updated}", self._id)
+
+    def takes_long(self, query: Query[Any]) -> bool:
+        is_indexed = query.sort.field in (SortField.STORED, SortField.UPDATED)
+        is_short = query.limit is not None and not query.offset and query.prefix is None
+        return query.filter.looks_for_text or not is_indexed or not is_short

@@ -1,0 +1,1 @@
+"""What the stores in SQL tables share: SQLite and PostgreSQL."""

@@ -1,0 +1,177 @@
+"""The conditions and orders of a query in SQL, with what each engine spells in its own way left to a subclass."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+
+from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, Superseded
+
+SORTED_CHARACTERS = 200
+"""Contents are put in order by so many of their first characters."""
+_MOST_ROWS = 2**62
+
+
+class Select(ABC):
+    """A SELECT of the rows that a filter leaves. The table of memories is called `m`.
+
+    `conditions` must all hold. Places of values are numbered, so the parts of a statement can be written in any order;
+    `values` are what to bind.
+    """
+
+    source: str
+    """The table, as FROM names it."""
+    stored_order: str
+    """The order in which rows of the same key are given, the oldest first."""
+    listed_order: str
+    """The order of ZeroClaw's own `list`: the newest update first."""
+    barrier = ""
+    """What ends a subquery that the engine must not merge into the query around it."""
+
+    def __init__(self, filter: MemoryFilter) -> None:
+        self.filter = filter
+        self.conditions: list[str] = []
+        self.values: list[Any] = []
+        self._add_columns()
+        self._add_window()
+        self._add_texts()
+
+    @abstractmethod
+    def column(self, name: str) -> str | None:
+        """The SQL of a column by ZeroClaw's name, or of the "handle"; None where the table lacks the column."""
+
+    @abstractmethod
+    def columns(self, read: str) -> str:
+        """The list of columns of a reading ("excerpt", "entry", "version", "handle")."""
+
+    @abstractmethod
+    def place(self, value: Any) -> str:
+        """The place of a value to bind."""
+
+    @abstractmethod
+    def one_of(self, expression: str, texts: Sequence[str]) -> str:
+        """The condition that an expression has one of these values."""
+
+    def spellings(self, categories: Sequence[str]) -> Sequence[str]:
+        """How these categories may be written in the table."""
+        return categories
+
+    def category_of(self, stored: object) -> str:
+        """The category of which the table has this value."""
+        return as_text(stored)
+
+    @abstractmethod
+    def without_keys(self, keys: Sequence[str]) -> str:
+        """The condition that a row has none of these keys."""
+
+    @abstractmethod
+    def of_agents(self, aliases: Sequence[str]) -> str:
+        """The condition that a row belongs to one of these agents, in a table that has agents."""
+
+    @abstractmethod
+    def begins_with(self, prefix: str) -> str:
+        """The condition that a key begins with this text."""
+
+    @abstractmethod
+    def contains(self) -> Sequence[str]:
+        """The conditions of the filter's texts."""
+
+    @abstractmethod
+    def moment(self, when: datetime) -> str:
+        """A moment to compare `created` with."""
+
+    @property
+    @abstractmethod
+    def created(self) -> str:
+        """The SQL of when a row was created; NULL for what is no moment."""
+
+    @abstractmethod
+    def quarter(self, created: str) -> str:
+        """The SQL of the quarter hour since 1970 (UTC) of a column with the value of `created`."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """The SQL of the content's length in bytes."""
+
+    @property
+    @abstractmethod
+    def dimensions(self) -> str:
+        """The SQL of how many numbers a row's vector has; NULL without a vector."""
+
+    @abstractmethod
+    def sort_keys(self, sort: Sort) -> Sequence[str]:
+        """What an order compares, all of it in one direction; the last one is different for every row."""
+
+    @abstractmethod
+    def takes_long(self, query: Query[Any]) -> bool:
+        """Whether a query may have to look at every row."""
+
+    def also(self, condition: str) -> None:
+        """Add a condition."""
+        self.conditions.append(condition)
+
+    def named(self, column: str, names: Sequence[Any]) -> Self:
+        """The same rows, but only those with one of these values in a column ("handle" for the handle)."""
+        narrower = copy.copy(self)
+        narrower.conditions, narrower.values = list(self.conditions), list(self.values)
+        narrower.also(narrower.has_name(column, names))
+        return narrower
+
+    def has_name(self, column: str, names: Sequence[Any]) -> str:
+        """The condition that a column which rows are named by has one of these values."""
+        return self.one_of(self.column(column) or "NULL", names)
+
+    def statement(self, columns: str, rest: str = "") -> str:
+        """A SELECT of these columns; `rest` is what follows the conditions."""
+        where = f"WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+        return f"SELECT {columns} FROM {self.source} {where} {rest}"
+
+    def order(self, sort: Sort) -> str:
+        """The clause of an order."""
+        direction = "DESC" if sort.descending else "ASC"
+        return "ORDER BY " + ", ".join(f"{key} {direction}" for key in self.sort_keys(sort))
+
+    def part(self, query: Query[Any]) -> str:
+        """The clause that leaves one page of an order."""
+        if query.limit is None and not query.offset:
+            return ""
+        limit = _MOST_ROWS if query.limit is None else min(query.limit, _MOST_ROWS)
+        return f"LIMIT {limit:d} OFFSET {min(query.offset, _MOST_ROWS):d}"
+
+    def _add_columns(self) -> None:
+        wanted = self.filter
+        superseded = self.column("superseded_by")
+        if wanted.superseded is Superseded.HIDE and superseded:
+            self.also(f"{superseded} IS NULL")
+        elif wanted.superseded is Superseded.ONLY:
+            self.also(f"{superseded} IS NOT NULL" if superseded else "FALSE")
+        columns = {"category": wanted.category, "session_id": wanted.session, "namespace": wanted.namespace}
+        for name, values in columns.items():
+            if values is None:
+                continue
+            expression = self.column(name) or "NULL"
+            condition = self.one_of(expression, self.spellings(values) if name == "category" else values)
+            # Without a category or session is a value of its own; without a namespace is not.
+            is_null_wanted = name != "namespace" and "" in values
+            self.also(f"({condition} OR {expression} IS NULL)" if is_null_wanted else condition)
+        if wanted.agent is not None:
+            self.also(self.of_agents(wanted.agent) if self.column("agent_id") else "FALSE")
+        if wanted.without_keys is not None:
+            self.also(self.without_keys(wanted.without_keys))
+
+    def _add_window(self) -> None:
+        for sign, text in (("<", self.filter.older_than), (">", self.filter.newer_than)):
+            if text is not None:
+                limit = moment(text)
+                # A limit that is no moment leaves every row that has a moment.
+                self.also(f"{self.created} {sign} {self.moment(limit)}" if limit else f"{self.created} IS NOT NULL")
+
+    def _add_texts(self) -> None:
+        for condition in self.contains():
+            self.also(condition)

@@ -1,0 +1,147 @@
+"""Reading a store that is a table: `rows`, `get`, `count` and `count_up` for every engine."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.sql.select import Select
+from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.statistics import CountField, Counts
+
+T = TypeVar("T")
+
+NAMES_AT_ONCE = 2000
+"""The most ids, keys or contents that one statement looks for."""
+
+
+class SqlMemory(Memory):
+    """A store whose memories are the rows of a table."""
+
+    @abstractmethod
+    async def select(self, filter: MemoryFilter) -> Select:
+        """The rows that a filter leaves. Raises UsageError for a pattern that cannot be read or takes too long."""
+
+    @abstractmethod
+    def maker(self, read: str) -> Callable[[Any], Any]:
+        """The function that makes a result of a record of `Select.columns(read)`, which may have further columns."""
+
+    @abstractmethod
+    async def fetch_records(
+        self,
+        select: Select,
+        statement: str,
+        make: Callable[[Any], T],
+        *,
+        takes_long: bool = False,
+        has_many: bool = False,
+    ) -> Sequence[T]:
+        """What `make` gives for each record of a statement.
+
+        `takes_long` says that it may look at every row, `has_many` that it may return every row.
+        """
+
+    @abstractmethod
+    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The rows at these handles, in this order; deleted rows are left out."""
+
+    @abstractmethod
+    async def agent_aliases(self) -> Mapping[str, str]:
+        """The aliases of the agents by id."""
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
+
+    async def count(self) -> int:
+        return (await self.count_up(EVERYTHING, "")).total
+
+    async def rows(self, query: Query[T]) -> Sequence[T]:
+        found: Any
+        if query.read.name == "row":
+            found = await self.stored_rows(await self._handles(query))
+        elif query.names_rows:
+            found = await self._named_rows(query)
+        else:
+            found = await self._page(query)
+        read: Sequence[T] = found
+        return read
+
+    async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
+        """The handles of a query's rows; given handles are taken as they are where no filter narrows them."""
+        if query.handles is not None and query.filter == EVERYTHING:
+            return list(dict.fromkeys(query.handles))
+        return await self.rows(replace(query, read=HANDLES))
+
+    async def _page(self, query: Query[Any]) -> Sequence[Any]:
+        """The rows of a filter in their order, by one statement."""
+        select = await self.select(query.filter)
+        order = select.order(query.sort)
+        if query.prefix is not None:
+            select.also(select.begins_with(query.prefix))
+            order = f"ORDER BY {select.listed_order}"
+        statement = select.statement(select.columns(query.read.name), f"{order} {select.part(query)}")
+        return await self.fetch_records(
+            select,
+            statement,
+            self.maker(query.read.name),
+            takes_long=select.takes_long(query),
+            has_many=query.limit is None,
+        )
+
+    async def _named_rows(self, query: Query[Any]) -> Sequence[Any]:
+        """The rows with one of the query's handles, ids, keys or contents."""
+        named = {"handle": query.handles, "id": query.ids, "key": query.keys, "content": query.contents}
+        column, names = next(
+            (column, list(dict.fromkeys(names))) for column, names in named.items() if names is not None
+        )
+        select, make = await self.select(query.filter), self.maker(query.read.name)
+        # Contents are not read again to put their rows in order.
+        name = "NULL" if column == "content" else select.column(column)
+        if name is None:
+            return []
+        by_name: dict[Any, list[Any]] = {}
+        for start in range(0, len(names), NAMES_AT_ONCE):
+            some = select.named(column, names[start : start + NAMES_AT_ONCE])
+            columns = f"{some.columns(query.read.name)}, {name} AS name"
+            statement = some.statement(columns, f"ORDER BY {some.stored_order}")
+            takes_long = column == "content" or query.filter.looks_for_text
+            for found, row in await self.fetch_records(
+                some, statement, lambda record: (record[-1], make(record)), takes_long=takes_long
+            ):
+                by_name.setdefault(found if column == "handle" else as_text(found), []).append(row)
+        order = [""] if column == "content" else names
+        return [row for name in order for row in by_name.get(name, ())]
+
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        from zeroclaw_tui.backends.sql.counts import Counting
+
+        hides_superseded = "superseded" in by and filter.superseded is Superseded.HIDE
+        select = await self.select(filter.but(superseded=Superseded.SHOW) if hides_superseded else filter)
+        counting = Counting(select, now, by, hides_superseded=hides_superseded)
+        groups = await self.fetch_records(select, counting.statement, tuple, takes_long=True)
+        aliases = await self.agent_aliases() if "agent" in by else {}
+        return await asyncio.to_thread(counting.counts, groups, aliases)
+
+    @staticmethod
+    @abstractmethod
+    def state_of(row: StoredRow) -> str:
+        """The state in the version of a row."""
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        from zeroclaw_tui.memory.change import Stamp
+
+        key, content, category, created, updated = (
+            as_text(row.values.get(name)) for name in ("key", "content", "category", "created_at", "updated_at")
+        )
+        size = len(content.encode("utf-8", "surrogateescape"))
+        handle = "" if row.handle is None else row.handle
+        return Stamp(row.id, self.state_of(row), key, category, size, created, updated, row.agent, handle)

@@ -1,0 +1,87 @@
+"""The rows of a database that ZeroClaw's hygiene would delete."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from zeroclaw_tui.backends.health import Budget, Outdated, Retention
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.select import version_columns, version_from
+from zeroclaw_tui.files.database import as_text
+
+_EXCERPT = 120
+_ORDERS = {"value": "m.importance, m.created_at", "oldest": "m.created_at"}
+
+
+def outdated_rows(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[Outdated]:
+    """The rows that would go, in ZeroClaw's order of doing, in one consistent read; for a thread.
+
+    Where the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
+    ZeroClaw's migration.
+    """
+    if not {"id", "category", "created_at", "updated_at"} <= schema.columns:
+        return []
+    connection.execute("BEGIN")
+    found: list[Outdated] = []
+    for category in retention.cutoffs:
+        found += (row for row, _ in _rows(connection, schema, retention, category, _aged(schema, retention, category)))
+    for category, budget in retention.budgets.items():
+        found += _over_budget(connection, schema, retention, category, budget)
+    connection.execute("COMMIT")
+    return found
+
+
+def _over_budget(
+    connection: sqlite3.Connection, schema: Schema, retention: Retention, category: str, budget: Budget
+) -> Iterator[Outdated]:
+    """The rows over a budget in the order they go: first those of the count, then one by one for the contents."""
+    left = "m.category = :category"
+    if schema.has("superseded_by"):
+        left = f"{left} AND m.superseded_by IS NULL"
+    if category in retention.cutoffs:
+        left = f"{left} AND NOT coalesce({_aged(schema, retention, category)}, 0)"
+    counted = f"SELECT count(*), coalesce(sum(length(m.content)), 0) FROM memories AS m WHERE {left}"
+    values = {"category": category, "cutoff": retention.cutoffs.get(category)}
+    rows, characters = connection.execute(counted, values).fetchone()
+    order = _ORDERS[retention.order] if schema.has("importance") else _ORDERS["oldest"]
+    going = f"{left} AND {_unpinned(schema)} ORDER BY {order}, m.rowid"
+    for row, length in _rows(connection, schema, retention, category, going, is_over_budget=True):
+        is_over = (budget.rows and rows > budget.rows) or (budget.characters and characters > budget.characters)
+        if not is_over:
+            return
+        yield row
+        rows, characters = rows - 1, characters - length
+
+
+def _rows(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    retention: Retention,
+    category: str,
+    chosen: str,
+    *,
+    is_over_budget: bool = False,
+) -> Iterator[tuple[Outdated, int]]:
+    """The chosen rows, each with how many characters its content has."""
+    columns = f"{version_columns(schema)}, substr(m.content, 1, {_EXCERPT}), coalesce(length(m.content), 0)"
+    values = {"category": category, "cutoff": retention.cutoffs.get(category)}
+    for record in connection.execute(f"SELECT {columns} FROM memories AS m WHERE {chosen}", values):
+        version = version_from(record)
+        is_by_creation = is_over_budget or _date(category) == "created_at"
+        date = version.timestamp if is_by_creation else version.updated_at
+        yield Outdated(category, is_over_budget, version, date, as_text(record[-2])), record[-1]
+
+
+def _aged(schema: Schema, retention: Retention, category: str) -> str:
+    """The condition of the rows that are older than the category's cutoff."""
+    condition = f"m.category = :category AND m.{_date(category)} < :cutoff"
+    return f"{condition} AND {_unpinned(schema)}" if retention.spares_pinned else condition
+
+
+def _date(category: str) -> str:
+    return "created_at" if category == "core" else "updated_at"
+
+
+def _unpinned(schema: Schema) -> str:
+    return "m.pinned = 0" if schema.has("pinned") else "1"
