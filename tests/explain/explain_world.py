@@ -21,6 +21,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -28,10 +29,8 @@ from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 NOW = "2026-03-20T12:00:00+00:00"
 
 
-class NamedEmbedder:
+class NamedEmbedder(Embedder):
     """The embedder of the recorded runs: "hash:64" or "dense:64"."""
-
-    is_remote = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -39,9 +38,6 @@ class NamedEmbedder:
 
     async def embed(self, text: str) -> np.ndarray:
         return embed(self.name, text)
-
-    async def close(self) -> None:
-        """Nothing to do."""
 
 
 def _config(folder: Path) -> MemoryConfig:

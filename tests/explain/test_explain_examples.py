@@ -11,6 +11,7 @@ import pytest
 from explain_world import small_library, why
 from support.small_store import blob
 
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.scoring.explain import Explanation
 
 RUST: Sequence[dict[str, Any]] = (
@@ -71,18 +72,14 @@ HITS = (
 )
 
 
-class Axis:
+class Axis(Embedder):
     """An embedder for which every message lies on the first axis."""
 
-    is_remote = False
     name = "axis"
     dimensions = 2
 
     async def embed(self, text: str) -> Any:
         return np.array([1.0, 0.0], dtype=np.float32)
-
-    async def close(self) -> None:
-        """Nothing to do."""
 
 
 async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) -> None:

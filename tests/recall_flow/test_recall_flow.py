@@ -59,12 +59,11 @@ class Shelf(InMemory):
         return self.cached
 
 
-class TwoDimensions:
+class TwoDimensions(Embedder):
     """An embedder that counts its calls, or fails when told to."""
 
     name = "two"
     dimensions = 2
-    is_remote = False
 
     def __init__(self, fails: bool = False) -> None:
         self.texts: list[str] = []
@@ -75,9 +74,6 @@ class TwoDimensions:
         if self.fails:
             raise EmbeddingFailed("The endpoint cannot be reached.", hint="Is it running?")
         return np.array([0.6, 0.8], dtype=np.float32)
-
-    async def close(self) -> None:
-        """Nothing to do."""
 
 
 def row(place: int, content: str = "ordinary", **fields: Any) -> ScoredEntry:

@@ -16,6 +16,7 @@ from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -23,10 +24,9 @@ from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 
 
-class RecordedEmbedder:
+class RecordedEmbedder(Embedder):
     """The embedder the recordings were made with."""
 
-    is_remote = False
     dimensions = 64
 
     def __init__(self, name: str) -> None:
@@ -34,9 +34,6 @@ class RecordedEmbedder:
 
     async def embed(self, text: str) -> np.ndarray:
         return embed(self.name, text)
-
-    async def close(self) -> None:
-        """Nothing to do."""
 
 
 if golden.IS_WHOLE:

@@ -18,10 +18,9 @@ from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 AS_OF = "2026-06-01T12:00:00+02:00"
 
 
-class RecordedEmbedder:
+class RecordedEmbedder(Embedder):
     """The embedder the recorded runs were made with."""
 
-    is_remote = False
     dimensions = 64
 
     def __init__(self, name: str) -> None:
@@ -29,9 +28,6 @@ class RecordedEmbedder:
 
     async def embed(self, text: str) -> np.ndarray:
         return embed(self.name, text)
-
-    async def close(self) -> None:
-        """Nothing to do."""
 
 
 class FixedEmbedder(RecordedEmbedder):

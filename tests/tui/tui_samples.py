@@ -22,6 +22,7 @@ from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
@@ -187,16 +188,12 @@ class SampleMemory(InMemory):
         )
 
 
-class SampleEmbedder:
+class SampleEmbedder(Embedder):
     name = "sample"
     dimensions = 4
-    is_remote = False
 
     async def embed(self, text: str) -> np.ndarray:
         return np.ones(4, dtype=np.float32)
-
-    async def close(self) -> None:
-        pass
 
 
 def sample_config(folder: Path, **parts: Any) -> MemoryConfig:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Retention,
         StoreFacts,
     )
-    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
+    from zeroclaw_tui.embeddings.base import Embedder
     from zeroclaw_tui.memory.change import FilledVectors, Keep, NewVector, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Storage
@@ -96,7 +96,7 @@ class Upkeep:
 
     database: DatabaseUpkeep | None = None
     history: HistoryUpkeep | None = None
-    embedder: OpenAIEmbedder | None = None
+    embedder: Embedder | None = None
     """The endpoint that the store asks for its vectors, if it makes them itself."""
 
 

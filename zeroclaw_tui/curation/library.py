@@ -26,7 +26,6 @@ from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
 from zeroclaw_tui.embeddings.base import Embedder, create_embedder, endpoint_host
-from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import (
     MAKES_STORE,
     BeforeFirstStart,
@@ -327,12 +326,12 @@ class Library:
     def on_first_request(self, announce: Announce) -> None:
         """Call `announce` once, before the first text leaves this machine for its vector."""
         for embedder in (self.embedder, self.memory.upkeep.embedder):
-            if isinstance(embedder, OpenAIEmbedder):
+            if embedder is not None:
                 embedder.on_first_request(announce)
 
     def waits_for(self, query: str) -> bool:
         """Whether an embedding endpoint has to be asked for the vector of a query the store has none of."""
-        return isinstance(self.embedder, OpenAIEmbedder) and not self.embedder.is_cached(query)
+        return self.embedder is not None and not self.embedder.is_cached(query)
 
     def with_profile(self, version: str) -> None:
         """Score by the rules of another version from now on."""

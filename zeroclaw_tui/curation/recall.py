@@ -19,7 +19,6 @@ from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import estimate_tokens
-from zeroclaw_tui.embeddings.endpoint import embed_query
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
@@ -115,7 +114,7 @@ async def query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | Non
     if cached is not None:
         return cached, ()
     try:
-        return await embed_query(embedder, query), ()
+        return await embedder.query(query), ()
     except EmbeddingFailed as failure:
         return None, (f"{failure.message} {_KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
 

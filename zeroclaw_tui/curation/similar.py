@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.upkeep import cached_vector
-from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_query
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.query import ENTRIES, Query
@@ -150,7 +149,7 @@ async def similar_steps(library: Library, text: str, limit: int) -> AsyncGenerat
 async def _waits(library: Library, text: str) -> bool:
     """Whether the vector of a text has to be fetched from an endpoint."""
     embedder, memory = library.embedder, library.memory
-    if not isinstance(embedder, OpenAIEmbedder) or embedder.is_cached(text) or not words_of(text):
+    if embedder is None or embedder.is_cached(text) or not words_of(text):
         return False
     if memory.why_not.get("vectors") or library.why_no_vectors:
         return False
@@ -167,7 +166,7 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
     if cached is not None and len(cached) == embedder.dimensions:
         return cached, None
     try:
-        return await embed_query(embedder, text), None
+        return await embedder.query(text), None
     except EmbeddingFailed as failure:
         return None, f"{failure.message} {failure.hint}".strip()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.memory.errors import EmbeddingFailed
@@ -22,20 +23,45 @@ _LONGEST_NAME = 80
 _CHARACTERS_PER_TOKEN = 4
 
 
-class Embedder(Protocol):
-    """One embedding model. `is_remote` means that texts leave this machine."""
+class Embedder(ABC):
+    """One embedding model. What is not abstract here is right for a model on this machine."""
 
     name: str
     dimensions: int
-    is_remote: bool
+    is_remote = False
+    """Whether texts leave this machine."""
 
+    @abstractmethod
     async def embed(self, text: str) -> np.ndarray:
-        """Give the vector of a text, shape (dimensions,), float32. Raises EmbeddingFailed."""
-        ...
+        """Give the vector of a memory's text, shape (dimensions,), float32. Raises EmbeddingFailed."""
+
+    async def embed_many(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Give the vectors of memories' texts, in their order.
+
+        Raises EmbeddingFailed; InputRejectedError if the endpoint might take each text by itself.
+        """
+        return [await self.embed(text) for text in texts]
+
+    async def query(self, text: str) -> np.ndarray:
+        """Give the vector of a query, from the cache if there is one. Raises EmbeddingFailed."""
+        return await self.embed(text)
+
+    async def prefetch(self, queries: Iterable[str]) -> dict[str, EmbeddingFailed]:
+        """Cache the vectors of queries by few requests; give the error of each query that has none."""
+        return {}
+
+    def is_cached(self, query: str) -> bool:
+        """Whether the vector of a query is there without a request."""
+        return True
+
+    def on_first_request(self, announce: Announce) -> None:
+        """Call `announce` once, before the first text leaves this machine."""
+
+    def announce(self, request: EmbeddingRequest) -> None:
+        """Announce a request that is about to be sent, if it is the first."""
 
     async def close(self) -> None:
         """Close the connections."""
-        ...
 
 
 class WrongDimensionError(EmbeddingFailed):

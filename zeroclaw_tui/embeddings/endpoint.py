@@ -54,7 +54,7 @@ INTERACTIVE = RetryPolicy(tries=3, first_wait=0.5, longest_wait=5.0)
 BACKGROUND = RetryPolicy(tries=6, first_wait=1.0, longest_wait=120.0)
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Embedder):
     """OpenAI, OpenRouter or any `custom:<url>`; the vectors of queries are cached.
 
     httpx takes proxies from the environment, except for an endpoint on this machine. Redirects are not followed, so
@@ -84,14 +84,9 @@ class OpenAIEmbedder:
         self._announce: Announce | None = None
 
     async def embed(self, text: str) -> np.ndarray:
-        """Give the vector of a memory's text, shape (dimensions,), float32. Raises EmbeddingFailed."""
         return (await self.embed_many([text]))[0]
 
     async def embed_many(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Give the vectors of memories' texts, in their order.
-
-        Raises EmbeddingFailed; InputRejectedError if the endpoint might take each text by itself.
-        """
         self._announce_texts(texts, is_query=False)
         vectors: list[np.ndarray] = []
         for start in range(0, len(texts), _BATCH_SIZE):
@@ -99,7 +94,6 @@ class OpenAIEmbedder:
         return vectors
 
     async def query(self, text: str) -> np.ndarray:
-        """Give the vector of a query, shape (dimensions,), float32. Raises EmbeddingFailed."""
         if text not in self._queries:
             self._announce_texts([text], is_query=True)
             # A vector of zeros counts: ZeroClaw asks whether there is a vector, not what is in it.
@@ -107,7 +101,6 @@ class OpenAIEmbedder:
         return self._queries[text]
 
     async def prefetch(self, queries: Iterable[str]) -> dict[str, EmbeddingFailed]:
-        """Cache the vectors of queries by few requests; give the error of each query that has none."""
         missing = [text for text in dict.fromkeys(queries) if text not in self._queries]
         if missing:
             self._announce_texts(missing, is_query=True)
@@ -126,21 +119,17 @@ class OpenAIEmbedder:
         return errors
 
     def is_cached(self, query: str) -> bool:
-        """Whether the vector of a query is there without a request."""
         return query in self._queries
 
     def on_first_request(self, announce: Announce) -> None:
-        """Call `announce` once, before the first text leaves this machine; never if the endpoint is on it."""
         self._announce = announce if self.is_remote else None
 
     def announce(self, request: EmbeddingRequest) -> None:
-        """Announce a request that is about to be sent, if it is the first."""
         announce, self._announce = self._announce, None
         if announce is not None:
             announce(request)
 
     async def close(self) -> None:
-        """Close the connection."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None
@@ -296,17 +285,12 @@ def _index(item: Any) -> float:
     return index if isinstance(index, float) else 0.0
 
 
-async def embed_query(embedder: Embedder, text: str) -> np.ndarray:
-    """Give the vector of a query, from the embedder's cache if it has one. Raises EmbeddingFailed."""
-    return await (embedder.query(text) if isinstance(embedder, OpenAIEmbedder) else embedder.embed(text))
-
-
 async def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[np.ndarray | InputRejectedError]:
     """Give a vector of each text, or the error of a rejected one; texts that are rejected together are sent one by one.
 
     Raises EmbeddingFailed for what concerns all texts, such as an endpoint that rejects three of them in a row.
     """
-    if len(texts) > 1 and isinstance(embedder, OpenAIEmbedder):
+    if len(texts) > 1:
         try:
             return [*await embedder.embed_many(texts)]
         except InputRejectedError:

@@ -10,6 +10,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.embeddings.base import Embedder
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -29,14 +31,13 @@ _TRIGRAM_WEIGHT = 350
 _SHORTEST_WITH_TRIGRAMS = 4
 
 
-class LocalEmbedder:
+class LocalEmbedder(Embedder):
     """Texts that share words, or words of one stem, get similar vectors; synonyms do not.
 
     ZeroClaw does not know the provider "local" and treats it as none, so these vectors never reach an agent.
     """
 
     name = "local"
-    is_remote = False
 
     def __init__(self, config: EmbeddingConfig) -> None:
         self.dimensions = config.dimensions
@@ -46,9 +47,6 @@ class LocalEmbedder:
         import numpy as np
 
         return np.frombuffer(local_vector(text, self.dimensions), dtype="<f4").astype(np.float32)
-
-    async def close(self) -> None:
-        """Do nothing: there is no connection."""
 
 
 def local_vector(text: str, dimensions: int) -> bytes:

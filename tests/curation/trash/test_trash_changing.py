@@ -28,6 +28,7 @@ from zeroclaw_tui.curation.changes import (
     undo,
 )
 from zeroclaw_tui.curation.trash.file import for_reading
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import Clashes, Draft, Edit, Reversal, RowChange, StoredRow, Value, Vector, Written
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -282,17 +283,14 @@ async def test_a_cancelled_task_finishes_its_batch_and_its_action(world: World) 
     assert (await undo(world.library)).count == MANY - left
 
 
-class Embedder:
-    name, dimensions, is_remote = "test", 3, False
+class FailingEmbedder(Embedder):
+    name, dimensions = "test", 3
     failure: str | None = None
 
     async def embed(self, text: str) -> np.ndarray:
         if self.failure:
             raise EmbeddingFailed(self.failure)
         return np.array([1, 2, 3], dtype=np.float32)
-
-    async def close(self) -> None:
-        pass
 
 
 class VectorMemory(InMemory):
@@ -308,7 +306,7 @@ class VectorMemory(InMemory):
 
 @IN_MEMORY
 async def test_content_is_embedded_and_a_failing_embedder_costs_the_vector_only(world: World) -> None:
-    memory, embedder = VectorMemory(clock=world.clock), Embedder()
+    memory, embedder = VectorMemory(clock=world.clock), FailingEmbedder()
     config = world.library.config._replace(embedding=EmbeddingConfig("custom:http://here", "small", 3))
     world.library.memory, world.library.embedder, world.library.config = memory, embedder, config
     await stored(world, "lang")

@@ -20,6 +20,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
@@ -86,12 +87,11 @@ AGED = (
 _VECTORS = {MESSAGE: (1.0, 0.0, 0.0, 0.0), SHOPPING: (0.0, 0.0, 1.0, 0.0), HOSTILE_MESSAGE: (1.0, 0.0, 0.0, 0.0)}
 
 
-class ByHand:
+class ByHand(Embedder):
     """Vectors of the messages known here; of every other message none."""
 
     name = "by-hand"
     dimensions = 4
-    is_remote = False
 
     def __init__(self) -> None:
         self.vectors: dict[str, tuple[float, ...]] = dict(_VECTORS)
@@ -101,22 +101,15 @@ class ByHand:
             raise EmbeddingFailed("The endpoint does not know this message.", hint="Type another.")
         return np.array(self.vectors[text], dtype=np.float32)
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
-
-class OneDirection:
+class OneDirection(Embedder):
     """The vector every cosine of the aged rows is measured from."""
 
     name = "sample"
     dimensions = 2
-    is_remote = False
 
     async def embed(self, text: str) -> np.ndarray:
         return np.array([1.0, 0.0], dtype=np.float32)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def aged(rows: Iterable[Sequence[Any]], *, with_vectors: bool = True, first: int = 0) -> list[dict[str, Any]]:

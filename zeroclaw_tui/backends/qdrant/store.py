@@ -45,7 +45,7 @@ from zeroclaw_tui.backends.revert import StoreJob
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_embedder, why_no_embedder
-from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, embed_each, embed_query
+from zeroclaw_tui.embeddings.endpoint import embed_each
 from zeroclaw_tui.memory.change import Draft, See, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused
@@ -173,7 +173,7 @@ class QdrantMemory(HeldMemory):
 
     @property
     def upkeep(self) -> Upkeep:
-        return Upkeep(embedder=self._embedder if isinstance(self._embedder, OpenAIEmbedder) else None)
+        return Upkeep(embedder=self._embedder)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Create the collection with the length of the embedder's vectors, cosine distance and no payload index.
@@ -322,7 +322,7 @@ class QdrantMemory(HeldMemory):
             notes = ["ZeroClaw cannot search here.", self._no_embedder, *notes]
         else:
             if vector is None:
-                vector = await embed_query(self._require_fitting_embedder(), request.query)
+                vector = await self._require_fitting_embedder().query(request.query)
             points = await self._nearest(vector, depth, conditions) if depth > 0 else []
         entries: list[ScoredEntry] = []
         places: list[int] = []

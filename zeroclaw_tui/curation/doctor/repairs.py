@@ -129,9 +129,9 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
 def announce(library: Library, plan: ReindexPlan) -> EmbeddingRequest | None:
     """Announce what the plan sends to another machine, if nothing was sent there yet; None if it sends nothing."""
     embedder = library.embedder
-    if not plan.is_remote or not plan.count or not isinstance(embedder, OpenAIEmbedder):
+    if not plan.is_remote or not plan.count or embedder is None:
         return None
-    request = EmbeddingRequest(embedder.host, plan.model, plan.count, plan.characters, is_query=False)
+    request = EmbeddingRequest(library.embedding_host, plan.model, plan.count, plan.characters, is_query=False)
     embedder.announce(request)
     return request
 

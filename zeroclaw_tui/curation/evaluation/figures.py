@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_memories, turn_limit
-from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
+from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallResult
 
 
-class BatchedQueries:
+class BatchedQueries(Embedder):
     """An embedder that, at the first query it is asked for, has the vectors of all of them fetched, and keeps them.
 
     Vectors the store has cached are not asked for. What failed stays failed: in runs that are compared a query must not
     have a vector in one and none in the other because the endpoint came back between them.
     """
 
-    def __init__(self, embedder: OpenAIEmbedder, memory: Memory, texts: Iterable[str]) -> None:
+    def __init__(self, embedder: Embedder, memory: Memory, texts: Iterable[str]) -> None:
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self.is_remote = embedder.is_remote
@@ -53,9 +53,6 @@ class BatchedQueries:
             raise self._errors[text].with_traceback(None)
         return await self._embedder.query(text)
 
-    async def close(self) -> None:
-        """Nothing to let go of: the embedder belongs to whoever made it."""
-
     async def _is_cached(self, text: str) -> bool:
         vector = await cached_vector(self._memory, text)
         return vector is not None and len(vector) == self.dimensions
@@ -63,7 +60,7 @@ class BatchedQueries:
 
 def with_batched_queries(library: Library, texts: Iterable[str]) -> Library:
     """The same open library, whose recalls of these texts ask an embedding endpoint for all of them at once."""
-    if not isinstance(library.embedder, OpenAIEmbedder):
+    if library.embedder is None:
         return library
     return replace(library, embedder=BatchedQueries(library.embedder, library.memory, texts))
 
