@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import CountField, Counts
-    from zeroclaw_tui.scoring.evidence import Evidence, WordShare
+    from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
@@ -238,12 +238,6 @@ class Memory(ABC):
         from zeroclaw_tui.backends.fallback import search_by_trait
 
         return await search_by_trait(self, request, deep=deep)
-
-    async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
-        """What each word of a query adds to the score of this memory (with its whole content)."""
-        from zeroclaw_tui.backends.fallback import words_in
-
-        return words_in(entry, query)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """Find the memories nearest to the vector of a memory, to a vector, or to a text by the words both have.

@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.evidence import OwnEvidence, WordShare
+    from zeroclaw_tui.scoring.evidence import OwnEvidence
     from zeroclaw_tui.scoring.neighbours import RareWords
 
 
@@ -95,15 +95,6 @@ async def search_by_trait(memory: Memory, request: RecallRequest, *, deep: bool)
         depth=depth if len(found) >= depth else None,
         places=tuple(place for place, _ in visible),
     )
-
-
-def words_in(entry: MemoryEntry, query: str) -> list[WordShare]:
-    """Which words of the query stand in key or content, whatever their case."""
-    from zeroclaw_tui.scoring.evidence import WordShare
-    from zeroclaw_tui.scoring.keywords import words
-
-    text = f"{entry.key}\n{entry.content}".casefold()
-    return [WordShare(word, word.casefold() in text) for word in dict.fromkeys(words(query))]
 
 
 def entry_of(row: StoredRow) -> MemoryEntry:

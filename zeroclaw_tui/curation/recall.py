@@ -35,7 +35,7 @@ from zeroclaw_tui.scoring.decide import (
     serves,
     takes_long,
 )
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until, word_shares
 from zeroclaw_tui.scoring.explain import Advice, Explanation, explained
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
@@ -429,7 +429,7 @@ async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Tr
     library = gathered.library
     way = await gathered.way(trial, entry)
     result = await gathered.replayed(trial)
-    shares = await library.memory.word_shares(entry, trial.request.query, trial.profile)
+    shares = await asyncio.to_thread(word_shares, gathered.evidence[0], entry, trial.request.query)
     recall = await asyncio.to_thread(_whole_recall, gathered, trial, result, entry)
     source = library.profile.source if trial.profile == library.profile.profile else "chosen here"
     return explained(way, trial, shares, source, result.notes, recall)

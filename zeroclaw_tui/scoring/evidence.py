@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 if TYPE_CHECKING:
@@ -133,6 +135,11 @@ class StageEvidence:
     their statements applied; None where every hit is there."""
     contents: Mapping[Handle, MemoryEntry] = field(default_factory=dict, repr=False, compare=False)
     """Rows that were read with their whole content on the way."""
+    word_hits: Mapping[str, tuple[np.ndarray, np.ndarray] | None] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """By word of the query all rows that FTS5 matches by this word alone: handles, int64, and -bm25, float64; None for
+    a word that FTS5 refuses. None as a whole if the evidence is cut, or the store has no keyword index."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """What replays worked out and may need again; nothing in it is needed."""
 
@@ -277,6 +284,29 @@ class WordShare:
     is_found: bool
     share: float | None = None
     rows: int | None = None
+
+
+def word_shares(evidence: Evidence, entry: MemoryEntry, query: str) -> list[WordShare]:
+    """What each word of a query adds to the keyword score of a memory; a word that occurs twice adds twice.
+
+    Without a keyword index only whether the word is in key or content, in whatever case.
+    """
+    import numpy as np
+
+    hits = evidence.word_hits if isinstance(evidence, StageEvidence) else None
+    if hits is None or not isinstance(entry.handle, int):
+        text = f"{entry.key}\n{entry.content}".casefold()
+        return [WordShare(word, word.casefold() in text) for word in dict.fromkeys(words(query))]
+    counts, shares = Counter(words(query)), list[WordShare]()
+    for word, found in hits.items():
+        if found is None:
+            shares.append(WordShare(word, is_found=False))
+            continue
+        handles, scores = found
+        at = np.flatnonzero(handles == entry.handle)
+        share = float(scores[at[0]]) * counts[word] if len(at) else 0.0
+        shares.append(WordShare(word, is_found=bool(len(at)), share=share, rows=len(handles)))
+    return shares
 
 
 @dataclass(frozen=True, slots=True)

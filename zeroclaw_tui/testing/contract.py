@@ -48,6 +48,7 @@ from zeroclaw_tui.memory.query import (
 )
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
+from zeroclaw_tui.scoring.evidence import word_shares
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import (
@@ -322,7 +323,8 @@ class MemoryContract(Contract):
         told = list(dict.fromkeys(query.split()))
         found = await recall_of(memory, RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())
         for scored in found.entries:
-            shares = await memory.word_shares(scored.entry, query, profile_for(NEWEST))
+            evidence = await memory.search(RecallRequest(query), profile_for(NEWEST), ScoringSettings(), deep=True)
+            shares = word_shares(evidence, scored.entry, query)
             assert [share.word for share in shares] == told
             assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
 

@@ -13,8 +13,10 @@ from support.small_store import change, make
 from zeroclaw_tui.backends.lookup import entries_with_key, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
-from zeroclaw_tui.scoring.evidence import StageEvidence
-from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare, word_shares
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 
 NEW, OLD = profile_for("0.8.4"), profile_for("0.7.4")
 # The worked example that ZeroClaw 0.1.7 and 0.8.4 were run with.
@@ -35,28 +37,33 @@ async def memory(tmp_path: Path) -> AsyncIterator[SqliteMemory]:
     await memory.close()
 
 
+async def shares_of(memory: SqliteMemory, entry: MemoryEntry, query: str, profile: ScoringProfile) -> list[WordShare]:
+    evidence = await memory.search(RecallRequest(query), profile, ScoringSettings(), deep=True)
+    return word_shares(evidence, entry, query)
+
+
 async def test_the_worked_example_word_by_word(memory: SqliteMemory) -> None:
     (editor,) = await entries_with_key(memory, "editor")
-    shares = await memory.word_shares(editor, "Rust helix", NEW)
+    shares = await shares_of(memory, editor, "Rust helix", NEW)
     assert [(share.word, share.is_found, share.rows) for share in shares] == [("Rust", False, 2), ("helix", True, 1)]
     assert [share.share for share in shares] == pytest.approx([0.0, 1.015524], abs=1e-6)
     (lang,) = await entries_with_key(memory, "lang")
-    shares = await memory.word_shares(lang, "Rust helix", NEW)
+    shares = await shares_of(memory, lang, "Rust helix", NEW)
     assert [share.share for share in shares] == pytest.approx([0.366455, 0.0], abs=1e-6)
 
 
 async def test_prefix_words_and_punctuation_are_told_as_the_version_takes_them(memory: SqliteMemory) -> None:
     """`word*` is a prefix search from 0.7.5 on; a word that is all punctuation is never found."""
     (food,) = await entries_with_key(memory, "food")
-    new = {share.word: share.is_found for share in await memory.word_shares(food, "ram* ** col", NEW)}
-    old = {share.word: share.is_found for share in await memory.word_shares(food, "ram* ** col", OLD)}
+    new = {share.word: share.is_found for share in await shares_of(memory, food, "ram* ** col", NEW)}
+    old = {share.word: share.is_found for share in await shares_of(memory, food, "ram* ** col", OLD)}
     assert new == {"ram*": True, "**": False, "col": False}
     assert old == {"ram*": False, "**": False, "col": False}
 
 
 async def test_a_word_fts5_refuses_is_not_found(memory: SqliteMemory) -> None:
     (lang,) = await entries_with_key(memory, "lang")
-    shares = await memory.word_shares(lang, 'ru"st rust', OLD)
+    shares = await shares_of(memory, lang, 'ru"st rust', OLD)
     assert [(share.word, share.is_found, share.rows) for share in shares] == [('ru"st', False, None), ("rust", True, 2)]
 
 
@@ -64,7 +71,7 @@ async def test_without_a_keyword_index_the_text_is_looked_at(memory: SqliteMemor
     change(tmp_path / "brain.db", "DROP TABLE memories_fts")
     await memory.open_anew()
     (lang,) = await entries_with_key(memory, "lang")
-    shares = await memory.word_shares(lang, "Rust helix", NEW)
+    shares = await shares_of(memory, lang, "Rust helix", NEW)
     assert [(share.is_found, share.share, share.rows) for share in shares] == [(True, None, None), (False, None, None)]
 
 
@@ -81,7 +88,7 @@ async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) 
             assert isinstance(evidence, StageEvidence)
             hits = list(zip(evidence.keyword_handles.tolist(), evidence.keyword_scores.tolist(), strict=True))
             for handle, raw in (*hits[:2], *hits[-1:]):
-                shares = await memory.word_shares(await whole_entry(memory, handle), query, profile_for(version))
+                shares = await shares_of(memory, await whole_entry(memory, handle), query, profile_for(version))
                 assert sum(share.share or 0.0 for share in shares) == pytest.approx(raw, rel=1e-6)
                 compared += 1
         assert compared > 90

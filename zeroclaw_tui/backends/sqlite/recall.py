@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import entry_columns, entry_from
@@ -26,7 +26,6 @@ from zeroclaw_tui.scoring.evidence import (
     Scope,
     StageEvidence,
     VectorFaults,
-    WordShare,
     served,
 )
 from zeroclaw_tui.scoring.keywords import (
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+T = TypeVar("T")
 _NOTHING = "0"
 _CHUNK = 100
 # bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
@@ -55,8 +55,6 @@ _JOINED = (
     " {where} ORDER BY score LIMIT ?"
 )
 _ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?"
-_ONE = f"{_ALL} AND rowid = ?"
-_COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
 _ROWS_AT_ONCE = 500
 _WHOLE_FROM = 4
 """Where more than one row in so many is a hit, all are read in one pass."""
@@ -254,32 +252,43 @@ def search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits
     import numpy as np
 
     expression = match_expression(scope.request.query, scope.profile)
+    found, notes = _hits_or_note(scope, lambda: [_all_hits(connection, expression)])
+    if not found:
+        return Hits.from_pairs(notes=notes)
+    ((rowids, ascending),) = found
+    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
+    order = np.argsort(ascending, kind="stable")
+    return Hits(rowids[order], (-ascending[order]).astype(np.float32), notes)
+
+
+def search_each_word(
+    scope: SqlScope, connection: sqlite3.Connection
+) -> dict[str, tuple[np.ndarray, np.ndarray] | None] | None:
+    """What FTS5 finds for each word alone: bm25 is a sum over the words of a query, each with a weight of its own."""
+    if not scope.schema.has_fts:
+        return None
+    found: dict[str, tuple[np.ndarray, np.ndarray] | None] = {}
+    for word, expression in word_expressions(scope.request.query, scope.profile).items():
+        try:
+            rowids, scores = _all_hits(connection, expression)
+            found[word] = rowids, -scores
+        except sqlite3.DatabaseError as error:
+            if not is_refusal(error):
+                raise
+            found[word] = None
+    return found
+
+
+def _all_hits(connection: sqlite3.Connection, expression: str) -> tuple[np.ndarray, np.ndarray]:
+    """Every rowid that FTS5 knows, int64, ascending, with bm25, float64. Raises sqlite3.Error for what it refuses."""
+    import numpy as np
+
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     rowids, scores = array("q"), array("d")
-
-    def read() -> list[Hit]:
-        for rowid, score in connection.execute(_ALL, (expression,)):
-            rowids.append(rowid)
-            scores.append(score)
-        return []
-
-    _, notes = _hits_or_note(scope, read)
-    if notes:
-        return Hits.from_pairs(notes=notes)
-    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
-    ascending = np.array(scores, dtype=np.float64)
-    order = np.argsort(ascending, kind="stable")
-    return Hits(np.array(rowids, dtype=np.int64)[order], (-ascending[order]).astype(np.float32), notes)
-
-
-def share_of(connection: sqlite3.Connection, expression: str, rowid: int) -> tuple[float | None, int]:
-    """What one word adds to -bm25 of a row, None where it is not there, and in how many rows it is.
-
-    bm25 is a sum over the words of a query, each with a weight of its own. Raises sqlite3.Error for what FTS5 refuses.
-    """
-    found = connection.execute(_ONE, (expression, rowid)).fetchone()
-    (rows,) = connection.execute(_COUNT, (expression,)).fetchone()
-    return (None if found is None else -found[1], rows)
+    for rowid, score in connection.execute(_ALL, (expression,)):
+        rowids.append(rowid)
+        scores.append(score)
+    return np.array(rowids, dtype=np.int64), np.array(scores, dtype=np.float64)
 
 
 def is_refusal(error: sqlite3.DatabaseError) -> bool:
@@ -287,7 +296,7 @@ def is_refusal(error: sqlite3.DatabaseError) -> bool:
     return getattr(error, "sqlite_errorname", "") in _SWALLOWED
 
 
-def _hits_or_note(scope: SqlScope, find: Callable[[], list[Hit]]) -> tuple[list[Hit], tuple[str, ...]]:
+def _hits_or_note(scope: SqlScope, find: Callable[[], list[T]]) -> tuple[list[T], tuple[str, ...]]:
     """What FTS5 finds, or why it finds nothing."""
     if not scope.schema.has_fts:
         return [], ("The table memories_fts is missing, so only the LIKE fallback finds words.",)
@@ -308,7 +317,7 @@ def gather(
     import numpy as np
 
     with _one_state(connection):
-        keyword = search_all_keywords(scope, connection)
+        keyword, word_hits = search_all_keywords(scope, connection), search_each_word(scope, connection)
         nothing = np.zeros(0, dtype=np.int64)
         recent = (
             _newest(connection, scope, Conditions(), -1) if words(scope.request.query) in _LISTS_RECENT else nothing
@@ -330,6 +339,7 @@ def gather(
         durable_order=orders[0],
         agent_order=orders[1],
         faults=vectors.faults,
+        word_hits=word_hits,
     )
     return evidence, known
 
@@ -430,22 +440,6 @@ def _newest(connection: sqlite3.Connection, scope: SqlScope, conditions: Conditi
     statement = f"SELECT m.rowid FROM memories m {conditions.where} {_newest_order(scope.schema)} LIMIT ?"
     found = connection.execute(statement, (*conditions.values, limit))
     return np.fromiter((rowid for (rowid,) in found), dtype=np.int64)
-
-
-def word_shares(query: str, profile: ScoringProfile, rowid: int, connection: sqlite3.Connection) -> list[WordShare]:
-    """What each word of the query adds to the row's -bm25; one that stands in the query twice adds twice."""
-    said = words(query)
-    found = []
-    for word, expression in word_expressions(query, profile).items():
-        try:
-            share, rows = share_of(connection, expression, rowid)
-        except sqlite3.DatabaseError as error:
-            if not is_refusal(error):
-                raise
-            found.append(WordShare(word, False))
-            continue
-        found.append(WordShare(word, share is not None, 0.0 if share is None else share * said.count(word), rows))
-    return found
 
 
 def _newest_order(schema: Schema) -> str:

@@ -20,13 +20,12 @@ from zeroclaw_tui.backends.sqlite.recall import (
     gather_cut,
     scope_of,
     search_keywords,
-    word_shares,
 )
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.vectors import SearchThread, SqliteVectors
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare
+from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, SearchMode, mode_in
@@ -55,10 +54,6 @@ class SqliteSearch:
         """Stop every search and let go of connections, threads and vectors."""
         await self.vectors.close()
         await self._thread.close()
-
-    async def word_shares(self, query: str, profile: ScoringProfile, rowid: int) -> list[WordShare]:
-        """What each word of the query adds to the row's -bm25."""
-        return await self._thread.run(partial(word_shares, query, profile, rowid))
 
     async def gathered(
         self,

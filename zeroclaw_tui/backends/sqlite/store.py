@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         Vector,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.evidence import Evidence, WordShare
+    from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
@@ -341,14 +341,6 @@ class SqliteMemory(SqlMemory):
     ) -> Evidence:
         """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
         return await (await self._searching()).gathered(request, profile, settings, vector, deep=deep)
-
-    async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
-        """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
-        from zeroclaw_tui.backends.fallback import words_in
-
-        if not isinstance(entry.handle, int) or not self.schema.has_fts:
-            return words_in(entry, query)
-        return await (await self._searching()).word_shares(query, profile, entry.handle)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""
