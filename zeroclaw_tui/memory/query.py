@@ -138,12 +138,6 @@ class Query(Generic[T]):
         """Whether it names its rows by handles, ids, keys or contents."""
         return any(names is not None for names in (self.handles, self.ids, self.keys, self.contents))
 
-    @property
-    def is_full_scan(self) -> bool:
-        """Whether it selects all rows of its filter in the order of storing."""
-        is_part = self.names_rows or self.prefix is not None or self.limit is not None or self.offset > 0
-        return not is_part and self.sort == OLDEST_STORED
-
 
 NO_DATE = "no date"
 AGE_GROUPS = ("today", "this week", "this month", "older", NO_DATE)

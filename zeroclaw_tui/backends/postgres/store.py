@@ -44,10 +44,8 @@ from zeroclaw_tui.backends.postgres.schema import (
 )
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.postgres.sql import (
-    Parameters,
     can_hold,
     entry_from,
-    ids_are,
     state_of,
     stored_columns,
     stored_row,
@@ -240,7 +238,8 @@ class PostgresMemory(SqlMemory):
     async def health_check(self) -> bool:
         """True when it answers; why it does not is told by every other verb."""
         try:
-            await self._fetch(f"SELECT 1 FROM {self.table.quoted} LIMIT 1", ())
+            select = PostgresSelect(self.table, EVERYTHING)
+            await self.fetch_records(select, select.statement("1", "LIMIT 1"), itemgetter(0))
         except InspectorError:
             return False
         return True
@@ -292,13 +291,13 @@ class PostgresMemory(SqlMemory):
         statement = select.statement("m.id::text, m.key::text, m.content")
         ids: list[str] = []
 
-        def look(records: Sequence[Any]) -> list[str]:
+        def matching(records: Sequence[Any]) -> list[str]:
             return [row_id for row_id, key, content in records if search.finds(key or "", content or "")]
 
         try:
             async with self.connections.reading(seconds=PASS_SECONDS) as connection:
                 async for records in in_batches(connection, statement, select.values, _ROWS_AT_ONCE, PASS_SECONDS):
-                    ids += await asyncio.to_thread(look, records)
+                    ids += await asyncio.to_thread(matching, records)
         finally:
             search.stop()
         return ids
@@ -346,12 +345,9 @@ class PostgresMemory(SqlMemory):
 
     async def _vector_of(self, handle: Handle) -> bytes | None:
         """A row's vector, float32 little-endian."""
-        table = self.table
-        given = Parameters()
-        condition = ids_are(table, _ids([handle]), given)
-        statement = f"SELECT {vector_column(table)} AS vector FROM {table.quoted} AS m WHERE {condition}"
-        for row in await self._fetch(statement, given.values):
-            data = vector_from(row["vector"])
+        select = PostgresSelect(self.table, EVERYTHING).named("handle", [handle])
+        statement = select.statement(vector_column(self.table))
+        for data in await self.fetch_records(select, statement, lambda record: vector_from(record[0])):
             return data if isinstance(data, bytes) else None
         return None
 
@@ -451,12 +447,6 @@ class PostgresMemory(SqlMemory):
         removal = await super().remove(stamps, keep, advance)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
 
-    async def _fetch(self, statement: str, values: Sequence[Any], *, seconds: float | None = None) -> Sequence[Any]:
-        async with self.connections.reading(seconds=seconds) as connection:
-            waited = patience(STATEMENT_SECONDS if seconds is None else seconds)
-            rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=waited)
-            return rows
-
     async def write_rows(self, work: Work[Answer], vector: Vector | None = None, *, most: int = MOST_ROWS) -> Answer:
         """A few hundred rows to a transaction, `most` of them."""
         try:
@@ -478,7 +468,3 @@ class PostgresMemory(SqlMemory):
         answer = await work(rows)
         self._table = replace(self.table, agents=rows.agents)
         return answer
-
-
-def _ids(handles: Sequence[Handle]) -> list[str]:
-    return [str(handle) for handle in handles if can_hold(str(handle))]
