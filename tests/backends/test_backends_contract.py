@@ -13,9 +13,8 @@ import pytest
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, row_with_id, versions, versions_at
+from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.backends.upkeep import fill_vectors
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused

@@ -366,10 +366,6 @@ class Memory(ABC):
         """
         raise Refused(f"The {self.name} backend appends no lines.", hint="Nothing was changed.")
 
-    def why_fixed(self, field: str) -> str | None:
-        """Why an edit cannot change a field, in a sentence; None where it can."""
-        return self.why_not.get("write") or self.why_not.get(field)
-
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
         return Refused(self.why_not["write"])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Memory
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.matching import told_apart
 from zeroclaw_tui.backends.revert import Rows
 from zeroclaw_tui.memory.change import (
@@ -146,7 +147,7 @@ class TraitRows(Rows):
     def check_edit(self, values: Mapping[str, Value]) -> None:
         """Raises Refused for a field that cannot be changed here."""
         for name in values:
-            if (why := self._memory.why_fixed(name)) is not None:
+            if (why := why_fixed(self._memory, name)) is not None:
                 raise Refused(why)
 
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:

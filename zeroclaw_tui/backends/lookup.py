@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.memory.errors import NotFound
+from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import (
     ENTRIES,
     EVERYTHING,
@@ -24,8 +24,11 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, BigMemory
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.backends.upkeep import DatabaseUpkeep
+    from zeroclaw_tui.memory.change import FilledVectors, NewVector, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 _FLOAT_SIZE = 4
@@ -93,3 +96,34 @@ async def biggest(memory: Memory, filter: MemoryFilter) -> Sequence[BigMemory]:
     """The memories with the longest contents; of equally long ones, those stored first."""
     page = await memory.rows(Query(EXCERPTS, filter, Sort(SortField.SIZE), limit=BIGGEST))
     return [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in page]
+
+
+def why_fixed(memory: Memory, field: str) -> str | None:
+    """Why an edit cannot change a field of the memories of a store, in a sentence; None if it can."""
+    return memory.why_not.get("write") or memory.why_not.get(field)
+
+
+def require_database(memory: Memory) -> DatabaseUpkeep:
+    """The upkeep of a store's database file. Raises Refused for a store without one."""
+    if memory.upkeep.database is None:
+        raise Refused(f"The {memory.name} backend has no database file here.", hint="Nothing was changed.")
+    return memory.upkeep.database
+
+
+async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
+    """A vector that the store already has of exactly this text; reading only."""
+    database = memory.upkeep.database
+    return None if database is None else await database.cached_vector(text)
+
+
+async def fill_vectors(memory: Memory, vectors: Sequence[NewVector]) -> FilledVectors:
+    """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
+
+    Rows that changed meanwhile or are missing are skipped and counted. Raises Refused if the store has no vectors, or
+    vectors of another model, and what every write raises.
+    """
+    from zeroclaw_tui.backends.revert import FillJob
+
+    if "vectors" in memory.why_not:
+        raise Refused(memory.why_not["vectors"])
+    return await memory.write_rows(FillJob(vectors).run)

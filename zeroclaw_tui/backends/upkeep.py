@@ -7,12 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from zeroclaw_tui.memory.errors import Refused
-
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.backends.health import (
         Compacted,
         Outdated,
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
         StoreFacts,
     )
     from zeroclaw_tui.embeddings.base import Embedder
-    from zeroclaw_tui.memory.change import FilledVectors, Keep, NewVector, StoredRow
+    from zeroclaw_tui.memory.change import Keep, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Storage
 
@@ -98,29 +95,3 @@ class Upkeep:
     history: HistoryUpkeep | None = None
     embedder: Embedder | None = None
     """The endpoint that the store asks for its vectors, if it makes them itself."""
-
-
-def require_database(memory: Memory) -> DatabaseUpkeep:
-    """The upkeep of a store's database file. Raises Refused for a store without one."""
-    if memory.upkeep.database is None:
-        raise Refused(f"The {memory.name} backend has no database file here.", hint="Nothing was changed.")
-    return memory.upkeep.database
-
-
-async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
-    """A vector that the store already has of exactly this text; reading only."""
-    database = memory.upkeep.database
-    return None if database is None else await database.cached_vector(text)
-
-
-async def fill_vectors(memory: Memory, vectors: Sequence[NewVector]) -> FilledVectors:
-    """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
-
-    Rows that changed meanwhile or are missing are skipped and counted. Raises Refused if the store has no vectors, or
-    vectors of another model, and what every write raises.
-    """
-    from zeroclaw_tui.backends.revert import FillJob
-
-    if "vectors" in memory.why_not:
-        raise Refused(memory.why_not["vectors"])
-    return await memory.write_rows(FillJob(vectors).run)

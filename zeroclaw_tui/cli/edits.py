@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
@@ -268,7 +269,7 @@ def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> No
     from zeroclaw_tui.memory.change import SUPERSEDED_BY
 
     for name in names:
-        why = library.memory.why_fixed(name)
+        why = why_fixed(library.memory, name)
         if why is not None and name != SUPERSEDED_BY:
             raise Refused(why, hint="Nothing was changed.")
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
-from zeroclaw_tui.backends.upkeep import require_database
+from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import store_verdict

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.upkeep import require_database
+from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.locations import data_install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.snapshot.snapshot import NAME, snapshot_text

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.backends.upkeep import cached_vector
+from zeroclaw_tui.backends.lookup import cached_vector, whole_entry
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry

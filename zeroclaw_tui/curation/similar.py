@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.backends.upkeep import cached_vector
+from zeroclaw_tui.backends.lookup import cached_vector, whole_entry
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.query import ENTRIES, Query

@@ -16,15 +16,17 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import (
+    cached_vector,
     count_facets,
     entry_with_id,
+    fill_vectors,
     row_with_id,
     vector_norm,
     versions,
     versions_at,
     whole_entry,
+    why_fixed,
 )
-from zeroclaw_tui.backends.upkeep import cached_vector, fill_vectors
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
     Clash,
@@ -118,7 +120,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_key_that_is_taken_is_refused_or_replaced(self, memory: Memory) -> None:
         """Without `replace` the row there is named and stays; with it the row keeps its id."""
-        if memory.why_fixed("key"):
+        if why_fixed(memory, "key"):
             return  # Keys cannot be edited.
         first = written_row(await memory.create(Draft("contract key", "first"), Kept()))
         count, kept = await memory.count(), Kept()
@@ -137,7 +139,7 @@ class WritableMemoryContract(StoreHooks):
             "content": "new content", "key": "new key", "category": "projects", "session_id": "telegram_2",
             "importance": 0.25, "pinned": 1, "namespace": "work",
         }  # fmt: skip
-        for name in (name for name in EDITABLE if not memory.why_fixed(name)):
+        for name in (name for name in EDITABLE if not why_fixed(memory, name)):
             kept = Kept()
             done = await memory.update(row.id, Edit({name: values[name]}), row.fingerprint, kept)
             before, row = row.entry(), written_row(done)
@@ -154,7 +156,7 @@ class WritableMemoryContract(StoreHooks):
         row = await self._made(memory)
         others: dict[str, Value] = {"key": "x", "category": "x", "session_id": "x", "namespace": "x", "importance": 0.1}
         for name, value in others.items():
-            if memory.why_fixed(name):
+            if why_fixed(memory, name):
                 kept = Kept()
                 try:
                     done = await memory.update(row.id, Edit({name: value}), row.fingerprint, kept)
@@ -184,7 +186,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_an_edit_to_the_key_of_another_is_refused(self, memory: Memory) -> None:
         """The other row is named, and both stay."""
-        if memory.why_fixed("key"):
+        if why_fixed(memory, "key"):
             return  # Keys cannot be edited.
         row, kept = await self._made(memory), Kept()
         other = written_row(await memory.create(Draft("other key", "other"), Kept()))
@@ -274,7 +276,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_key_that_exists_again_is_named(self, memory: Memory) -> None:
         """A deleted memory whose key was stored anew: refused, put in its place, or put back beside it."""
-        if memory.why_fixed("key"):
+        if why_fixed(memory, "key"):
             return  # Keys cannot be edited.
         expected = ({"key": "old"}, {"key": "new", "key (restored)": "old"})
         for clash, wanted in zip(_OTHER_WAYS, expected, strict=True):
@@ -480,7 +482,7 @@ class VerbsContract(StoreHooks):
         assert (await whole_entry(memory, entry.handle)).content.endswith(content)
         row = await row_with_id(memory, entry.id)
         assert row is not None
-        if not memory.why_fixed("content"):
+        if not why_fixed(memory, "content"):
             done = await memory.update(row.id, Edit({"content": "short again"}), row.fingerprint, Kept())
             assert written_row(done).entry().content.endswith("short again")
             entry = await self._the_one(memory, "short again")
@@ -560,7 +562,7 @@ class TwoWritersContract(StoreHooks):
 
     async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
         """Exactly one is written; the other shows the first one's text."""
-        if memory.why_fixed("content"):
+        if why_fixed(memory, "content"):
             return  # Contents cannot be edited.
         async with self._neighbour(memory) as other:
             row = written_row(await memory.create(Draft("shared", "first"), Kept()))
@@ -672,7 +674,7 @@ class CancelContract(StoreHooks):
 
     async def test_an_edit_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
         """The old text stands there or the new one, and undo leaves the old."""
-        if memory.why_fixed("content"):
+        if why_fixed(memory, "content"):
             return  # Contents cannot be edited.
         row = written_row(await memory.create(Draft("cancelled", "old text"), Kept()))
         kept = KeptAndCancelled()
@@ -779,7 +781,7 @@ class CapabilityContract(StoreHooks):
         before, row = await state_of(memory), await row_with_id(memory, stamps[0].id)
         assert row is not None
         for name in EDITABLE:
-            if not (why := memory.why_fixed(name)):
+            if not (why := why_fixed(memory, name)):
                 continue
             kept = Kept()
             error = await raises(memory.update(row.id, Edit({name: VALUES[name]}), row.fingerprint, kept), Refused)
@@ -887,7 +889,7 @@ class GoneContract(StoreHooks, ABC):
             memory.remove(stamps, kept),
             memory.store("gone", "gone content", "core"),
         ]
-        if not memory.why_fixed("content"):
+        if not why_fixed(memory, "content"):
             deeds.append(memory.update(row.id, Edit({"content": "gone"}), row.fingerprint, kept))
         for deed in deeds:
             self._check(await soon(raises(deed, InspectorError)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.lookup import row_with_id, rows_by_id, versions, versions_at
+from zeroclaw_tui.backends.lookup import row_with_id, rows_by_id, versions, versions_at, why_fixed
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
@@ -191,7 +191,7 @@ async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: 
 
 async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- one\n")
-    assert [name for name in EDITABLE if not memory.why_fixed(name)] == ["content"]
+    assert [name for name in EDITABLE if not why_fixed(memory, name)] == ["content"]
     row = await row_with_id(memory, "MEMORY:0")
     assert row is not None
     values: dict[str, Any] = {

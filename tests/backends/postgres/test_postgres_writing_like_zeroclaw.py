@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support.postgres_place import FORMS
 
-from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
-from zeroclaw_tui.backends.upkeep import fill_vectors
+from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, NewVector, Vector
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import Sort, SortField

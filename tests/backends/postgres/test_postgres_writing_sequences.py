@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_place import FORMS, PostgresPlace
 
-from zeroclaw_tui.backends.lookup import versions_at
+from zeroclaw_tui.backends.lookup import versions_at, why_fixed
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
@@ -123,7 +123,7 @@ async def take(step: Store | Change | Remove, memory: PostgresMemory, kept: Kept
                 await memory.create(draft, kept, vector=as_vector(step.vector), replace=step.replace)
         case Change() if rows:
             row = rows[step.which % len(rows)]
-            values = {name: value for name, value in step.values.items() if not memory.why_fixed(name)}
+            values = {name: value for name, value in step.values.items() if not why_fixed(memory, name)}
             with suppress(DuplicateKey):
                 await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=as_vector(step.vector))
         case Remove():

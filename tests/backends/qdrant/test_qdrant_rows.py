@@ -14,9 +14,8 @@ from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id, versions
+from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.backends.upkeep import fill_vectors
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused

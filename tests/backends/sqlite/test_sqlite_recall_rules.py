@@ -9,7 +9,7 @@ import pytest
 from support import golden
 from support.small_store import MOMENT, add, change, make
 
-from zeroclaw_tui.backends.upkeep import cached_vector
+from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for

@@ -12,8 +12,8 @@ import pytest
 from support import golden
 from support.small_store import add, blob, change, make
 
+from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for

@@ -11,7 +11,7 @@ from support import small_store
 
 from zeroclaw_tui.backends import tables
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at, why_fixed
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
 from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
 
@@ -220,7 +220,7 @@ async def test_a_field_the_generation_lacks_is_refused_by_name(generation, value
     path = make_store([{"content": "c"}], generation)
     (name,) = values
     async with opened(path) as memory:
-        assert memory.why_fixed(name)
+        assert why_fixed(memory, name)
         assert memory.why_not[name] == f"This generation of ZeroClaw's schema has no {called}."
         with pytest.raises(Refused, match=f"has no {called}"):
             await edited(memory, "id-000", **values)

@@ -13,8 +13,7 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
 from support import small_store
 
-from zeroclaw_tui.backends.lookup import versions, versions_at
-from zeroclaw_tui.backends.upkeep import require_database
+from zeroclaw_tui.backends.lookup import require_database, versions, versions_at
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -12,9 +12,8 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select, shape
 from support import small_store
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
+from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite import transaction
-from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Locked, Refused, Unreadable

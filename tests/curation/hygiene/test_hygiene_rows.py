@@ -17,8 +17,8 @@ from support import small_store
 from support.opened import opened_at
 
 from zeroclaw_tui.backends.health import Budget, Retention
+from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
 
 Make = Callable[..., Place]

@@ -12,9 +12,8 @@ import pytest
 from support.replaying import FixedEmbedder, Silent, library_of, parts_of, recalled, trial
 from support.small_store import add, blob, change, make
 
-from zeroclaw_tui.backends.lookup import entries_with_key
+from zeroclaw_tui.backends.lookup import cached_vector, entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.upkeep import cached_vector
 from zeroclaw_tui.curation.recall import gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
-from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.backends.upkeep import require_database
+from zeroclaw_tui.backends.lookup import require_database, whole_entry
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
 from zeroclaw_tui.curation.copies.texts import (
     MAX_TEXTS,

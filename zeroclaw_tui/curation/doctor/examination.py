@@ -15,7 +15,7 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Pages, Repair, StoreFacts
-from zeroclaw_tui.backends.upkeep import require_database
+from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.repairs import backups_of, size
 from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers

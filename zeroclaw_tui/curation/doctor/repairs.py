@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.cancellation import CancellableTask, read_in_thread
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.backends.upkeep import fill_vectors, require_database
+from zeroclaw_tui.backends.lookup import fill_vectors, require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.library import Library

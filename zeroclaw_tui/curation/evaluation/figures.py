@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.upkeep import cached_vector
+from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_memories, turn_limit
 from zeroclaw_tui.embeddings.base import Embedder

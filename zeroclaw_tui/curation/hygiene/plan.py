@@ -16,8 +16,7 @@ from typing import Any, get_args
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Budget, Outdated, Retention
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.backends.upkeep import require_database
+from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of

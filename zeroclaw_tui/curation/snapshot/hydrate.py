@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Literal
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.fallback import show
-from zeroclaw_tui.backends.lookup import entries_with_key, rows_by_id
+from zeroclaw_tui.backends.lookup import entries_with_key, require_database, rows_by_id
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
-from zeroclaw_tui.backends.upkeep import require_database
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity

@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry
+from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import Sort
@@ -883,7 +883,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
         return library.read_only_because
     match action:
         case "edit" | "edit_externally":
-            return memory.why_fixed("content")
+            return why_fixed(memory, "content")
         case "show_again":
             return memory.why_not.get("superseded")
         case "re_embed":

@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id
+from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
 from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.trash.file import VECTOR
@@ -671,7 +671,7 @@ class ChangesRoom(StoreRoom):
 def edit_to(present: StoredRow, wanted: StoredRow, memory: Memory) -> Edit:
     """The edit that makes one version of a memory the other, as far as this store can edit."""
     now, then = present.entry(), wanted.entry()
-    names = [name for name in EDITABLE if not memory.why_fixed(name) and getattr(now, name) != getattr(then, name)]
+    names = [name for name in EDITABLE if not why_fixed(memory, name) and getattr(now, name) != getattr(then, name)]
     return Edit({name: getattr(then, name) for name in names})
 
 

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.backends.lookup import count_facets
+from zeroclaw_tui.backends.lookup import count_facets, why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
 from zeroclaw_tui.curation.policy import policy_verdict
@@ -396,7 +396,7 @@ class EditorForm(Vertical):
         """Why a field cannot be changed, as a sentence; None when it can."""
         if self._row is None and name in _OF_EVERY_DRAFT:
             return self._why_not_here(name)
-        return self._library.memory.why_fixed(name) or self._why_not_here(name)
+        return why_fixed(self._library.memory, name) or self._why_not_here(name)
 
     def _why_not_here(self, name: str) -> str | None:
         """Why a field of one line cannot be edited on this screen."""
@@ -524,8 +524,8 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
     answer = await app.push_screen_wait(question)
     if answer is not Left.ANEW:
         return answer or Left.BACK
-    why_fixed = library.memory.why_fixed
-    fields = {name: base.values.get(name) for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(name)}
+    writable = [name for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(library.memory, name)]
+    fields = {name: base.values.get(name) for name in writable}
     return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))
 
 
