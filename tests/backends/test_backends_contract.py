@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
+from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
@@ -24,7 +24,17 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
-from zeroclaw_tui.testing.tools import Kept, entries_with_keys, recall_of, statistics_of
+from zeroclaw_tui.testing.tools import (
+    JournalRecorder,
+    create,
+    delete,
+    edit,
+    entries_with_keys,
+    recall_of,
+    row_of,
+    statistics_of,
+    undo,
+)
 
 SAMPLES = sample_entries()[:6]
 
@@ -114,66 +124,70 @@ async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
         SAMPLES[0], namespace="work", importance=0.5, superseded_by="x", kind="semantic:fact", pinned=True,
         agent="ada", embedding_dimensions=3, tenant_id="t", handle=77,
     ).whole(SAMPLES[0].content)  # fmt: skip
-    memory, kept = InMemory([full, replace(SAMPLES[1], kind="episodic")]), Kept()
+    memory, kept = InMemory([full, replace(SAMPLES[1], kind="episodic")]), JournalRecorder()
     before = [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]]
     stamps = await versions_at(memory, [77, (before[1] or full).handle])
-    assert (await memory.remove(stamps, kept)).removed == 2
-    await memory.revert(kept.last_first, Kept())
+    assert (await delete(memory, stamps, kept)).written == 2
+    await undo(memory, kept.changes[::-1], JournalRecorder())
     assert [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]] == before
     assert before[0] == full
 
 
 async def test_the_time_of_an_edit_is_that_of_the_clock() -> None:
     now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-    memory = InMemory(SAMPLES, clock=lambda: now)
+    memory, journal = InMemory(SAMPLES, clock=lambda: now), JournalRecorder()
     row = await row_with_id(memory, SAMPLES[0].id)
     assert row is not None
-    done = await memory.update(row.id, Edit({"content": "new"}), row.fingerprint, Kept())
-    assert (done.change.row.entry().timestamp, done.change.row.entry().updated_at) == (
-        SAMPLES[0].timestamp, SAMPLES[0].updated_at,
-    )  # fmt: skip
-    assert done.change.after is not None
-    assert done.change.after.entry().updated_at == now.isoformat()
+    entry = row_of(await edit(memory, row, {"content": "new"}, journal)).entry()
+    assert (entry.timestamp, entry.updated_at) == (SAMPLES[0].timestamp, now.isoformat())
+    assert journal.changes[0].before == row
 
 
-async def test_keeping_never_holds_up_the_event_loop() -> None:
-    loop_thread, seen = threading.get_ident(), set()
+class ThreadJournal(JournalRecorder):
+    """Notes on which threads it records."""
 
-    def keep(changes: Sequence[RowChange]) -> None:
-        seen.add(threading.get_ident())
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
 
-    for memory in (InMemory(SAMPLES), Plain(SAMPLES)):
-        await memory.create(Draft("key", "content"), keep)
-        await memory.remove(await versions(memory, MemoryFilter()), keep)
-    assert seen
-    assert loop_thread not in seen
+    def record(self, changes: Sequence[RowChange]) -> None:
+        self.threads.add(threading.get_ident())
+        super().record(changes)
+
+
+@pytest.mark.parametrize("kind", [InMemory, Plain])
+async def test_the_journal_never_blocks_the_event_loop(kind: Callable[[Sequence[MemoryEntry]], Memory]) -> None:
+    memory, journal = kind(SAMPLES), ThreadJournal()
+    await create(memory, Draft("key", "content"), journal)
+    await delete(memory, await versions(memory, MemoryFilter()), journal)
+    assert journal.threads
+    assert threading.get_ident() not in journal.threads
 
 
 async def test_what_the_trait_cannot_carry_is_told() -> None:
     entry = replace(SAMPLES[0], importance=0.9)
-    memory, kept = Plain([entry]), Kept()
-    await memory.remove(await versions(memory, MemoryFilter()), kept)
-    reversal = await memory.revert(kept.last_first, Kept())
+    memory, kept = Plain([entry]), JournalRecorder()
+    await delete(memory, await versions(memory, MemoryFilter()), kept)
+    reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
     assert any("importance" in note for note in reversal.notes)
     assert any("stored anew" in note for note in reversal.notes)
 
 
-async def test_a_key_of_several_agents_is_not_written_by_key_alone() -> None:
+async def test_a_key_that_several_memories_have_is_not_written() -> None:
     memory = Plain(SAMPLES)
 
     async def rows(query: Query[Any]) -> Sequence[Any]:
         return [SAMPLES[0], replace(SAMPLES[0], id="other")]
 
     memory.rows = rows  # type: ignore[method-assign]
-    with pytest.raises(Refused, match="Several agents"):
-        await memory.create(Draft(SAMPLES[0].key, "x"), Kept(), replace=True)
+    with pytest.raises(Refused, match="Several memories have the key"):
+        await create(memory, Draft(SAMPLES[0].key, "x"), JournalRecorder(), replace=True)
 
 
 async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -> None:
     memory = NoneMemory()
     await memory.open()
     await memory.store("key", "content", "core")
-    await memory.store_batch([Draft("key", "content")])
     assert await entries_with_keys(memory, ["key"]) == []
     assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
     assert await memory.recall("content", 5) == []
@@ -183,12 +197,11 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0
     assert (await statistics_of(memory)).total == 0
-    kept = Kept()
+    kept = JournalRecorder()
     for deed in (
-        memory.create(Draft("key", "content"), kept),
-        memory.update("id", Edit({"content": "x"}), "", kept),
-        memory.remove([], kept),
-        memory.revert(lambda: iter(()), kept),
+        create(memory, Draft("key", "content"), kept),
+        delete(memory, [], kept),
+        memory.apply((), kept, dry_run=True),
     ):
         with pytest.raises(Refused, match=r'memory\.backend is "none"'):
             await deed

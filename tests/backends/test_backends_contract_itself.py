@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,8 @@ import pytest
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.memory.change import Advance, Conflict, Draft, Edit, Keep, Removal, Stamp, Vector, Written
-from zeroclaw_tui.memory.query import Query
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Journal
+from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
     CancelContract,
@@ -32,13 +32,14 @@ class NewIds(InMemory):
 
 
 class Trimming(InMemory):
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        return await super().create(_trimmed(draft), keep, replace=replace)
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
+        return await super().apply(map(_trimmed, changes), journal, **options)
 
 
 class LosingTheLast(InMemory):
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        await super().store_batch(drafts[:-1])
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
+        every = list(changes)
+        return await super().apply(every[:-1] if len(every) > 1 else every, journal, **options)
 
 
 class Capped(InMemory):
@@ -47,22 +48,26 @@ class Capped(InMemory):
 
 
 class LastOneWins(InMemory):
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        try:
-            return await super().update(id, edit, expected, keep)
-        except Conflict as conflict:
-            return await super().update(id, edit, conflict.theirs.fingerprint, keep)
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
+        every = list(changes)
+        result = await super().apply(every, journal, **options)
+        if not result.skipped:
+            return result
+        present = {row.id: row for row in await self.rows(Query(ROWS))}
+        updated = [replace(one, before=present[one.before.id]) if one.before else one for one in every]
+        return await super().apply(updated, journal, **options)
 
 
 class RemovingFirst(InMemory):
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        entries = await self.list()
-        for entry in entries:
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
+        every = list(changes)
+        if any(change.after is not None for change in every):
+            return await super().apply(every, journal, **options)
+        for entry in await self.list():
             await self.forget(entry.key)
-        await asyncio.to_thread(keep, [])
-        return Removal(len(entries))
+        if journal is not None:
+            await asyncio.to_thread(journal.record, [])
+        return ApplyResult(len(every))
 
 
 class Silent(InMemory):
@@ -104,5 +109,7 @@ def _few() -> list[Any]:
     return list(sample_entries()[:4])
 
 
-def _trimmed(draft: Draft) -> Draft:
-    return replace(draft, content=draft.content.strip())
+def _trimmed(change: Change) -> Change:
+    if not isinstance(change.after, Draft):
+        return change
+    return replace(change, after=replace(change.after, content=change.after.content.strip()))

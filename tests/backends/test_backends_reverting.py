@@ -1,8 +1,8 @@
-"""Bringing rows to a state with "skip": what is in the way stays, the rest is done."""
+"""Sets of changes that meet rows which are not as expected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ from support.small_store import make
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import RowChange, StoredRow
+from zeroclaw_tui.memory.change import Change, StoredRow
+from zeroclaw_tui.memory.query import ROWS, Query
+from zeroclaw_tui.testing.tools import JournalRecorder, undo
 
 WHEN = "2026-01-01T00:00:00+00:00"
 
@@ -30,21 +32,42 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 async def test_what_is_in_the_way_is_left_out_and_not_counted(memory: Any) -> None:
-    kept: list[RowChange] = []
+    journal = JournalRecorder()
 
-    async def bring(*changes: RowChange) -> int:
-        def batches() -> Iterator[Sequence[RowChange]]:
-            for change in changes:
-                yield [change]
-
-        return int((await memory.revert(batches, kept.extend, clash="skip")).reverted)
+    async def bring(*changes: Change) -> int:
+        return (await memory.apply(changes, journal)).written
 
     first, second = _row("1", "a", "first"), _row("2", "b", "second")
-    assert await bring(RowChange(first, None), RowChange(second, None)) == 2
-    kept.clear()
+    assert await bring(Change(None, first), Change(None, second)) == 2
+    journal.changes.clear()
     of_its_key, of_its_id, new = _row("3", "a", "other"), _row("2", "c", "other"), _row("4", "d", "new")
-    assert await bring(*(RowChange(row, None) for row in (of_its_key, of_its_id, new))) == 1
-    changed_meanwhile = RowChange(None, _row("1", "a", "what it was"))
-    assert await bring(changed_meanwhile) == 0
+    assert await bring(*(Change(None, row) for row in (of_its_key, of_its_id, new))) == 1
+    assert await bring(Change(_row("1", "a", "what it was"), None)) == 0
     assert {entry.key: entry.content for entry in await memory.list()} == {"a": "first", "b": "second", "d": "new"}
-    assert [change.row.id for change in kept] == ["4"]
+    assert [change.row.id for change in journal.changes] == ["4"]
+
+
+async def test_two_rows_exchange_their_keys_and_undo_exchanges_them_again(memory: Any) -> None:
+    first, second = _row("1", "a", "first"), _row("2", "b", "second")
+    await memory.apply([Change(None, first), Change(None, second)], None)
+    rows = {row.key: row for row in await memory.rows(Query(ROWS))}
+    swapped = [
+        Change(rows[old], replace(rows[old], values={**rows[old].values, "key": new})) for old, new in ("ab", "ba")
+    ]
+    journal = JournalRecorder()
+    assert (await memory.apply(swapped, journal)).written == 2
+    assert {entry.id: entry.key for entry in await memory.list()} == {"1": "b", "2": "a"}
+    assert (await undo(memory, journal.changes[::-1])).written == 2
+    assert {row.key: row for row in await memory.rows(Query(ROWS))} == rows
+
+
+async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed(memory: Any) -> None:
+    first, second = _row("1", "a", "first"), _row("2", "b", "second")
+    await memory.apply([Change(None, first), Change(None, second)], None)
+    rows = {row.key: row for row in await memory.rows(Query(ROWS))}
+    changed = replace(rows["b"], values={**rows["b"].values, "content": "changed"})
+    result = await memory.apply(
+        [Change(rows["a"], replace(rows["a"], values={**rows["a"].values, "key": "b"})), Change(changed, None)], None
+    )
+    assert (result.written, [conflict.reason for conflict in result.conflicts]) == (0, ["key exists", "changed"])
+    assert {entry.id: entry.key for entry in await memory.list()} == {"1": "a", "2": "b"}

@@ -10,12 +10,12 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.memory.change import RowChange
 
 
-def after_keeping(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Act each time that something was kept."""
-    keep = RunningAction.keep
+def after_recording(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Act each time that something was recorded."""
+    record = RunningAction.record
 
-    def keep_and_act(action: RunningAction, changes: Sequence[RowChange]) -> None:
-        keep(action, changes)
+    def record_and_act(action: RunningAction, changes: Sequence[RowChange]) -> None:
+        record(action, changes)
         act()
 
-    monkeypatch.setattr(RunningAction, "keep", keep_and_act)
+    monkeypatch.setattr(RunningAction, "record", record_and_act)

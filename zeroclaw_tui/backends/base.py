@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -40,21 +40,17 @@ if TYPE_CHECKING:
         Health,
     )
     from zeroclaw_tui.backends.loaded import Loaded
+    from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
         Advance,
-        Batches,
-        Clash,
-        Draft,
-        Edit,
-        Keep,
-        Removal,
-        Reversal,
+        ApplyResult,
+        Change,
+        Journal,
+        OnConflict,
         See,
         Stamp,
         StoredRow,
-        Vector,
-        Written,
     )
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import CountField, Counts
@@ -75,15 +71,13 @@ THE_TRAIT = MappingProxyType(
         "importance": "This store keeps no importance.",
         "pinned": "This store keeps no pins.",
         "namespace": "This store keeps no namespace.",
+        "atomic": "This store has no transactions: what another program writes at the same moment can be overwritten.",
     }
 )
 """What the verbs of ZeroClaw's trait alone cannot do."""
 
 
-Answer = TypeVar("Answer")
 T = TypeVar("T")
-Work: TypeAlias = "Callable[[Any], Coroutine[Any, Any, Answer]]"
-"""What is done with the rows of a store, as `revert` has them: it waits for nothing but them."""
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 Stamps: TypeAlias = "list[Stamp]"
@@ -108,8 +102,8 @@ class Memory(ABC):
     """What this store cannot do, each with a sentence that says why; what is not in it, it can.
 
     The names are "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance",
-    "kind", "watch", "write", and each of memory/entry.py's EDITABLE that an edit cannot change; "zeroclaw_forget" says
-    what ZeroClaw's own `forget` does not do. A store with "write" need not name the fields too.
+    "kind", "watch", "atomic", "write", and each of memory/entry.py's EDITABLE that an edit cannot change;
+    "zeroclaw_forget" says what ZeroClaw's own `forget` does not do. A store with "write" need not name the fields too.
     """
     _changing: Lock | None = None
 
@@ -163,11 +157,6 @@ class Memory(ABC):
     @abstractmethod
     async def health_check(self) -> bool:
         """True when it answers."""
-
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        """Write many memories, each as `store` does, in order; faster where the store can do that."""
-        for draft in drafts:
-            await self.store(draft.key, draft.content, draft.category, draft.session_id)
 
     async def open(self) -> None:
         """Get ready to answer; called once, before anything else.
@@ -292,79 +281,45 @@ class Memory(ABC):
         """
         return (name,)
 
-    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
-        """What `work` gives of the rows of this store, one change at a time: every verb below writes through this one.
+    async def apply(
+        self,
+        changes: Iterable[Change],
+        journal: Journal | None,
+        *,
+        on_conflict: OnConflict = "skip",
+        dry_run: bool = False,
+        permanently: bool = False,
+        on_progress: Advance | None = None,
+    ) -> ApplyResult:
+        """Write changes of rows: the only way to store, edit, delete and restore memories.
 
-        A store with rows of its own overrides it. `vector` is that of the one content that is written. Raises Refused
-        where nothing can be written, and what writing raises.
+        The changes are read once and written in batches, other programs' writes in between. A batch compares each row
+        with what its change expects, records the full rows in the journal, and writes; where the store has
+        transactions, that is one. Rows that are not as expected are conflicts, treated as `on_conflict` says; with
+        "refuse" everything is one batch. A dry run writes and locks nothing, and returns the rows as the store would
+        have them. Only what shall never come back has no journal; `permanently` also overwrites the space of deleted
+        rows, where the store can do that.
+
+        A cancelled task ends after the batch that has begun. Raises UsageError and Refused for values that the store
+        cannot have, Locked, TriggersMissing, DiskFull, Unreadable, and what `journal` raises.
         """
-        from zeroclaw_tui.backends.fallback import TraitRows
+        from zeroclaw_tui.backends.writing import ChangeSet
+
+        change_set = ChangeSet(changes, journal, on_conflict=on_conflict, dry_run=dry_run, on_progress=on_progress)
+        return await self._with_writer(change_set.run, permanently=permanently)
+
+    async def _with_writer(
+        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
+    ) -> T:
+        """Run work that writes rows. Raises Refused if nothing can be written."""
+        from zeroclaw_tui.backends.fallback import TraitWriter
 
         if "write" in self.why_not:
             raise self.refuse_to_write()
-        # Between looking at a row and storing it, nobody here may store another.
+        # Between reading a row and storing it, nobody here may store another.
         self._changing = self._changing or Lock()
         async with self._changing:
-            return await work(TraitRows(self))
-
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory; with `replace` one of that key and agent is overwritten as ZeroClaw's store does it.
-
-        Raises DuplicateKey without `replace`, TriggersMissing, Locked, Refused.
-        """
-        from zeroclaw_tui.backends.revert import create
-
-        return await self.write_rows(lambda rows: create(rows, draft, keep, replace), vector)
-
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change fields of the row whose fingerprint is `expected`. New content takes `vector`, or loses its own.
-
-        An edit that changes nothing is neither kept nor written. Raises Conflict when it has another fingerprint,
-        NotFound when it has gone, DuplicateKey, and what `create` raises.
-        """
-        from zeroclaw_tui.backends.revert import update
-
-        return await self.write_rows(lambda rows: update(rows, id, edit, expected, keep), vector)
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Delete the rows that still have the state of their stamp, a few hundred at a time.
-
-        With `zero` the space they used is overwritten, where the store can do that. Cancelling the await stops at the
-        end of a batch.
-        """
-        from zeroclaw_tui.backends.revert import RemoveJob
-
-        return await self.write_rows(RemoveJob(stamps, keep, advance).run)
-
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Bring rows from `after` back to `before`; each change that is kept on the way has `reverses` set.
-
-        With "refuse" every row is looked at first, and Clashes raised before anything is done. A row that already is
-        as it was before counts as taken back.
-        """
-        from zeroclaw_tui.backends.revert import RevertJob
-
-        return await self.write_rows(RevertJob(changes, keep, clash, advance).run)
-
-    async def foresee(self, changes: Batches, *, clash: Clash = "refuse") -> Reversal:
-        """What `revert` would do with these changes now, and what is in its way; nothing is kept or changed.
-
-        Raises Refused where nothing can be written.
-        """
-        from zeroclaw_tui.backends.revert import RevertJob, keep_nothing
-
-        return await self.write_rows(RevertJob(changes, keep_nothing, clash, None).look)
-
-    async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
-        """Append a line for each `before`, where it `keeps_lines`; `created_at` holds the stem of the file it goes to.
-
-        Raises Refused elsewhere, and for an agent without a folder of notes.
-        """
-        raise Refused(f"The {self.name} backend appends no lines.", hint="Nothing was changed.")
+            return await work(TraitWriter(self))
 
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
@@ -378,7 +333,7 @@ class Memory(ABC):
     keeps_bytes: bool = False
     """Whether every value of a row comes back to the byte, and a row can be put at a place of its own."""
     agents_are_rows: bool = False
-    """Whether `revert` brings in agents as rows of their own, which come before their memories."""
+    """Whether `apply` writes agents as rows of their own, which come before their memories."""
     keeps_nul: bool = True
     """Whether a text there may hold the character NUL."""
     keeps_updates: bool = True
@@ -394,4 +349,4 @@ class Memory(ABC):
     @property
     def keeps_rows(self) -> bool:
         """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
-        return type(self).write_rows is not Memory.write_rows or type(self).revert is not Memory.revert
+        return type(self)._with_writer is not Memory._with_writer or type(self).apply is not Memory.apply

@@ -11,7 +11,7 @@ import shlex
 import threading
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,14 +20,8 @@ from zeroclaw_tui.backends.base import Entries, Memory
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.matching import told_apart
-from zeroclaw_tui.backends.revert import Rows
-from zeroclaw_tui.memory.change import (
-    Draft,
-    See,
-    Stamp,
-    StoredRow,
-    Value,
-)
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
+from zeroclaw_tui.memory.change import Draft, Edit, See, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import (
@@ -135,53 +129,47 @@ async def show(rows: Iterable[StoredRow], see: See) -> None:
         stop.set()
 
 
-class TraitRows(Rows):
-    """The rows of a store that has only the trait's verbs, told apart by their keys."""
+class TraitWriter(RowWriter):
+    """Writes through the trait's own verbs; rows are identified by their keys.
 
-    go_by_key = True
+    A plug-in may also have the trait's `store_batch` of (key, content, category) and `get_batch` of keys. What another
+    program writes between the comparison and the write is overwritten: the trait cannot prevent that.
+    """
+
+    identified_by_key = True
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory
 
-    def check_edit(self, values: Mapping[str, Value]) -> None:
-        """Raises Refused for a field that cannot be changed here."""
-        for name in values:
+    def check(self, after: Draft | Edit) -> None:
+        for name in after.values if isinstance(after, Edit) else ():
             if (why := why_fixed(self._memory, name)) is not None:
                 raise Refused(why)
 
-    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
-        """Rows by id, out of one listing."""
-        wanted = set(ids)
-        entries = await self._memory.rows(Query(ENTRIES))
-        keys = Counter((entry.key, entry.agent) for entry in entries)
-        for entry in entries:
-            if entry.id in wanted and keys[entry.key, entry.agent] > 1:
-                raise self._several("memories", entry.key)
-        return {entry.id: StoredRow.of(entry) for entry in entries if entry.id in wanted}
+    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+        """Raises Refused if several memories have one of the keys."""
+        wanted = [*dict.fromkeys([*map(self.identity, rows), *(key for _, key in keys)])]
+        get_batch = getattr(self._memory, "get_batch", None)
+        found = await (self._memory.rows(Query(ENTRIES, keys=wanted)) if get_batch is None else get_batch(wanted))
+        for key, count in Counter(entry.key for entry in found).items():
+            if count > 1:
+                raise Refused(
+                    f"Several memories have the key {key!r}, and {self._memory.name} writes by the key alone.",
+                    hint="The program that stored them can change one of them.",
+                )
+        return map(StoredRow.of, found)
 
-    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
-        """The row of that key. Raises Refused where several agents have it."""
-        found = await self._memory.rows(Query(ENTRIES, keys=[key]))
-        if len(found) > 1:
-            raise self._several("agents", key)
-        return StoredRow.of(found[0]) if found else None
-
-    def identity(self, row: StoredRow) -> str:
-        """Its key."""
-        return str(row.values["key"])
-
-    async def present(self, row: StoredRow) -> StoredRow | None:
-        """The row of its key."""
-        return await self.of_key(self.identity(row))
+    def identity(self, row: Stamp | StoredRow) -> str:
+        return row.key
 
     def same(self, one: StoredRow, other: StoredRow) -> bool:
         """Whether they agree in what the trait stores."""
         names = ["key", "content", "category", *(["session_id"] if "sessions" not in self._memory.why_not else [])]
         return all(one.values.get(name) == other.values.get(name) for name in names)
 
-    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
-        """With the key for an id, as the store alone will know that."""
+    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        """With the key for an id: only the store itself sets ids and times."""
         entry = MemoryEntry(
             id=existing.id if existing else draft.key,
             key=draft.key,
@@ -196,50 +184,46 @@ class TraitRows(Rows):
         )
         return StoredRow.of(entry)
 
-    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
-        """With the time of the last store, which the store alone sets."""
-        return replace(row, values={**row.values, **values})
+    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+        is_same = all(row.values.get(name) == value for name, value in edit.values.items())
+        return row if is_same else replace(row, values={**row.values, **edit.values})
 
-    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
-        """As it was."""
+    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
         return row
 
-    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
-        """Store it; the row it replaces under another key is forgotten afterwards."""
-        values = row.entry()
-        await self._memory.store(values.key, values.content, values.category, values.session_id)
-        if over is not None and self.identity(over) != values.key:
-            await self._memory.forget(self.identity(over))
-        got = await self.of_key(values.key)
-        if got is None:
-            raise Refused(f"{self._memory.name} took the memory {values.key!r}, but does not have it.")
-        self.remarks |= dict.fromkeys(self._losses(row, got))
-        return got
-
-    async def drop(self, row: StoredRow) -> bool:
-        """Forget its key."""
-        return await self._memory.forget(self.identity(row))
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+        """Store what is new, then forget the keys that are left over."""
+        new = {one.new.key: one.new for one in operations if one.new is not None}
+        entries = [row.entry() for row in new.values()]
+        store_batch = getattr(self._memory, "store_batch", None)
+        if store_batch is not None and entries and all(entry.session_id is None for entry in entries):
+            await store_batch([(entry.key, entry.content, entry.category) for entry in entries])
+        else:
+            for entry in entries:
+                await self._memory.store(entry.key, entry.content, entry.category, entry.session_id)
+        for operation in operations:
+            if operation.existing is not None and operation.existing.key not in new:
+                await self._memory.forget(operation.existing.key)
+        written = {row.key: row for row in await self.read((), [(None, key) for key in new])} if new else {}
+        for key, row in new.items():
+            if key not in written:
+                raise Refused(f"{self._memory.name} took the memory {key!r}, but does not have it.")
+            self.notes |= dict.fromkeys(self._losses(row, written[key]))
+        return written
 
     def _losses(self, wanted: StoredRow, got: StoredRow) -> list[str]:
-        """A sentence for each field that did not come through."""
+        """A sentence for each field that the store did not take."""
         lost = [name for name in _CARRIED if wanted.values.get(name) not in (None, got.values.get(name))]
-        told = [self._lost(*_CARRIED[name]) for name in lost]
+        sentences = [self._lost(*_CARRIED[name]) for name in lost]
         if wanted.agent not in (None, got.agent):
-            told.append(self._lost("agent", "agents"))
+            sentences.append(self._lost("agent", "agents"))
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
-            told.append("It was stored anew, so its id and its times are new.")
-        return told
+            sentences.append("It was stored anew, so its id and its times are new.")
+        return sentences
 
-    def _several(self, who: str, key: str) -> Refused:
-        have = "a memory" if who == "agents" else "the key"
-        return Refused(
-            f"Several {who} have {have} {key!r}, and {self._memory.name} writes by the key alone.",
-            hint="The program that stored them can change one of them.",
-        )
-
-    def _lost(self, called: str, name: str) -> str:
-        return self._memory.why_not.get(name) or f"{self._memory.name} did not take the {called}."
+    def _lost(self, field: str, name: str) -> str:
+        return self._memory.why_not.get(name) or f"{self._memory.name} did not take the {field}."
 
 
 def brought_in_by(path: Path) -> str:

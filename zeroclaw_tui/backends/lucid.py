@@ -12,7 +12,7 @@ import shutil
 import signal
 import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -26,7 +26,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_of
-from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, Vector, Written
+from zeroclaw_tui.memory.change import Advance, ApplyResult, Change, Draft, Edit, Journal, OnConflict
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
@@ -435,27 +435,43 @@ class LucidMemory(SqliteMemory):
         read: Sequence[T] = found
         return read
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory in the database, then in lucid; a note says if lucid fails."""
-        written = await super().create(draft, keep, vector=vector, replace=replace)
-        draft, settings = draft.checked(), self._settings
-        kind = _TYPES.get(draft.category, "learning")
+    async def apply(
+        self,
+        changes: Iterable[Change],
+        journal: Journal | None,
+        *,
+        on_conflict: OnConflict = "skip",
+        dry_run: bool = False,
+        permanently: bool = False,
+        on_progress: Advance | None = None,
+    ) -> ApplyResult:
+        """Write in the database; a single new memory is stored in lucid too. A note says what lucid does not do."""
+        drafts: list[Draft] = []
+        is_kept_in_lucid = False
+
+        def seen() -> Iterator[Change]:
+            nonlocal is_kept_in_lucid
+            for change in changes:
+                drafts.extend([change.after.checked()] if isinstance(change.after, Draft) else [])
+                is_kept_in_lucid |= isinstance(change.after, Edit | None) and change.reverses is None
+                yield change
+
+        result = await super().apply(
+            seen(), journal, on_conflict=on_conflict, dry_run=dry_run, permanently=permanently,
+            on_progress=on_progress,
+        )  # fmt: skip
+        notes = [NO_DELETE] if is_kept_in_lucid and result.written else []
+        if len(drafts) == 1 and result.written and not dry_run:
+            try:
+                await self._store_in_program(drafts[0])
+            except NotReachable as failure:
+                notes.append(f"Stored here, but not in lucid: {failure.message}")
+        return replace(result, notes=(*result.notes, *notes))
+
+    async def _store_in_program(self, draft: Draft) -> None:
+        settings, kind = self._settings, _TYPES.get(draft.category, "learning")
         arguments = ["store", f"{draft.key}: {draft.content}", f"--type={kind}", self._project]
-        try:
-            await run_program(settings.binary_path, arguments, settings.store_timeout_ms)
-        except NotReachable as failure:
-            return Written(written.change, (*written.notes, f"Stored here, but not in lucid: {failure.message}"))
-        return written
-
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        written = await super().update(id, edit, expected, keep, vector=vector)
-        return Written(written.change, (*written.notes, NO_DELETE))
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        removal = await super().remove(stamps, keep, advance, zero=zero)
-        return replace(removal, notes=(*removal.notes, NO_DELETE)) if removal.removed else removal
+        await run_program(settings.binary_path, arguments, settings.store_timeout_ms)
 
     async def health(self) -> Health:
         return await self._with_program(await super().health())

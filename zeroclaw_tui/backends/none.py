@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
-from zeroclaw_tui.backends.base import Answer, Memory, Scored, Work
+from zeroclaw_tui.backends.base import Memory, Scored
 from zeroclaw_tui.backends.fallback import HeldMemory
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import is_url
-from zeroclaw_tui.memory.change import Vector
 from zeroclaw_tui.memory.errors import MAKES_STORE, Refused
 from zeroclaw_tui.memory.text import one_line
 
@@ -73,9 +72,6 @@ class NoneMemory(HeldMemory):
 
     async def forget(self, key: str) -> bool:
         return False
-
-    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
-        raise self.refuse_to_write()
 
     async def health(self) -> Health:
         state = "stores nothing" if self._not_made is None else "not there yet"

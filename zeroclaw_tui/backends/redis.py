@@ -12,7 +12,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -25,16 +25,16 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
-from zeroclaw_tui.backends.base import Answer, Scored, Work
+from zeroclaw_tui.backends.base import Scored, T
 from zeroclaw_tui.backends.fallback import HeldMemory, stamp_of
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
-from zeroclaw_tui.backends.revert import Operation, Rows, StoreJob, kept
 from zeroclaw_tui.backends.tables import local_now
-from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, RowChange, Stamp, StoredRow, Value, Vector
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, WriteConflict
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, NotReachable, Refused, UsageError
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, VERSIONS, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 
@@ -65,8 +65,6 @@ _TEXTS = ("id", "key", "content", "timestamp")
 _CATEGORIES = {name.capitalize(): name for name in BUILT_IN_CATEGORIES}
 _STATE = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
 """What INFO names that changes when somebody writes or a memory expires."""
-_TRIES = 20
-"""How many times a write is repeated that another program's write came into."""
 _URL = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// with TLS, or unix:///PATH?db=DATABASE"
 _ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[InspectorError], str, str], ...] = (
     (exceptions.AuthenticationError, NotReachable, "rejects this user and password", "Check the URL."),
@@ -363,24 +361,20 @@ class RedisMemory(HeldMemory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory; an existing key keeps its id, its time and the other fields of its document."""
-        await self.store_batch([Draft(key, content, category)])
-
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        await self.write_rows(StoreJob(drafts).run)
+        await self.apply([Change(None, Draft(key, content, category))], None, on_conflict="overwrite")
 
     async def forget(self, key: str) -> bool:
-        async def drop(rows: RedisRows) -> bool:
-            row = await rows.of_key(key)
-            return row is not None and bool(await rows.write([Operation(row, None)]))
+        deleting = [Change(version, None) for version in await self.rows(Query(VERSIONS, keys=[key]))]
+        return (await self.apply(deleting, None)).written > 0
 
-        return await self.write_rows(drop)
-
-    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
+    async def _with_writer(
+        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
+    ) -> T:
         if "write" in self.why_not:
             raise self.refuse_to_write()
         async with self._writing:
             with self._asking() as client:
-                return await work(RedisRows(self, client, self._clock))
+                return await work(RedisWriter(self, client, self._clock))
 
 
 def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[Document], tuple[str, ...]]:
@@ -409,146 +403,92 @@ def _finding(keys: Sequence[str], fault: str) -> str:
     return f"Values under memory:* that {fault}: {len(keys)} ({names}{more}). They are not shown and stay as they are."
 
 
-_Found = StoredRow | Refused | None
-"""What is under a key: a memory, a value that is not a memory, or nothing."""
-
-
-class RedisRows(Rows):
-    """The rows of one command. A row is the same memory as long as it has the same id."""
+class RedisWriter(RowWriter):
+    """Writes documents; rows are identified by their id."""
 
     def __init__(self, memory: RedisMemory, client: Any, clock: Callable[[], str]) -> None:
         super().__init__()
         self._memory, self._client, self._clock = memory, client, clock
         self._keys: dict[str, str] | None = None
-        self._expected: dict[str, _Found] = {}
 
-    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
-        if self._keys is None:
-            # Only once, as a long command changes the store itself.
-            self._keys = {entry.id: entry.key for entry in (await self._memory.loaded()).entries}
-        return await self._at({id: self._keys[id] for id in ids if id in self._keys})  # noqa: A001
+    def check(self, after: Draft | Edit) -> None:
+        for name in after.values if isinstance(after, Edit) else ():
+            if name in WHY_NOT:
+                raise Refused(WHY_NOT[name])
 
-    async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:
-        found = await self._at({stamp.id: str(stamp.handle) for stamp in stamps})
-        if len(found) < len(stamps):
-            found |= await self.of_ids([stamp.id for stamp in stamps if stamp.id not in found])
-        return [found.get(stamp.id) for stamp in stamps]
-
-    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
-        """The row of a key. Raises Refused for a value that is not a memory."""
-        found = self._expected[key] if key in self._expected else (await self._look([key]))[key]
-        if isinstance(found, Refused):
-            raise found
+    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+        """Raises Refused for a value under one of the keys that is not a memory."""
+        found = await self._at({*(row.key for row in rows), *(key for _, key in keys)})
+        missing = {row.id for row in rows} - {row.id for row in found}
+        if missing:
+            if self._keys is None:
+                # Only once, as a long command changes the store itself.
+                self._keys = {entry.id: entry.key for entry in (await self._memory.loaded()).entries}
+            others = await self._at({self._keys[one] for one in missing if one in self._keys})
+            found += [row for row in others if row.id in missing]
         return found
-
-    def identity(self, row: StoredRow) -> str:
-        return row.id
-
-    async def present(self, row: StoredRow) -> StoredRow | None:
-        found = await self.of_key(row.key)
-        return found if found is not None and found.id == row.id else (await self.of_ids([row.id])).get(row.id)
 
     def same(self, one: StoredRow, other: StoredRow) -> bool:
         return _as_document(one).fingerprint == _as_document(other).fingerprint
 
-    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         ignored = [*draft.named, *(["session_id"] if draft.session_id else ()), *(["agents"] if draft.agent else ())]
-        self.remarks |= {WHY_NOT[name]: None for name in ignored}
+        self.notes |= {WHY_NOT[name]: None for name in ignored}
         if existing is not None:
             return with_values(existing, content=draft.content, category=draft.category)
         return _new_row(str(uuid.uuid4()), draft.key, draft.content, draft.category, self._clock())
 
-    def check_edit(self, values: Mapping[str, Value]) -> None:
-        for name in values:
-            if name in WHY_NOT:
-                raise Refused(WHY_NOT[name])
+    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+        is_same = all(row.values.get(name) == value for name, value in edit.values.items())
+        return row if is_same else with_values(row, **edit.values)
 
-    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
-        return with_values(row, **values)
-
-    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
         """The row with its very document, with a new key or id only where undo gives it one."""
         row = _as_document(row)
         if row.handle != row.values["key"]:
             row = with_values(row, key=row.values["key"])
-        return with_values(row, id=str(uuid.uuid4())) if apart else row
+        return with_values(row, id=str(uuid.uuid4())) if new_id else row
 
-    async def expect(self, changes: Sequence[RowChange]) -> None:
-        self._expected = await self._look({row.key for one in changes for row in (one.before, one.after) if row})
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+        """Write all of them, if each document still is what was read and each new key is free."""
+        old = {one.existing.key: one.existing for one in operations if one.existing is not None}
+        new = {one.new.key: one for one in operations if one.new is not None}
+        async with self._client.pipeline(transaction=True) as pipeline:
+            await pipeline.watch(*map(_name_of, old.keys() | new.keys()))
+            present = await _values(pipeline, old.keys() | new.keys())
+            if any(data != (_data(old[key]) if key in old else None) for key, data in present.items()):
+                raise WriteConflict
+            pipeline.multi()
+            for key in old.keys() - new.keys():
+                pipeline.delete(_name_of(key))
+            for operation in new.values():
+                _set(pipeline, operation)
+            try:
+                await pipeline.execute()
+            except exceptions.WatchError as error:
+                raise WriteConflict from error
+        if self._keys is not None:
+            self._keys |= {one.new.id: one.new.key for one in new.values() if one.new is not None}
+        return {}
 
-    async def upsert(self, drafts: Sequence[Draft]) -> bool:
-        last = {draft.key: draft for draft in drafts}
-        for _ in range(_TRIES):
-            self._expected = await self._look(last)
-            existing = {key: await self.of_key(key) for key in last}
-            with suppress(Conflict, DuplicateKey, NotFound):
-                await self.write(
-                    [Operation(existing[key], self.drafted(last[key], existing[key], None)) for key in last]
-                )
-                return True
-        raise _being_written()
-
-    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
-        """Do all operations if each document still is what was read; a changed row that was to go is left out.
-
-        Raises Conflict, NotFound, DuplicateKey, and Refused where a value is not a memory.
-        """
-        self._expected = {}
-        is_recorded = False
-        for _ in range(_TRIES):
-            async with self._client.pipeline(transaction=True) as pipeline:
-                keys = {row.key for one in operations if not one.is_done for row in (one.over, one.wanted) if row}
-                if keys:
-                    await pipeline.watch(*map(_name_of, keys))
-                now = await _values(pipeline, keys)
-                valid = [one for one in operations if one.is_done or _fits(one, now)]
-                if len(valid) < len(operations) and any(one.wanted is not None for one in operations):
-                    await self._raise_conflict(next(one for one in operations if one not in valid))
-                    continue
-                if not is_recorded and valid:
-                    await kept(self.keep, [one.change for one in valid])
-                    is_recorded = True
-                pipeline.multi()
-                done = [one for one in valid if not one.is_done]
-                for one in done:
-                    _append(pipeline, one)
-                with suppress(exceptions.WatchError):
-                    await pipeline.execute()
-                    if self._keys is not None:
-                        self._keys |= {one.wanted.id: one.wanted.key for one in done if one.wanted is not None}
-                    return [one.change for one in done]
-        raise _being_written()
-
-    async def _at(self, keys: Mapping[str, str]) -> dict[str, StoredRow]:
-        """The rows under these keys by id, where the id is still there."""
-        found = await self._look(keys.values())
-        rows = {id: found[key] for id, key in keys.items()}  # noqa: A001
-        return {id: row for id, row in rows.items() if isinstance(row, StoredRow) and row.id == id}  # noqa: A001
-
-    async def _look(self, keys: Iterable[str]) -> dict[str, _Found]:
+    async def _at(self, keys: Collection[str]) -> list[StoredRow]:
+        """The rows under these keys, with the time at which each expires."""
         values = await _values(self._client, keys)
+        for data in values.values():
+            if isinstance(data, Refused):
+                raise data
         present = {key: data for key, data in values.items() if isinstance(data, bytes)}
         async with self._client.pipeline(transaction=False) as pipeline:
             for key in present:
                 pipeline.pttl(_name_of(key))
             lifetimes = await pipeline.execute()
-        found: dict[str, _Found] = {key: None if isinstance(data, bytes) else data for key, data in values.items()}
+        rows = []
         for (key, data), lifetime in zip(present.items(), lifetimes, strict=True):
             document = parse_document(key, data, _now() + lifetime if lifetime > 0 else None)
-            found[key] = _not_a_memory(key) if document is None else StoredRow.of(document)
-        return found
-
-    async def _raise_conflict(self, one: Operation) -> None:
-        """Raise what is in the way of an operation, unless that is gone again."""
-        if one.over is not None:
-            over = await self.of_key(one.over.key)
-            if over is None:
-                raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
-            if _data(over) != _data(one.over):
-                raise Conflict(over)
-        holder = None if one.wanted is None else await self.of_key(one.wanted.key)
-        if holder is not None and one.wanted is not None:
-            raise DuplicateKey(one.wanted.key, holder)
+            if document is None:
+                raise _not_a_memory(key)
+            rows.append(StoredRow.of(document))
+        return rows
 
 
 async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | Refused | None]:
@@ -563,33 +503,11 @@ async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | Refused
     return values
 
 
-def _fits(one: Operation, now: dict[str, Any]) -> bool:
-    """Whether the documents are what an operation expects; if so, `now` changes as the operation changes them."""
-    after = dict(now)
-    if one.over is not None:
-        if now[one.over.key] != _data(one.over):
-            return False
-        after[one.over.key] = None
-    if one.wanted is not None:
-        if after[one.wanted.key] is not None:
-            return False
-        after[one.wanted.key] = _data(one.wanted)
-    now.update(after)
-    return True
-
-
-def _append(pipeline: Any, one: Operation) -> None:
-    """Add an operation to a transaction; a document that stays under its key expires as before."""
-    stays = one.over is not None and one.wanted is not None and one.over.key == one.wanted.key
-    if one.over is not None and not stays:
-        pipeline.delete(_name_of(one.over.key))
-    if one.wanted is None:
-        return
-    name, expires_at = _name_of(one.wanted.key), one.wanted.values.get("expires_at")
-    pipeline.set(name, _data(one.wanted), keepttl=stays)
+def _set(pipeline: Any, one: Operation) -> None:
+    """Add the new document of an operation to a transaction; one that stays under its key expires as before."""
+    assert one.new is not None
+    name, expires_at = _name_of(one.new.key), one.new.values.get("expires_at")
+    stays = one.existing is not None and one.existing.key == one.new.key
+    pipeline.set(name, _data(one.new), keepttl=stays)
     if not stays and isinstance(expires_at, int) and expires_at > _now():
         pipeline.pexpireat(name, expires_at)
-
-
-def _being_written() -> Refused:
-    return Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")

@@ -12,10 +12,9 @@ import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from zeroclaw_tui.backends.revert import Operation, Rows
-from zeroclaw_tui.memory.change import AGENTS, RowChange, StoredRow, Value, Vector
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
+from zeroclaw_tui.memory.change import AGENTS, Change, Draft, RowChange, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import cut, one_line
@@ -82,16 +81,15 @@ DEFAULT_AGENT = "default"
 """The alias ZeroClaw gives the owner of what was there before it knew agents."""
 
 
-class TableRows(Rows):
-    """The rows of a table of memories, told apart by id, and those of its agents, from ZeroClaw 0.8.0 on."""
+class TableWriter(RowWriter):
+    """Writes the table of memories, whose rows are identified by their id, and that of the agents (ZeroClaw >= 0.8)."""
 
-    def __init__(self, vector: Vector | None = None) -> None:
+    is_transactional = True
+
+    def __init__(self) -> None:
         super().__init__()
-        self._vector = vector
-        self._is_looking = False
-        self._by_id: dict[str, StoredRow | None] = {}
-        self._by_key: dict[tuple[str | None, str], StoredRow | None] = {}
-        self._changes: list[RowChange] = []
+        self._planned_agents: dict[str, str] = {}
+        """Aliases by id of agents that a dry run would have inserted."""
 
     @property
     @abstractmethod
@@ -114,28 +112,16 @@ class TableRows(Rows):
         """What a person calls it: "database" or "table"."""
 
     @abstractmethod
-    async def fetch(self, rows: Sequence[StoredRow], owners: Iterable[str]) -> Iterable[StoredRow]:
-        """Every row that has the id of one of these, or its key and one of these owners."""
-
-    @abstractmethod
-    async def fetch_id(self, row: StoredRow) -> StoredRow | None:
-        """The row of the id of this one."""
-
-    @abstractmethod
-    async def fetch_key(self, key: str, owner: str | None) -> StoredRow | None:
-        """The row of a key and an agent's id."""
-
-    @abstractmethod
     async def delete(self, rows: Sequence[StoredRow]) -> None:
-        """Remove these rows."""
+        """Delete rows."""
 
     @abstractmethod
     async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
-        """Give a row these values, and give it as it then is; `touch` as in `Operation`."""
+        """Give a row these values, and return it as it then is; `touch` as in `Operation`."""
 
     @abstractmethod
     async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
-        """Add rows, and give them as they then are, in order. Raises DuplicateKey for one whose key was taken."""
+        """Insert rows, and return them as they then are, in order. Raises WriteConflict if a key was taken."""
 
     @abstractmethod
     async def present_other(self, row: StoredRow) -> StoredRow | None:
@@ -143,22 +129,22 @@ class TableRows(Rows):
 
     @abstractmethod
     async def insert_other(self, row: StoredRow) -> StoredRow:
-        """Add an agent or a cached vector."""
+        """Insert an agent or a cached vector."""
 
     @abstractmethod
     async def delete_other(self, row: StoredRow) -> bool:
-        """Remove one; False where something refers to it."""
+        """Delete one; False if something refers to it."""
 
     @abstractmethod
     async def add_agent(self, alias: str) -> RowChange:
-        """A new agent of that alias; `before` is set where another program has added it meanwhile."""
+        """Insert an agent of that alias; `before` is set if another program has just inserted it."""
 
     @abstractmethod
     def has_table(self, name: str) -> bool:
-        """Whether there is such a table beside that of the memories."""
+        """Whether there is a table of that name besides that of the memories."""
 
-    def identity(self, row: StoredRow) -> str:
-        """Its id; of rows without one, where they lie."""
+    def identity(self, row: Stamp | StoredRow) -> str:
+        """Its id; where it lies if its id is no text."""
         return row.id or f"\0{row.handle}"
 
     def owner(self, row: StoredRow) -> str | None:
@@ -166,36 +152,8 @@ class TableRows(Rows):
         owner = row.values.get("agent_id")
         return None if owner is None else str(owner)
 
-    async def expect(self, changes: Sequence[RowChange]) -> None:
-        """Read all that these changes concern, and hold it until the end."""
-        if self._is_looking:
-            # An agent that comes back with its memories will own them again.
-            back = [change.before for change in changes if change.row.table == AGENTS and change.before is not None]
-            known = {*self.agents.values()}
-            for agent in back:
-                if agent.agent not in known:
-                    self.agents.setdefault(agent.id, agent.agent or agent.id)
-        rows = [row for change in changes if change.row.table != AGENTS for row in (change.before, change.after) if row]
-        self._by_id = {row.id: None for row in rows if row.id}
-        self._by_key = {(self.owner_then(row), row.key): None for row in rows}
-        for row in await self.fetch(rows, {owner for owner, _ in self._by_key if owner is not None}):
-            self._by_id[row.id] = row
-            self._by_key[self.owner(row), row.key] = row
-
-    async def present(self, row: StoredRow) -> StoredRow | None:
-        """The row of its id."""
-        return self._by_id[row.id] if row.id in self._by_id else await self.fetch_id(row)
-
-    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
-        """The row of that key and agent's id."""
-        if (owner, key) not in self._by_key:
-            self._by_key[owner, key] = await self.fetch_key(key, owner)
-        return self._by_key[owner, key]
-
     def same(self, one: StoredRow, other: StoredRow) -> bool:
-        """Whether a row is what it was; after a migration, as far as both have the same columns."""
-        if isinstance(one, _Outline):
-            return one.state == _state(other)
+        """Whether two rows are equal; if ZeroClaw migrated the table in between, in the columns of both."""
         if one.fingerprint == other.fingerprint:
             return True
         if one.values.keys() - {"embedding"} == other.values.keys() - {"embedding"}:
@@ -203,117 +161,117 @@ class TableRows(Rows):
         common = one.values.keys() & other.values.keys()
         return _part(one, common).fingerprint == _part(other, common).fingerprint
 
-    def outline(self, row: StoredRow, owner: str | None) -> StoredRow:
-        """Without the weight of its vector and content, which still tells itself from others."""
-        kept: Mapping[str, Value] = {"key": row.values.get("key"), "agent_id": owner}
-        return _Outline(row.id, kept, row.handle, row.agent, row.table, _state(row))
+    async def resolve_owner(self, row: StoredRow | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+        """The agent of the row's id, else of its alias, else `default`, else the only one; else one is added.
 
-    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
-        """The id of an agent, and what was added where there was none of that alias.
-
-        Without an alias it is the agent `default`, or the only one. Raises Refused where that leaves a choice.
+        Raises Refused for a draft that leaves a choice.
         """
         if not self.has_agents:
             return None, None
-        if alias is None:
-            found = self._usual_owner()
-            if found is not None:
-                return found, None
-            if self.agents:
-                raise Refused(
-                    f"This store belongs to the agents {', '.join(sorted(self.agents.values()))}.",
-                    hint="Name the one that shall own the memory.",
-                )
-        wanted = DEFAULT_AGENT if alias is None else alias
-        known = self._id_of(wanted)
-        if known is not None:
+        alias = row.agent
+        known = self._known_owner(row)
+        if known is not None or not create:
             return known, None
-        added = await self.add_agent(wanted)
-        self.agents[added.row.id] = wanted
-        return added.row.id, Operation(None, added.after, is_done=True) if added.before is None else None
+        if alias is None and self.agents:
+            raise Refused(
+                f"This store belongs to the agents {', '.join(sorted(self.agents.values()))}.",
+                hint="Name the one that shall own the memory.",
+            )
+        added = await self.add_agent(alias or DEFAULT_AGENT)
+        self.agents[added.row.id] = alias or DEFAULT_AGENT
+        return added.row.id, added if added.before is None else None
 
-    def owner_then(self, row: StoredRow) -> str | None:
-        """The agent of its id, else of its alias, else the usual one."""
-        if not self.has_agents:
-            return None
-        owner = row.values.get("agent_id")
-        if isinstance(owner, str) and owner in self.agents:
-            return owner
-        by_alias = self._id_of(row.agent) if row.agent is not None else None
-        return by_alias or self._usual_owner()
-
-    async def owner_again(self, row: StoredRow) -> tuple[str | None, Operation | None]:
-        """The same; where there is none at all, one is added."""
-        known = self.owner_then(row)
-        return (known, None) if known is not None else await self.owner_named(row.agent)
-
-    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
         """With the values that today's table has columns for."""
         named = {*self.columns}
         lost = [name for name, value in row.values.items() if name not in named and value is not None]
         if lost:
-            self.remarks[
+            self.notes[
                 f"What stood in {one_line(', '.join(lost))} is left out: this {self.noun} has no such column."
             ] = None
         values = {name: value for name, value in row.values.items() if name in named}
-        if over is not None and not apart and self.identity(over) == self.identity(row):
-            # What an earlier state did not know of, its own row may have: a column that was added since.
-            values = {**over.values, **values}
+        if existing is not None and self.identity(existing) == self.identity(row):
+            # A column that was added since then has a value only in the present row.
+            values = {**existing.values, **values}
         alias = row.agent
         if owner is not None:
-            alias = self.agents.get(owner, owner)
+            alias = self.agents.get(owner) or self._planned_agents.get(owner, owner)
             if values.get("agent_id", owner) != owner:
-                self.remarks[
+                self.notes[
                     f"{one_line(row.key)!r} belongs to the agent {one_line(alias)} now, since its own is no longer "
                     "there."
                 ] = None
             values["agent_id"] = owner
-        if apart:
-            new_id = str(uuid.uuid4())
-            return dataclasses.replace(row, id=new_id, values={**values, "id": new_id}, agent=alias)
+        if new_id:
+            new = str(uuid.uuid4())
+            return dataclasses.replace(row, id=new, values={**values, "id": new}, agent=alias)
         return dataclasses.replace(row, values=values, agent=alias)
 
-    async def other(self, change: RowChange) -> Operation:
-        """Put an agent or a cached vector back where there is none, or remove what nothing needs."""
-        row = change.row
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+        """Delete, update, insert. A row whose new key another one still has is deleted and inserted again."""
+        keys = {(self.owner(one.existing), one.existing.key) for one in operations if one.existing is not None}
+        deleted: list[StoredRow] = []
+        changed: list[Operation] = []
+        inserted: list[StoredRow] = []
+        for operation in operations:
+            existing, new = operation.existing, operation.new
+            if new is None:
+                deleted += [] if existing is None else [existing]
+            elif existing is None:
+                inserted.append(new)
+            elif self._place(new) in keys and self._place(new) != self._place(existing):
+                deleted.append(existing)
+                inserted.append(dataclasses.replace(new, handle=existing.handle))
+            elif operation.touch or existing.values != new.values:
+                changed.append(operation)
+        await self.delete(deleted)
+        written: dict[str, StoredRow] = {}
+        for operation in changed:
+            assert operation.existing is not None
+            assert operation.new is not None
+            row = await self.change(operation.existing, operation.new.values, touch=operation.touch)
+            written[self.identity(row)] = row
+        for meant, row in zip(inserted, await self.insert(inserted) if inserted else (), strict=True):
+            written[self.identity(meant)] = row
+        return written
+
+    async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
+        """Insert an agent or a cached vector if there is none, or delete what nothing needs."""
+        row = change.after if isinstance(change.after, StoredRow) else change.before
+        assert isinstance(row, StoredRow), "rows of other tables are known whole"
+        if dry_run:
+            if row.table == AGENTS and change.after is not None and row.agent not in self.agents.values():
+                self._planned_agents[row.id] = row.agent or row.id
+            return None
         if not self.has_table(row.table):
-            return Operation(row, row, change.number, is_done=True)
+            return RowChange(row, row, reverses=change.reverses)
         present = await self.present_other(row)
-        if change.before is not None:
+        if change.after is not None:
             if present is not None or (row.table == AGENTS and row.agent in self.agents.values()):
-                there = present or row
-                return Operation(there, there, change.number, is_done=True)
-            back = await self.insert_other(row)
+                existing = present or row
+                return RowChange(existing, existing, reverses=change.reverses)
+            inserted = await self.insert_other(row)
             if row.table == AGENTS:
-                self.agents[back.id] = back.agent or back.id
-            return Operation(None, back, change.number, is_done=True)
+                self.agents[inserted.id] = inserted.agent or inserted.id
+            return RowChange(None, inserted, reverses=change.reverses)
         if present is None:
-            return Operation(row, None, change.number, is_done=True)
+            return RowChange(row, None, reverses=change.reverses)
         if not await self.delete_other(present):
-            return Operation(present, present, change.number, is_done=True)
+            return RowChange(present, present, reverses=change.reverses)
         self.agents.pop(present.id, None)
-        return Operation(present, None, change.number, is_done=True)
+        return RowChange(present, None, reverses=change.reverses)
 
-    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
-        """Do these operations, and remember what `step` has kept at its end, before it is committed."""
-        changes = await self.carry_out(operations)
-        self._changes += changes
-        return changes
+    def _place(self, row: StoredRow) -> OwnedKey:
+        return self.owner(row), row.key
 
-    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
-        """What differs in the end: first what goes, then what changes, then what comes."""
-        doing = [operation for operation in operations if not operation.is_done]
-        if all(operation.wanted is None for operation in doing):
-            await self.delete([operation.over for operation in doing if operation.over is not None])
-            return [operation.change for operation in operations]
-        net = _Net(self, doing)
-        await self.delete(net.going)
-        for before, wanted, touch in net.changed:
-            net.written[self.identity(wanted)] = await self.change(before, wanted.values, touch=touch)
-        for meant, row in zip(net.coming, await self.insert(net.coming), strict=True):
-            net.written[self.identity(meant)] = row
-        self._by_id, self._by_key = {}, {}
-        return [operation.change if operation.is_done else net.change(operation) for operation in operations]
+    def _known_owner(self, row: StoredRow | Draft) -> str | None:
+        owner = row.values.get("agent_id") if isinstance(row, StoredRow) else None
+        if isinstance(owner, str) and (owner in self.agents or owner in self._planned_agents):
+            return owner
+        by_alias = self._id_of(row.agent) if row.agent is not None else None
+        if by_alias is not None or (row.agent is not None and isinstance(row, Draft)):
+            return by_alias
+        return self._usual_owner()
 
     def session_stored(self, session: Value) -> str | None:
         """A session as ZeroClaw of this generation writes it, with a remark where that is another; None for a blank
@@ -324,72 +282,16 @@ class TableRows(Rows):
             return session
         clean = sanitised(session)
         if clean != session:
-            self.remarks[f"The session is stored as {clean!r}: this ZeroClaw keeps letters, digits, _ and - only."] = (
-                None
-            )
+            self.notes[f"The session is stored as {clean!r}: this ZeroClaw keeps letters, digits, _ and - only."] = None
         return clean
 
     def _id_of(self, alias: str) -> str | None:
-        return next((agent for agent, known in self.agents.items() if known == alias), None)
+        agents = {**self._planned_agents, **self.agents}
+        return next((agent for agent, known in agents.items() if known == alias), None)
 
     def _usual_owner(self) -> str | None:
         only = next(iter(self.agents)) if len(self.agents) == 1 else None
         return self._id_of(DEFAULT_AGENT) or only
-
-
-class _Net:
-    """What some operations come to, all together: two rows that swap their keys go first and come again."""
-
-    def __init__(self, rows: TableRows, operations: Sequence[Operation]) -> None:
-        self.going: list[StoredRow] = []
-        self.changed: list[tuple[StoredRow, StoredRow, bool]] = []
-        self.coming: list[StoredRow] = []
-        self.written: dict[str, StoredRow] = {}
-        self._identity = rows.identity
-        self._last: dict[str, Operation] = {}
-        before: dict[str, StoredRow] = {}
-        for operation in operations:
-            for row in (operation.over, operation.wanted):
-                if row is not None:
-                    identity = rows.identity(row)
-                    if row is operation.over and identity not in self._last:
-                        before[identity] = row
-                    self._last[identity] = operation
-        held = {(rows.owner(row), row.key) for row in before.values()}
-        for identity, operation in self._last.items():
-            there, wanted = before.get(identity), self._wanted(identity)
-            if wanted is None:
-                self.going += [] if there is None else [there]
-            elif there is None:
-                self.coming.append(wanted)
-            elif (place := (rows.owner(wanted), wanted.key)) in held and place != (rows.owner(there), there.key):
-                self.going.append(there)
-                self.coming.append(dataclasses.replace(wanted, handle=there.handle))
-            elif operation.touch or there.values != wanted.values:
-                self.changed.append((there, wanted, operation.touch))
-
-    def change(self, operation: Operation) -> RowChange:
-        """An operation with its row as it was written; one that another took the place of stays as it was meant."""
-        wanted = operation.wanted
-        if wanted is not None and self._last[self._identity(wanted)] is operation:
-            wanted = self.written.get(self._identity(wanted), wanted)
-        return RowChange(operation.over, wanted, reverses=operation.reverses)
-
-    def _wanted(self, identity: str) -> StoredRow | None:
-        wanted = self._last[identity].wanted
-        return wanted if wanted is not None and self._identity(wanted) == identity else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Outline(StoredRow):
-    """A row of which only the state is known."""
-
-    state: int = 0
-
-
-def _state(row: StoredRow) -> int:
-    """A quick fingerprint, for as long as this process lives."""
-    return hash(frozenset((name, type(value), value) for name, value in row.values.items() if name != "embedding"))
 
 
 def _part(row: StoredRow, names: Iterable[str]) -> StoredRow:

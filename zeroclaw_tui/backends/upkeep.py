@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         StoreFacts,
     )
     from zeroclaw_tui.embeddings.base import Embedder
-    from zeroclaw_tui.memory.change import Keep, StoredRow
+    from zeroclaw_tui.memory.change import Journal, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Storage
 
@@ -73,7 +73,7 @@ class DatabaseUpkeep(Protocol):
     async def count_cached_vectors(self, contents: Sequence[str]) -> int:
         """How many of these contents have a cached vector."""
 
-    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
+    async def forget_cached_vectors(self, contents: Sequence[str], journal: Journal) -> int:
         """Remove the cached vectors of these contents; returns how many."""
 
 

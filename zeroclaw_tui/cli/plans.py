@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Clash, ClashFound, Reversal, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowConflict, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -183,17 +183,17 @@ async def with_triggers(
 
 
 async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str = "undo") -> Result:
-    """Make a change that brings something back; Clashes are raised again in the words of a command.
+    """Make a change that brings something back; Conflicts are raised again in the words of a command.
 
     Of several each is named on stderr.
 
     `back` is the verb that takes back what the change then does.
     """
-    from zeroclaw_tui.memory.change import Clashes
+    from zeroclaw_tui.memory.change import Conflicts
 
     try:
         return await change()
-    except Clashes as clashes:
+    except Conflicts as clashes:
         if clashes.total > 1:
             for sentence in _named_clashes(clashes.found, clashes.total):
                 note(f"zeroclaw: {sentence}")
@@ -202,11 +202,11 @@ async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str 
         raise
 
 
-def clash_lines(foreseen: Reversal, clash: Clash, *, back: str = "undo") -> Iterator[Line]:
+def clash_lines(foreseen: ApplyResult, clash: OnConflict, *, back: str = "undo") -> Iterator[Line]:
     """What is in the way of what would come back, and what becomes of it; then what else would be said of it."""
-    if foreseen.clashing:
+    if foreseen.conflict_count:
         yield (Styled(f"  {clashing_words(foreseen, clash)}", YELLOW),)
-        for sentence in _named_clashes(foreseen.clashes, foreseen.clashing):
+        for sentence in _named_clashes(foreseen.conflicts, foreseen.conflict_count):
             yield ("    ", sentence)
         if clash == "refuse":
             yield (Styled(f"  {_WAYS_ON.format(back)}", DIM),)
@@ -214,13 +214,13 @@ def clash_lines(foreseen: Reversal, clash: Clash, *, back: str = "undo") -> Iter
         yield ("  ", one_line(sentence))
 
 
-def clashes_as_json(foreseen: Reversal, clash: Clash) -> dict[str, Any]:
+def clashes_as_json(foreseen: ApplyResult, clash: OnConflict) -> dict[str, Any]:
     """The same by the names of a plan's document."""
-    named = [found.as_json() for found in foreseen.clashes]
-    return {"on_clash": clash, "clashing": foreseen.clashing, "clashes": named}
+    named = [found.as_json() for found in foreseen.conflicts]
+    return {"on_clash": clash, "clashing": foreseen.conflict_count, "clashes": named}
 
 
-def _named_clashes(found: Sequence[ClashFound], total: int) -> Iterator[str]:
+def _named_clashes(found: Sequence[RowConflict], total: int) -> Iterator[str]:
     yield from (clash.words for clash in found[:MOST_CLASHES_SHOWN])
     if total > MOST_CLASHES_SHOWN:
         yield f"… {total - MOST_CLASHES_SHOWN:,} more."

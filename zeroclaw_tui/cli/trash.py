@@ -50,6 +50,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words, reversal_words, reversed_words, summary_words
+from zeroclaw_tui.memory.change import Batches
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action, Verb, Version
     from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
-    from zeroclaw_tui.memory.change import Batches, Reversal, RowChange
+    from zeroclaw_tui.memory.change import ApplyResult, RowChange
 
 
 SAMPLES = 3
@@ -175,21 +176,21 @@ async def _reverse(library: Library, given: argparse.Namespace, way: _Way, chang
     return REFUSED if outcome is None else await _tell_done(library, given, outcome, count)
 
 
-async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequence[int], back: str) -> Reversal:
+async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequence[int], back: str) -> ApplyResult:
     """What taking these back would do; for a question about so many that looking takes long, only how many they are.
 
-    Raises Clashes where a question would be about what cannot be done.
+    Raises Conflicts where a question would be about what cannot be done.
     """
     from zeroclaw_tui.curation.changes import foresee
-    from zeroclaw_tui.memory.change import Clashes, Reversal
+    from zeroclaw_tui.memory.change import ApplyResult, Conflicts
 
     if not given.dry_run and len(numbers) > LOOKED_FOR_BEFORE:
-        return Reversal(len(numbers))
+        return ApplyResult(len(numbers))
 
-    async def look() -> Reversal:
+    async def look() -> ApplyResult:
         foreseen = await foresee(library, numbers, given.clash)
-        if foreseen.clashing and given.clash == "refuse" and not given.dry_run:
-            raise Clashes(foreseen.clashes, foreseen.clashing)
+        if foreseen.conflict_count and given.clash == "refuse" and not given.dry_run:
+            raise Conflicts(foreseen.conflicts, foreseen.conflict_count)
         return foreseen
 
     return await telling_clashes(look, back=back)
@@ -217,7 +218,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
 
 
 def _plan_lines(
-    given: argparse.Namespace, head: Line, rows: Batches, count: int, foreseen: Reversal, back: str
+    given: argparse.Namespace, head: Line, rows: Batches, count: int, foreseen: ApplyResult, back: str
 ) -> Iterator[Line]:
     yield head
     for row in islice(_each(rows), SAMPLES):
@@ -233,7 +234,7 @@ def _tell_plan(
     verb: Verb,
     rows: Batches,
     count: int,
-    foreseen: Reversal,
+    foreseen: ApplyResult,
     lines: Iterator[Line],
     **more: Any,
 ) -> int:
@@ -241,7 +242,7 @@ def _tell_plan(
 
     if given.json:
         entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
-        planned = Outcome(verb, count if foreseen.reverted else 0, renamed=foreseen.renamed, notes=foreseen.notes)
+        planned = Outcome(verb, count if foreseen.written else 0, renamed=foreseen.renamed, notes=foreseen.notes)
         more |= clashes_as_json(foreseen, given.clash)
         tell_document(library, planned, dry_run=True, entries=entries, **more)
     else:
@@ -272,8 +273,11 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
 
 
 def _each(rows: Batches) -> Iterator[RowChange]:
+    """The changes to show; those of notes files come with their memories."""
+    from zeroclaw_tui.memory.change import NOTES_FILE
+
     for batch in rows():
-        yield from batch
+        yield from (change for change in batch if change.row.table != NOTES_FILE)
 
 
 def _trash_list_options(parser: argparse.ArgumentParser) -> None:

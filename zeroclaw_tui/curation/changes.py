@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,24 +24,26 @@ from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
-    CLASHES_TOLD,
+    CONFLICTS_LISTED,
     FILE,
     MEMORIES,
     OTHER_ROW,
     SUPERSEDED_BY,
     Advance,
+    ApplyResult,
     Batches,
-    Clash,
-    Clashes,
+    Change,
     Conflict,
+    Conflicts,
     Draft,
     DuplicateKey,
     Edit,
-    Reversal,
+    OnConflict,
     RowChange,
     Stamp,
     StoredRow,
     Vector,
+    undoing,
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
@@ -155,8 +157,13 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.words()))
 
     async def work(action: RunningAction, advance: Advance) -> Outcome:
-        written = await library.memory.create(draft, action.keep, vector=vector, replace=replace)
-        return Outcome("store", 1, row=written.change.after, notes=(*written.notes, *notes))
+        result = await library.memory.apply(
+            [Change(None, dataclasses.replace(draft, vector=vector))],
+            action,
+            on_conflict="overwrite" if replace else "refuse",
+        )
+        _raise_conflict(result)
+        return Outcome("store", 1, row=result.rows[0], notes=(*result.notes, *notes))
 
     return await carried_out(library, "store", f"stored {_shown(draft.key)}", work)
 
@@ -196,8 +203,9 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     notes = (*notes, *verdict.words())
 
     async def work(action: RunningAction, advance: Advance) -> Outcome:
-        written = await library.memory.update(id, Edit(values), expected, action.keep, vector=vector)
-        return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
+        result = await library.memory.apply([Change(row, Edit(values, vector))], action, on_conflict="refuse")
+        _raise_conflict(result)
+        return Outcome("edit", 1, row=result.rows[0], notes=(*result.notes, *notes))
 
     key = _shown(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
@@ -214,12 +222,16 @@ async def remove_memories(
     done = "merged away" if verb == "merge" else "deleted"
 
     async def work(action: RunningAction, advance: Advance) -> Outcome:
-        keep = action.forget if forever else action.keep
-        removal = await library.memory.remove(plan.stamps, keep, advance, zero=forever)
-        if removal.removed != plan.count:
-            await action.retell(f"{done} {removal.removed:,} of {plan.count:,} memories")
+        removal = await library.memory.apply(
+            (Change(version, None) for version in plan.stamps),
+            action.dropping() if forever else action,
+            permanently=forever,
+            on_progress=advance,
+        )
+        if removal.written != plan.count:
+            await action.retell(f"{done} {removal.written:,} of {plan.count:,} memories")
         notes = (*removal.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
-        return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
+        return Outcome(verb, removal.written, None, removal.skipped, removal.already, removal.cancelled, notes=notes)
 
     what = _shown(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
     return await carried_out(library, verb, f"{done} {what}", work, advance, forever=plan.stamps if forever else None)
@@ -261,11 +273,11 @@ async def undo(
     *,
     expected: int | None = None,
     number: int | None = None,
-    clash: Clash = "refuse",
+    clash: OnConflict = "refuse",
     advance: Advance | None = None,
 ) -> Outcome:
     """Take back the last action not yet taken back, or the one of a `number`. Raises NotFound when there is none,
-    Refused where the action is not to be taken back, Clashes.
+    Refused where the action is not to be taken back, Conflicts.
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
@@ -300,10 +312,10 @@ async def redo(
     *,
     expected: int | None = None,
     number: int | None = None,
-    clash: Clash = "refuse",
+    clash: OnConflict = "refuse",
     advance: Advance | None = None,
 ) -> Outcome:
-    """Do again what the last undo took back, or the change of a `number`. Raises NotFound, Refused, Clashes.
+    """Do again what the last undo took back, or the change of a `number`. Raises NotFound, Refused, Conflicts.
 
     With `expected`, the number of the change that was shown, it is Refused when another one would be done by now.
     """
@@ -319,7 +331,7 @@ async def _reverse(
     target: Action,
     expected: int | None,
     look: Callable[[], Awaitable[Action | None]],
-    clash: Clash,
+    clash: OnConflict,
     advance: Advance | None,
 ) -> Outcome:
     """Take an action back, or do it again, if it still is the one that `look` finds."""
@@ -341,9 +353,9 @@ async def _reverse(
 
 
 async def restore(
-    library: Library, numbers: Sequence[int], *, clash: Clash = "refuse", advance: Advance | None = None
+    library: Library, numbers: Sequence[int], *, clash: OnConflict = "refuse", advance: Advance | None = None
 ) -> Outcome:
-    """Bring deleted memories back from the trash, by its numbers. Raises NotFound, Refused, Clashes.
+    """Bring deleted memories back from the trash, by its numbers. Raises NotFound, Refused, Conflicts.
 
     Those of another store too where that is no longer there: ZeroClaw 0.8 moves the database to another folder.
     """
@@ -370,7 +382,7 @@ async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
             _check_place(library, await library.trash.row(number))
 
 
-async def foresee(library: Library, numbers: Sequence[int], clash: Clash = "refuse") -> Reversal:
+async def foresee(library: Library, numbers: Sequence[int], clash: OnConflict = "refuse") -> ApplyResult:
     """What taking these kept changes back would do now, and all that is in its way; nothing is changed.
 
     Where nothing can be written, nobody looks for what is in the way, and a note says so.
@@ -380,12 +392,17 @@ async def foresee(library: Library, numbers: Sequence[int], clash: Clash = "refu
     notes = [*files.staying, *await asyncio.to_thread(_of_each_batch, unrestorable_rows, kept.others)]
     because = library.read_only_because
     if because is not None:
-        rows = Reversal(0, notes=(f"Conflicts were not checked: {because}",))
+        rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
     else:
-        rows = await library.memory.foresee(kept.rows, clash=clash)
-    clashes, clashing = (*files.clashes, *rows.clashes), len(files.clashes) + rows.clashing
-    count = 0 if clashing and clash == "refuse" else kept.count
-    return Reversal(count, rows.renamed, False, (*rows.notes, *notes), clashes[:CLASHES_TOLD], clashing)
+        rows = await library.memory.apply(kept.undoing(), None, on_conflict=clash, dry_run=True)
+    conflicts, conflict_count = (*files.clashes, *rows.conflicts), len(files.clashes) + rows.conflict_count
+    return replace(
+        rows,
+        written=0 if conflict_count and clash == "refuse" else kept.count,
+        notes=(*rows.notes, *notes),
+        conflicts=conflicts[:CONFLICTS_LISTED],
+        conflict_count=conflict_count,
+    )
 
 
 async def repair(library: Library) -> None:
@@ -511,22 +528,51 @@ async def _done_all_the_same(
 
 
 async def _taken_back(
-    library: Library, verb: Verb, action: RunningAction, numbers: Sequence[int], clash: Clash, advance: Advance
+    library: Library, verb: Verb, action: RunningAction, numbers: Sequence[int], clash: OnConflict, advance: Advance
 ) -> Outcome:
     """Take kept changes back, those of files here and the others in the store."""
-    kept, keep = await _kept(library, numbers), action.keep
+    kept = await _kept(library, numbers)
     files = await inspect_files(kept.files)
     if files.clashes and clash == "refuse":
-        raise Clashes(files.clashes[:CLASHES_TOLD], len(files.clashes))
-    reversal = await library.memory.revert(kept.rows, keep, clash=clash, advance=advance)
-    count, notes = reversal.reverted, list(reversal.notes)
+        raise Conflicts(files.clashes[:CONFLICTS_LISTED], len(files.clashes))
+    reversal = await _applied(library, action, kept.undoing, clash, advance)
+    count, notes = reversal.done, list(reversal.notes)
     if not reversal.cancelled:
-        notes += await restore_files(files, keep, clash)
-        notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, keep=keep), kept.others)
+        notes += await restore_files(files, action, clash)
+        notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, journal=action), kept.others)
         # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
         await action.take_as_reversed(kept.numbers)
         count = kept.count
     return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+
+
+async def _applied(
+    library: Library,
+    action: RunningAction,
+    changes: Callable[[], Iterable[Change]],
+    on_conflict: OnConflict,
+    advance: Advance,
+) -> ApplyResult:
+    """Apply changes. With "refuse" all of them are compared first; raises Conflicts before anything is written."""
+    memory = library.memory
+    if on_conflict == "refuse":
+        preview = await memory.apply(changes(), None, on_conflict="refuse", dry_run=True)
+        if preview.conflicts:
+            raise Conflicts(preview.conflicts, preview.conflict_count)
+        on_conflict = "skip"
+    return await memory.apply(changes(), action, on_conflict=on_conflict, on_progress=advance)
+
+
+def _raise_conflict(result: ApplyResult) -> None:
+    """Raise the error for the conflict of a single change: NotFound, Conflict or DuplicateKey."""
+    if not result.skipped:
+        return
+    conflict = result.conflicts[0]
+    if conflict.existing is None:
+        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+    if conflict.reason == "key exists":
+        raise DuplicateKey(conflict.wanted.key, conflict.existing)
+    raise Conflict(conflict.existing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +584,12 @@ class _Kept:
     files: Batches
     others: Batches
     count: int
+
+    def undoing(self) -> Iterator[Change]:
+        """The changes of the store that undo them."""
+        for batch in self.rows():
+            for change in batch:
+                yield from undoing(change)
 
 
 async def _kept(library: Library, numbers: Sequence[int]) -> _Kept:
@@ -615,31 +667,31 @@ async def change_rows(
     library: Library,
     verb: Verb,
     summary: str,
-    wanted: Batches,
+    changes: Callable[[], Iterable[Change]],
     *,
-    clash: Clash = "refuse",
+    clash: OnConflict = "refuse",
     advance: Advance | None = None,
 ) -> Outcome:
-    """Bring rows to the state that `before` of each change says, from the one that `after` says (None: not there).
+    """Apply changes of rows as one action. `changes` may be iterated more than once.
 
-    The changes need no number. A row already in the wanted state is left alone and counts as done, so that doing it
+    A row already in the wanted state is left alone and counts as done, so that doing it
     again finishes what was cut off. "overwrite" replaces what has the id or the key, "rename" puts the wanted row
     beside it under another key; both keep what they replace, and one undo takes all of it back. "skip" leaves it as it
     is, and the outcome names it as changed.
 
-    Raises Clashes with "refuse" before anything is written, Refused, Locked, TriggersMissing, Unreadable.
+    Raises Conflicts with "refuse" before anything is written, Refused, Locked, TriggersMissing, Unreadable.
     """
     refuse_read_only(library)
 
     async def work(action: RunningAction, going: Advance) -> Outcome:
-        reversal = await library.memory.revert(wanted, action.keep, clash=clash, advance=going)
+        result = await _applied(library, action, changes, clash, going)
         return Outcome(
             verb,
-            reversal.reverted,
-            changed=reversal.left,
-            cancelled=reversal.cancelled,
-            notes=reversal.notes,
-            renamed=reversal.renamed,
+            result.done,
+            changed=result.skipped,
+            cancelled=result.cancelled,
+            notes=result.notes,
+            renamed=result.renamed,
         )
 
     return await carried_out(library, verb, summary, work, advance)

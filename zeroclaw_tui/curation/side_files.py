@@ -29,11 +29,11 @@ from zeroclaw_tui.files.disk import (
 from zeroclaw_tui.memory.change import (
     FILE,
     Batches,
-    Clash,
-    Clashes,
-    ClashFound,
-    Keep,
+    Conflicts,
+    Journal,
+    OnConflict,
     RowChange,
+    RowConflict,
     StoredRow,
     Value,
 )
@@ -155,7 +155,7 @@ class FileVanished(Exception):
     """The file has gone, or is no longer what was looked at; nothing was done."""
 
 
-def move_file(source: Path, target: Path, keep: Keep) -> None:
+def move_file(source: Path, target: Path, journal: Journal) -> None:
     """Rename a file to a name that is free; its bytes are not kept, since it only lies elsewhere.
 
     An undo renames it back, its modification time as it was. Raises FileVanished, FileExistsError when something has
@@ -167,7 +167,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     _check_free(target)
     made = _made(target)
     facts = looks.facts()
-    keep(
+    journal.record(
         [
             RowChange(named_row(source, digest, **facts, **{MOVED_TO: str(target)}), None),
             RowChange(None, named_row(target, digest, **facts, **{MOVED_FROM: str(source)}, **made)),
@@ -190,7 +190,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     sync_done(source.parent, target.parent)
 
 
-def remove_file(path: Path, keep: Keep) -> None:
+def remove_file(path: Path, journal: Journal) -> None:
     """Remove a file whose bytes, mode and modification time are kept, so that an undo restores it as it was.
 
     Raises FileVanished, Refused (too large to be kept, not readable, not permitted), and what `keep` raises.
@@ -199,7 +199,7 @@ def remove_file(path: Path, keep: Keep) -> None:
     looks = _looks(path)
     check_size(path, looks.size)
     data = _read(read_bytes, path)
-    keep([RowChange(file_row(path, data, **looks.facts()), None)])
+    journal.record([RowChange(file_row(path, data, **looks.facts()), None)])
     _check_same(path, looks)
     try:
         path.unlink()
@@ -210,7 +210,9 @@ def remove_file(path: Path, keep: Keep) -> None:
     sync_done(path.parent)
 
 
-def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, stays_if_changed: bool = False) -> None:
+def write_file(
+    path: Path, expected: bytes | None, data: bytes, journal: Journal, *, stays_if_changed: bool = False
+) -> None:
     """Put `data` in place of `expected` (None: no file) in one step; an undo puts back what was there.
 
     With `stays_if_changed` an undo leaves the file as it is where another program wrote it since, and says so, in place
@@ -222,7 +224,7 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
         raise FileVanished
     before = None if expected is None or looks is None else file_row(path, expected, **looks.facts())
     facts: dict[str, Value] = {**_made(path), **({STAYS: 1} if stays_if_changed else {})}
-    keep([RowChange(before, named_row(path, _digest(data), **facts))])
+    journal.record([RowChange(before, named_row(path, _digest(data), **facts))])
     try:
         replace_bytes(path, expected, data)
     except FileChangedError as error:
@@ -316,7 +318,7 @@ class FileChanges:
     """By source and target, the halves of moves that say what went."""
 
     @property
-    def clashes(self) -> list[ClashFound]:
+    def clashes(self) -> list[RowConflict]:
         """Those that changed since."""
         return [_clash(file) for file in self.looked.values() if file.clashes]
 
@@ -333,14 +335,14 @@ async def inspect_files(changes: Batches) -> FileChanges:
     return await asyncio.to_thread(_looked_at, changes)
 
 
-async def restore_files(files: FileChanges, keep: Keep, clash: Clash) -> list[str]:
+async def restore_files(files: FileChanges, journal: Journal, clash: OnConflict) -> list[str]:
     """Give the files what they held before, their times too, and those that were moved their names.
 
     Gives sentences about those that came back under another name, or not at all. What was written since the look stays:
-    with "refuse" it raises Clashes, or where it was noticed last of all, the old bytes come back beside it. With
+    with "refuse" it raises Conflicts, or where it was noticed last of all, the old bytes come back beside it. With
     "overwrite" it is kept, and replaced.
     """
-    return await asyncio.to_thread(_all_put_back, files, keep, clash)
+    return await asyncio.to_thread(_all_put_back, files, journal, clash)
 
 
 def _looked_at(changes: Batches) -> FileChanges:
@@ -369,7 +371,7 @@ def _looked_at(changes: Batches) -> FileChanges:
     return FileChanges(changes, looked, sources)
 
 
-def _all_put_back(files: FileChanges, keep: Keep, clash: Clash) -> list[str]:
+def _all_put_back(files: FileChanges, journal: Journal, clash: OnConflict) -> list[str]:
     notes: list[str] = []
     done: set[int | None] = set()
     for batch in files.changes():
@@ -379,17 +381,17 @@ def _all_put_back(files: FileChanges, keep: Keep, clash: Clash) -> list[str]:
                 continue
             source = path_in(change.after, MOVED_FROM)
             if source is None:
-                notes += _put_back(file, change, keep, clash)
+                notes += _put_back(file, change, journal, clash)
                 continue
             half = files.sources.get((source, file.path))
             if half is not None:
                 done.add(half.number)
-            notes += _move_back(file, half, source, change, keep, clash)
+            notes += _move_back(file, half, source, change, journal, clash)
     return notes
 
 
 def _move_back(
-    file: _FileChange, half: _FileChange | None, source: Path, change: RowChange, keep: Keep, clash: Clash
+    file: _FileChange, half: _FileChange | None, source: Path, change: RowChange, journal: Journal, clash: OnConflict
 ) -> list[str]:
     """Rename a file that was moved from `source`; `half` is the change that says so there."""
     gone = [f"{file.path} is missing, so {source.name} could not be restored."]
@@ -397,13 +399,13 @@ def _move_back(
         return [] if half is not None and half.now == file.after else gone
     now = file_digest(file.path)
     if now != file.now and clash == "refuse":
-        raise Clashes([_clash(replace(file, now=now))], 1)
+        raise Conflicts([_clash(replace(file, now=now))], 1)
     if now is None:
         return gone
     place, in_place, notes = source, None, list[str]()
     if os.path.lexists(source) and file_digest(source) != now:
         if clash == "refuse":
-            raise Clashes([_clash(replace(half or file, path=source, now=file_digest(source)))], 1)
+            raise Conflicts([_clash(replace(half or file, path=source, now=file_digest(source)))], 1)
         if clash == "rename":
             place = _free_name(source)
             notes.append(f"{source} is another file now. The moved file is next to it as {place.name}.")
@@ -414,7 +416,7 @@ def _move_back(
     away = named_row(file.path, now, **facts, **{MOVED_TO: str(place)})
     back = named_row(place, now, **facts, **{MOVED_FROM: str(file.path)}, **_made(place))
     number = None if half is None else half.number
-    keep([RowChange(away, None, reverses=change.number), RowChange(in_place, back, reverses=number)])
+    journal.record([RowChange(away, None, reverses=change.number), RowChange(in_place, back, reverses=number)])
     try:
         if now == file.after:
             _give_back_looks(file.path, change.after)
@@ -433,7 +435,7 @@ def _move_back(
     return notes
 
 
-def _put_back(file: _FileChange, change: RowChange, keep: Keep, clash: Clash) -> list[str]:
+def _put_back(file: _FileChange, change: RowChange, journal: Journal, clash: OnConflict) -> list[str]:
     path, before = file.path, change.before
     if file.before == file.now:
         return []
@@ -444,20 +446,20 @@ def _put_back(file: _FileChange, change: RowChange, keep: Keep, clash: Clash) ->
         return [f"{path} could not be restored because the place it was moved to is not known."]
     wanted = data if isinstance(data, bytes) else None
     if file.clashes and clash == "rename" and wanted is not None:
-        return [_put_beside(file, change, wanted, keep)]
+        return [_put_beside(file, change, wanted, journal)]
     if clash == "overwrite":
-        retry_if_changed(lambda: _replace(change, path, present_row(path), wanted, keep), path)
+        retry_if_changed(lambda: _replace(change, path, present_row(path), wanted, journal), path)
         return []
     present = present_row(path)
     if _state(present) != file.now:
         if clash == "refuse":
-            raise Clashes([_clash(replace(file, now=_state(present)))], 1)
-        return [_left(file, change, wanted, keep)]
+            raise Conflicts([_clash(replace(file, now=_state(present)))], 1)
+        return [_left(file, change, wanted, journal)]
     try:
-        _replace(change, path, present, wanted, keep)
+        _replace(change, path, present, wanted, journal)
     except FileChangedError:
         # It is kept as taken back already, so the old bytes have to be somewhere.
-        return [_left(file, change, wanted, keep)]
+        return [_left(file, change, wanted, journal)]
     return []
 
 
@@ -465,15 +467,15 @@ def _stays(file: _FileChange) -> str:
     return f"{file.path} was written by another program since and stays as it is."
 
 
-def _left(file: _FileChange, change: RowChange, wanted: bytes | None, keep: Keep) -> str:
+def _left(file: _FileChange, change: RowChange, wanted: bytes | None, journal: Journal) -> str:
     if wanted is None:
         return f"{file.path} changed since and stays as it is."
-    return _put_beside(file, change, wanted, keep)
+    return _put_beside(file, change, wanted, journal)
 
 
-def _replace(change: RowChange, path: Path, present: StoredRow | None, wanted: bytes | None, keep: Keep) -> None:
+def _replace(change: RowChange, path: Path, present: StoredRow | None, wanted: bytes | None, journal: Journal) -> None:
     restored = None if wanted is None else named_row(path, _digest(wanted), **_made(path))
-    keep([RowChange(present, restored, reverses=change.number)])
+    journal.record([RowChange(present, restored, reverses=change.number)])
     mode, changed = number_of(change.before, "mode"), number_of(change.before, "mtime_ns")
     held = None if present is None else present.values["bytes"]
     assert held is None or isinstance(held, bytes)
@@ -482,10 +484,10 @@ def _replace(change: RowChange, path: Path, present: StoredRow | None, wanted: b
         _unmake(path, change.after)
 
 
-def _put_beside(file: _FileChange, change: RowChange, data: bytes, keep: Keep) -> str:
+def _put_beside(file: _FileChange, change: RowChange, data: bytes, journal: Journal) -> str:
     def attempt() -> str:
         path = _free_name(file.path)
-        keep([RowChange(None, named_row(path, _digest(data)), reverses=change.number)])
+        journal.record([RowChange(None, named_row(path, _digest(data)), reverses=change.number)])
         replace_bytes(path, None, data, mode=_mode(file.path))
         return f"{file.path} changed in the meantime. Its old content is in {path.name} next to it."
 
@@ -518,11 +520,11 @@ def _state(row: StoredRow | None) -> str | None:
     return None if row is None else file_state(row)
 
 
-def _clash(file: _FileChange) -> ClashFound:
+def _clash(file: _FileChange) -> RowConflict:
     named = StoredRow(str(file.path), {"path": str(file.path), "key": str(file.path)}, table=FILE)
     if file.now is None:
-        return ClashFound(named, None, "gone")
-    return ClashFound(named, named_row(file.path, file.now, key=str(file.path)), "changed")
+        return RowConflict(named, None, "deleted")
+    return RowConflict(named, named_row(file.path, file.now, key=str(file.path)), "changed")
 
 
 def _free_name(path: Path) -> Path:

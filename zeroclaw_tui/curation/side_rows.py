@@ -29,7 +29,7 @@ from zeroclaw_tui.files.database import (
     transaction,
     translate_sqlite_errors,
 )
-from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Keep, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Journal, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import Refused
 
 AT_ONCE = 500
@@ -68,7 +68,7 @@ async def old_entries(file: Path, cutoff: str) -> list[OldEntry]:
     return await read_in_thread(file, read)
 
 
-def remove_entries(file: Path, numbers: Sequence[int], cutoff: str, keep: Keep) -> set[int]:
+def remove_entries(file: Path, numbers: Sequence[int], cutoff: str, journal: Journal) -> set[int]:
     """Delete those of at most AT_ONCE entries that are still older than a cutoff; gives their numbers. Blocks.
 
     They are kept within the transaction, before they go. Raises InspectorError kinds, and what `keep` raises.
@@ -77,7 +77,7 @@ def remove_entries(file: Path, numbers: Sequence[int], cutoff: str, keep: Keep) 
         marks = ", ".join("?" * len(numbers))
         rows = list(_rows(connection, file, f"id IN ({marks}) AND timestamp < ?", [*numbers, cutoff]))
         if rows:
-            keep([RowChange(row, None) for row in rows])
+            journal.record([RowChange(row, None) for row in rows])
             connection.executemany(f"DELETE FROM {AUDIT_LOG} WHERE id = ?", [(row.handle,) for row in rows])
     return {int(row.handle) for row in rows if row.handle is not None}
 
@@ -88,7 +88,7 @@ def entry_id(file: Path, number: Value) -> str:
 
 
 def change_values(
-    file: Path, table: str, columns: Sequence[str], numbers: Sequence[int], cut: Callable[[str], str], keep: Keep
+    file: Path, table: str, columns: Sequence[str], numbers: Sequence[int], cut: Callable[[str], str], journal: Journal
 ) -> None:
     """Put what `cut` makes of them in place of the values of these columns, in at most AT_ONCE rows. Blocks.
 
@@ -105,7 +105,7 @@ def change_values(
                 before, now = (_value_row(file, table, number, one) for one in (values, after))
                 changes.append(RowChange(before, now))
         if changes:
-            keep(changes)
+            journal.record(changes)
         for change in changes:
             if change.after is not None:
                 _update(connection, change.after)
@@ -123,7 +123,7 @@ def optimize_keyword_indexes(file: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
-def restore_rows(changes: Sequence[RowChange], keep: Keep) -> list[str]:
+def restore_rows(changes: Sequence[RowChange], journal: Journal) -> list[str]:
     """Put deleted entries back, with their numbers where those are free, and values that were changed. Blocks.
 
     Entries that were not there before go again. Gives sentences. An entry that is there again, or another by now, and a
@@ -137,7 +137,7 @@ def restore_rows(changes: Sequence[RowChange], keep: Keep) -> list[str]:
         with _written(file) as connection:
             back = _found(connection, file, some)
             done = [*back.entries, *back.values, *back.going]
-            keep([RowChange(change.after, change.before, reverses=change.number) for change in done])
+            journal.record([RowChange(change.after, change.before, reverses=change.number) for change in done])
             known = columns_of(connection, AUDIT_LOG)
             for change in back.entries:
                 _insert(connection, known, change.row)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.curation.trash.journal import Action, Verb
-    from zeroclaw_tui.memory.change import Clash, Reversal, RowChange, Stamp
+    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange, Stamp
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
@@ -173,16 +173,16 @@ def reversal_words(change: RowChange) -> str:
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
 
 
-def clashing_words(foreseen: Reversal, clash: Clash) -> str:
+def clashing_words(foreseen: ApplyResult, clash: OnConflict) -> str:
     """How many cannot simply come back, and what becomes of them, before they are named; "" where all can."""
-    come, replace = ("comes", "replaces") if foreseen.clashing == 1 else ("come", "replace")
+    come, replace = ("comes", "replaces") if foreseen.conflict_count == 1 else ("come", "replace")
     becomes = {
         "refuse": "in conflict, so nothing would be restored",
         "overwrite": f"{come} back and {replace} the current version, which goes to the trash",
         "rename": f"{come} back under another key",
         "skip": "in conflict and would be left out",
     }
-    return f"{foreseen.clashing:,} {becomes[clash]}:" if foreseen.clashing else ""
+    return f"{foreseen.conflict_count:,} {becomes[clash]}:" if foreseen.conflict_count else ""
 
 
 def undone_words(outcome: Outcome) -> str:

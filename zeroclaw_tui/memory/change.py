@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
 
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -16,9 +16,9 @@ Value = str | int | float | bytes | None
 """One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
 
 MEMORIES, AGENTS, EMBEDDING_CACHE, FILE, AUDIT_LOG = "memories", "agents", "embedding_cache", "file", "memory_audit"
-OTHER_ROW = "other_row"
-"""What a stored row belongs to: the table of that name, a file beside the store, the log of audit.db beside it, or any
-table of another database."""
+NOTES_FILE, OTHER_ROW = "notes_file", "other_row"
+"""What a stored row belongs to: the table of that name, a file beside the store, the log of audit.db beside it, a file
+of a Markdown store, or any table of another database."""
 
 SUPERSEDED_BY = "superseded_by"
 """What an edit may only take away (None): a superseded memory is then shown again. Where the store has any."""
@@ -92,24 +92,32 @@ class RowChange:
         return row
 
 
-Keep = Callable[[Sequence[RowChange]], None]
-"""Takes what is about to change, on the thread that changes it, and returns once it is safely on disk.
+class Journal(Protocol):
+    """A durable record of rows before and after they change, so that a change can be undone. Both verbs block."""
 
-Whatever it raises stops the change before anything of it happened.
-"""
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Save changes that are about to be written; returns once they are safe on disk.
 
-Advance = Callable[[int], bool]
-"""Told how many rows are done so far, on whichever thread works; False stops before the next batch."""
+        What it raises stops the batch before anything of it is written.
+        """
 
-See = Callable[[StoredRow], None]
-"""Shown one row; must not keep it."""
+    def withdraw(self) -> None:
+        """Discard what the last `record` saved, because none of it was written."""
+
 
 Batches = Callable[[], Iterator[Sequence[RowChange]]]
-"""Kept changes, a few hundred at a time; may be iterated more than once, on any thread."""
+"""Journaled changes, a few hundred at a time; may be iterated more than once, on any thread."""
 
-Clash = Literal["refuse", "overwrite", "rename", "skip"]
-"""What to do where a key exists again or a row changed since: nothing at all, replace it, put back beside it, or leave
-just that one out."""
+Advance = Callable[[int], bool]
+"""Called with the number of changes done so far, on whichever thread works; returns False to stop before the next
+batch."""
+
+See = Callable[[StoredRow], None]
+"""Called with one row; must not keep it."""
+
+OnConflict = Literal["refuse", "skip", "overwrite", "rename"]
+"""What `apply` does with a row that is not as its change expects it: write nothing of the set, leave the row out,
+replace it, or write the new row under another key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,8 @@ class Draft:
     importance: float | None = None
     pinned: bool | None = None
     agent: str | None = None
+    vector: Vector | None = None
+    """The vector of its content, where the store does not make it itself."""
 
     @property
     def named(self) -> dict[str, Value]:
@@ -191,10 +201,7 @@ class Draft:
         values = checked_values(
             {"key": self.key, "content": self.content, "category": self.category, "importance": self.importance}
         )
-        return Draft(
-            self.key, self.content, str(values["category"]), self.session_id or None, self.namespace, self.importance,
-            self.pinned, self.agent,
-        )  # fmt: skip
+        return replace(self, category=str(values["category"]), session_id=self.session_id or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +209,54 @@ class Edit:
     """New values for some of EDITABLE; None takes a session away, or SUPERSEDED_BY. What is not named stays."""
 
     values: Mapping[str, Value]
+    vector: Vector | None = None
+    """The vector of new content; without one the row loses its own."""
 
     def checked(self) -> Edit:
         """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
-        return Edit(checked_values(self.values))
+        return replace(self, values=checked_values(self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row to write.
+
+    `before` is what the store must still have: the version or the whole row; None if there is no such row yet.
+    `after` is the row exactly as it shall be, or a Draft or an Edit that the store completes by ZeroClaw's rules; None
+    deletes the row. `reverses` is the number of the journaled change that this one undoes.
+    """
+
+    before: Stamp | StoredRow | None
+    after: StoredRow | Draft | Edit | None
+    reverses: int | None = None
+
+    @property
+    def target(self) -> Stamp | StoredRow | None:
+        """The row it is about, as far as it is known; None for a Draft without a row to replace."""
+        if self.before is not None:
+            return self.before
+        return self.after if isinstance(self.after, StoredRow) else None
+
+    @property
+    def table(self) -> str:
+        """The table of the row."""
+        return self.target.table if isinstance(self.target, StoredRow) else MEMORIES
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of values it has."""
+        row = self.after if isinstance(self.after, StoredRow) else self.before
+        if isinstance(self.after, Draft):
+            return len(self.after.content)
+        return 0 if row is None else row.size
+
+
+def undoing(change: RowChange) -> list[Change]:
+    """What undoes a journaled change; two changes where one row took the place of another."""
+    before, after = change.before, change.after
+    if before is not None and after is not None and before.id != after.id:
+        return [Change(after, None), Change(None, before, change.number)]
+    return [Change(after, before, change.number)]
 
 
 def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -239,43 +290,30 @@ def category_meant(typed: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a store or an edit did to its row; `notes` are sentences for people."""
+class ApplyResult:
+    """What `apply` did, or would do.
 
-    change: RowChange
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """How a removal went: how many went, and the ids of those left because they changed, or already deleted.
-
-    `notes` are sentences for people.
+    `written` counts the rows that changed. `already` has the ids of rows that were as wanted before, `skipped` those of
+    rows that were left out because of a conflict. `conflict_count` counts all rows that were not as expected, those
+    that were overwritten or renamed too; `conflicts` are the first CONFLICTS_LISTED of them.
+    `rows` are the first new rows as the store has them, in the order of the changes. `renamed` maps a key to the one
+    that was used instead. `notes` are sentences for people.
     """
 
-    removed: int
-    changed: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    cancelled: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reversal:
-    """How taking back went, or would go. `renamed` maps an old key to the one it came back under; `notes` are
-    sentences.
-
-    `left` are the ids of rows that were not taken back since something is in their way. Of what was only looked at,
-    `clashing` is how many something is in the way of, and `clashes` are the first of them.
-    """
-
-    reverted: int
+    written: int
+    already: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    conflicts: tuple[RowConflict, ...] = ()
+    conflict_count: int = 0
+    rows: tuple[StoredRow, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     cancelled: bool = False
     notes: tuple[str, ...] = ()
-    clashes: tuple[ClashFound, ...] = ()
-    clashing: int = 0
-    left: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """How many rows are as wanted now."""
+        return self.written + len(self.already)
 
 
 class Conflict(Refused):
@@ -314,43 +352,46 @@ class TriggersMissing(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class ClashFound:
-    """One memory that cannot simply come back: what would, and what is in its place (None: it has gone)."""
+class RowConflict:
+    """A row that is not as a change expects it.
+
+    `wanted` is the row as it would be, `existing` the one in its place; None if it was deleted.
+    """
 
     wanted: StoredRow
-    present: StoredRow | None
-    reason: Literal["key exists", "changed", "gone"]
+    existing: StoredRow | None
+    reason: Literal["key exists", "changed", "deleted"]
 
     def as_json(self) -> dict[str, str | None]:
-        """What would come back, why it cannot, and the id of what is in its place."""
-        present = None if self.present is None else self.present.id
-        return {"id": self.wanted.id, "key": self.wanted.key, "because": self.words, "present": present}
+        """The row that would be written, why it cannot, and the id of the row in its place."""
+        existing = None if self.existing is None else self.existing.id
+        return {"id": self.wanted.id, "key": self.wanted.key, "because": self.words, "present": existing}
 
     @property
     def words(self) -> str:
         """The same in a sentence."""
-        wanted, present = self.wanted.entry(), self.present
+        wanted, existing = self.wanted.entry(), self.existing
         named = f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})"
-        if self.reason == "gone":
+        if self.reason == "deleted":
             return f"{named} is gone."
-        if self.reason == "key exists" and present is not None and present.id != wanted.id:
-            return f"{named}: the key exists again (id {one_line(present.id)})."
-        when = present.entry().updated_at if present is not None else None
+        if self.reason == "key exists" and existing is not None and existing.id != wanted.id:
+            return f"{named}: the key exists again (id {one_line(existing.id)})."
+        when = existing.entry().updated_at if existing is not None else None
         return f"{named} changed since{f', on {one_line(when)}' if when else ''}."
 
 
-CLASHES_TOLD = 100
-"""How many are named at most."""
+CONFLICTS_LISTED = 100
+"""How many conflicts a result lists at most."""
 
 
-class Clashes(Refused):
-    """Taking back would overwrite what came since; nothing was done. `found` holds at most CLASHES_TOLD."""
+class Conflicts(Refused):
+    """Rows are not as the changes expect them; nothing was written. `found` has at most CONFLICTS_LISTED."""
 
     title = "Not taken back"
 
-    def __init__(self, found: Sequence[ClashFound], total: int) -> None:
+    def __init__(self, found: Sequence[RowConflict], total: int) -> None:
         self.found, self.total = tuple(found), total
-        self.details = {"clashes": [clash.as_json() for clash in self.found]}
+        self.details = {"clashes": [conflict.as_json() for conflict in self.found]}
         super().__init__(
             " ".join(
                 [found[0].words if found else _CHANGES, *([f"The same applies to {total - 1:,} more."] * (total > 1))]

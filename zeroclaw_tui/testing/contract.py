@@ -29,7 +29,7 @@ from zeroclaw_tui.backends.lookup import (
     whole_entry,
 )
 from zeroclaw_tui.backends.matching import matches
-from zeroclaw_tui.memory.change import Draft, Edit, RowChange, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Draft, Stamp, StoredRow
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound, Refused
@@ -54,9 +54,14 @@ from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import (
     EVERY,
     Contract,
+    JournalRecorder,
+    create,
+    delete,
+    edit,
     entries_at,
     entries_of,
     excerpts_at,
+    fill,
     handles_of,
     keys_starting,
     part_of,
@@ -86,8 +91,8 @@ class MemoryContract(Contract):
 
     async def prepare(self, memory: Memory) -> None:
         """Store the samples."""
-        await memory.store_batch(
-            [Draft(entry.key, entry.content, entry.category, entry.session_id) for entry in sample_entries()]
+        await fill(
+            memory, [Draft(entry.key, entry.content, entry.category, entry.session_id) for entry in sample_entries()]
         )
 
     async def test_every_text_comes_back_as_it_was_stored(self, memory: Memory) -> None:
@@ -300,13 +305,13 @@ class MemoryContract(Contract):
             return  # The store takes writes.
         before = [row.as_json() for row in await entries_of(memory, EVERY)]
         stamps = await versions(memory, EVERY)
-        draft, edit = Draft("contract_key", "contract content"), Edit({"content": "other"})
+        draft = Draft("contract_key", "contract content")
         await raises(memory.store("contract_key", "contract content", "core"), Refused)
-        await raises(memory.create(draft, _never_kept), Refused)
-        await raises(memory.update(stamps[0].id, edit, stamps[0].state, _never_kept), Refused)
-        await raises(memory.remove(stamps, _never_kept), Refused)
-        await raises(memory.revert(lambda: iter(()), _never_kept), Refused)
-        await raises(memory.foresee(lambda: iter(())), Refused)
+        await raises(create(memory, draft, JournalRecorder()), Refused)
+        await raises(edit(memory, stamps[0], {"content": "other"}, JournalRecorder()), Refused)
+        await raises(delete(memory, stamps, JournalRecorder()), Refused)
+        await raises(memory.apply((), JournalRecorder()), Refused)
+        await raises(memory.apply((), None, dry_run=True), Refused)
         assert [row.as_json() for row in await entries_of(memory, EVERY)] == before
 
     async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:
@@ -336,10 +341,6 @@ class MemoryContract(Contract):
         handles = [rows[0].handle, "no such row"]
         assert list(await memory.rows(Query(HANDLES, handles=handles))) == handles[:1]
         assert [row.content for row in found] == [(await whole_entry(memory, row.handle)).content for row in found]
-
-
-def _never_kept(changes: Sequence[RowChange]) -> None:
-    raise AssertionError("a store that takes no writes has nothing to keep")
 
 
 def _filters(rows: Sequence[MemoryEntry], memory: Memory) -> list[MemoryFilter]:

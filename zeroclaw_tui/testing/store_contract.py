@@ -11,6 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,24 +30,20 @@ from zeroclaw_tui.backends.lookup import (
 )
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
-    Clash,
-    Clashes,
-    Conflict,
+    ApplyResult,
+    Change,
     Draft,
-    DuplicateKey,
     Edit,
     NewVector,
-    Removal,
-    Reversal,
+    OnConflict,
     RowChange,
     Stamp,
     StoredRow,
     Value,
     Vector,
-    Written,
 )
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
-from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError, NotFound, Refused, SearchInterrupted, UsageError
+from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError, Refused, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NO_SESSION, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
@@ -54,26 +51,31 @@ from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import (
     EVERY,
     PATIENCE_SECONDS,
-    Kept,
+    JournalRecorder,
     StoreHooks,
     Told,
+    create,
     cut,
+    delete,
+    edit,
     entries_of,
     entries_with_keys,
+    fill,
     handles_of,
     numbered,
     raises,
     recall_of,
+    row_of,
     soon,
     state_of,
-    written_row,
+    undo,
 )
 
 _SEVERAL, _SEVERAL_ONE_BY_ONE = 600, 300
 """More rows than any backend changes at once; and where each is a change by itself."""
 
 
-_OTHER_WAYS: tuple[Clash, ...] = ("overwrite", "rename")
+_OTHER_WAYS: tuple[OnConflict, ...] = ("overwrite", "rename")
 
 
 class WritableMemoryContract(StoreHooks):
@@ -81,15 +83,15 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_new_memory_is_stored_and_kept_before(self, memory: Memory) -> None:
         """Exactly one row more, found by its content; `keep` was given what was then written."""
-        count, kept = await memory.count(), Kept()
-        done = await memory.create(Draft("contract key", "contract content"), kept)
+        count, kept = await memory.count(), JournalRecorder()
+        done = await create(memory, Draft("contract key", "contract content"), kept)
         assert await memory.count() == count + 1
-        after = written_row(done)
+        after = row_of(done)
         assert after.entry().content.endswith("contract content")
         assert after.entry().category == "core"
-        assert [change.before for change in kept.changes] == [None]
+        assert [change.before for change in kept.memories] == [None]
         if self.keeps_rows_exactly:
-            assert [change.after for change in kept.changes] == [after]
+            assert [change.after for change in kept.memories] == [after]
         stored = await row_with_id(memory, after.id)
         assert stored is not None
         assert stored.fingerprint == after.fingerprint
@@ -103,18 +105,18 @@ class WritableMemoryContract(StoreHooks):
         for name, value in (fields | {"pinned": True}).items():
             draft: dict[str, Any] = {"key": f"{name} key", "content": "content", name: value}
             try:
-                done = await memory.create(Draft(**draft), Kept())
+                done = await create(memory, Draft(**draft), JournalRecorder())
             except Refused as refusal:
                 told = bool(refusal.message)
             else:
-                told = bool(done.notes) or getattr(written_row(done).entry(), name) == value
+                told = bool(done.notes) or getattr(row_of(done).entry(), name) == value
             assert told, name
 
     async def test_what_no_memory_can_be_is_refused(self, memory: Memory) -> None:
         """A blank key, content or category: one sentence, nothing kept, nothing changed."""
-        before, kept = await state_of(memory), Kept()
+        before, kept = await state_of(memory), JournalRecorder()
         for draft in (Draft(" ", "content"), Draft("key", "\n "), Draft("key", "content", " ")):
-            await raises(memory.create(draft, kept), UsageError)
+            await raises(create(memory, draft, kept), UsageError)
         assert kept.changes == []
         assert await state_of(memory) == before
 
@@ -122,14 +124,14 @@ class WritableMemoryContract(StoreHooks):
         """Without `replace` the row there is named and stays; with it the row keeps its id."""
         if why_fixed(memory, "key"):
             return  # Keys cannot be edited.
-        first = written_row(await memory.create(Draft("contract key", "first"), Kept()))
-        count, kept = await memory.count(), Kept()
-        error = await raises(memory.create(Draft("contract key", "second"), kept), DuplicateKey)
-        assert error.existing.id == first.id
+        first = row_of(await create(memory, Draft("contract key", "first"), JournalRecorder()))
+        count, kept = await memory.count(), JournalRecorder()
+        refused = await create(memory, Draft("contract key", "second"), kept)
+        assert _obstacle(refused, "key exists").id == first.id
         assert kept.changes == []
-        second = written_row(await memory.create(Draft("contract key", "second"), kept, replace=True))
+        second = row_of(await create(memory, Draft("contract key", "second"), kept, replace=True))
         assert (second.id, second.entry().content) == (first.id, "second")
-        assert [change.before for change in kept.changes] == [first]
+        assert [change.before for change in kept.memories] == [first]
         assert await memory.count() == count
 
     async def test_an_edit_changes_what_it_names(self, memory: Memory) -> None:
@@ -140,16 +142,16 @@ class WritableMemoryContract(StoreHooks):
             "importance": 0.25, "pinned": 1, "namespace": "work",
         }  # fmt: skip
         for name in (name for name in EDITABLE if not why_fixed(memory, name)):
-            kept = Kept()
-            done = await memory.update(row.id, Edit({name: values[name]}), row.fingerprint, kept)
-            before, row = row.entry(), written_row(done)
+            kept = JournalRecorder()
+            done = await edit(memory, row, {name: values[name]}, kept)
+            before, row = row.entry(), row_of(done)
             assert getattr(row.entry(), name) == values[name]
             assert row.entry().timestamp == before.timestamp or not self.keeps_rows_exactly
             for other in set(values) - {name}:
                 assert getattr(row.entry(), other) == getattr(before, other), (name, other)
-            assert len(kept.changes) == 1
+            assert len(kept.memories) == 1
             if self.keeps_rows_exactly:
-                assert kept.changes[0].after == row
+                assert kept.memories[0].after == row
 
     async def test_a_field_that_cannot_be_edited_has_a_reason(self, memory: Memory) -> None:
         """An edit of it changes nothing of the row's content and says why."""
@@ -157,119 +159,151 @@ class WritableMemoryContract(StoreHooks):
         others: dict[str, Value] = {"key": "x", "category": "x", "session_id": "x", "namespace": "x", "importance": 0.1}
         for name, value in others.items():
             if why_fixed(memory, name):
-                kept = Kept()
+                kept = JournalRecorder()
                 try:
-                    done = await memory.update(row.id, Edit({name: value}), row.fingerprint, kept)
+                    done = await edit(memory, row, {name: value}, kept)
                 except Refused as refusal:
                     told = bool(refusal.message) and not kept.changes
                 else:
-                    told, row = bool(done.notes), written_row(done)
+                    told, row = bool(done.notes), row_of(done)
                 assert told, name
 
     async def test_an_edit_of_a_row_that_changed_shows_what_it_is_now(self, memory: Memory) -> None:
         """A wrong fingerprint is a Conflict with the present row, an unknown id is NotFound; nothing is kept."""
-        row, kept = await self._made(memory), Kept()
-        newer = written_row(await memory.update(row.id, Edit({"content": "theirs"}), row.fingerprint, Kept()))
+        row, kept = await self._made(memory), JournalRecorder()
+        newer = row_of(await edit(memory, row, {"content": "theirs"}, JournalRecorder()))
         state = await state_of(memory)
-        conflict = await raises(memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, kept), Conflict)
-        assert conflict.theirs.fingerprint == newer.fingerprint
-        await raises(memory.update("no such id", Edit({"content": "mine"}), row.fingerprint, kept), NotFound)
+        refused = await edit(memory, row, {"content": "mine"}, kept)
+        assert _obstacle(refused, "changed").fingerprint == newer.fingerprint
+        missing = StoredRow("no such id", {**row.values, "id": "no such id", "key": "no such key"}, "no such id")
+        refused = await edit(memory, missing, {"content": "mine"}, kept)
+        assert [(one.reason, one.existing) for one in refused.conflicts] == [("deleted", None)]
         assert kept.changes == []
         assert await state_of(memory) == state
 
     async def test_an_edit_to_what_is_there_already_changes_nothing(self, memory: Memory) -> None:
         """Nothing is kept, so that nothing can be undone."""
-        row, kept = await self._made(memory), Kept()
-        done = await memory.update(row.id, Edit({"content": row.entry().content}), row.fingerprint, kept)
+        row, kept = await self._made(memory), JournalRecorder()
+        done = await edit(memory, row, {"content": row.entry().content}, kept)
         assert kept.changes == []
-        assert written_row(done).fingerprint == row.fingerprint
+        assert row_of(done).fingerprint == row.fingerprint
 
     async def test_an_edit_to_the_key_of_another_is_refused(self, memory: Memory) -> None:
         """The other row is named, and both stay."""
         if why_fixed(memory, "key"):
             return  # Keys cannot be edited.
-        row, kept = await self._made(memory), Kept()
-        other = written_row(await memory.create(Draft("other key", "other"), Kept()))
-        error = await raises(memory.update(row.id, Edit({"key": "other key"}), row.fingerprint, kept), DuplicateKey)
-        assert error.existing.id == other.id
+        row, kept = await self._made(memory), JournalRecorder()
+        other = row_of(await create(memory, Draft("other key", "other"), JournalRecorder()))
+        refused = await edit(memory, row, {"key": "other key"}, kept)
+        assert _obstacle(refused, "key exists").id == other.id
         assert kept.changes == []
 
     async def test_only_what_is_still_as_it_was_shown_is_removed(self, memory: Memory) -> None:
         """A row that changed is left and told, one that went is told, the rest goes; each was kept whole."""
         made = [await self._made(memory, number) for number in range(4)]
         stamps = await self._stamps(memory, made)
-        await memory.update(made[1].id, Edit({"content": "changed"}), made[1].fingerprint, Kept())
-        await memory.remove([stamps[3]], Kept())
-        before, kept = await state_of(memory), Kept()
-        removal = await memory.remove(stamps, kept)
-        assert removal.removed == 2
-        assert removal.changed == (stamps[1].id,)
-        assert removal.gone == (stamps[3].id,)
+        await edit(memory, made[1], {"content": "changed"}, JournalRecorder())
+        await delete(memory, [stamps[3]], JournalRecorder())
+        before, kept = await state_of(memory), JournalRecorder()
+        removal = await delete(memory, stamps, kept)
+        assert removal.written == 2
+        assert removal.skipped == (stamps[1].id,)
+        assert removal.already == (stamps[3].id,)
         assert not removal.cancelled
-        assert [change.after for change in kept.changes] == [None, None]
-        contents = {change.row.entry().content for change in kept.changes}
+        assert [change.after for change in kept.memories] == [None, None]
+        contents = {change.row.entry().content for change in kept.memories}
         assert contents == {made[0].entry().content, made[2].entry().content}
         assert await memory.count() == sum(before.values()) - 2
 
+    async def test_a_dry_run_shows_the_row_and_writes_nothing(self, memory: Memory) -> None:
+        """A new memory, an edit and a deletion: the rows as they would be, and the store as it was."""
+        row, state, journal = await self._made(memory), await state_of(memory), JournalRecorder()
+        draft = Change(None, Draft("dry key", "dry content", "daily"))
+        changes = [draft, Change(row, Edit({"content": "edited"})) if not why_fixed(memory, "content") else draft]
+        result = await memory.apply(changes, journal, on_conflict="overwrite", dry_run=True)
+        assert result.written == 2
+        assert result.rows[0].entry().content.endswith("dry content")
+        assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
+        assert (journal.changes, await state_of(memory)) == ([], state)
+
+    async def test_two_memories_exchange_their_keys_and_undo_exchanges_them_again(self, memory: Memory) -> None:
+        """In one set of changes each takes the key that the other one leaves."""
+        if why_fixed(memory, "key"):
+            return  # Keys cannot be edited.
+        first, second = await self._made(memory, 1), await self._made(memory, 2)
+        before, journal = await self._as_far_as_kept(memory), JournalRecorder()
+        changes = [Change(first, Edit({"key": second.key})), Change(second, Edit({"key": first.key}))]
+        assert (await memory.apply(changes, journal, on_conflict="refuse")).written == 2
+        contents = {entry.key: entry.content for entry in await memory.list()}
+        assert contents[first.key] == second.entry().content
+        assert contents[second.key] == first.entry().content
+        assert (await undo(memory, journal.changes[::-1])).done == 2
+        assert await self._as_far_as_kept(memory) == before
+
     async def test_where_nothing_can_be_kept_nothing_changes(self, memory: Memory) -> None:
-        """A trash that cannot be written stops a store, an edit, a removal and an undo before they begin."""
-        row, kept, full = await self._made(memory), Kept(), Kept()
-        await memory.update(row.id, Edit({"content": "second"}), row.fingerprint, kept)
+        """A journal that cannot be written stops a store, an edit, a removal and an undo before they begin."""
+        row, kept, full = await self._made(memory), JournalRecorder(), JournalRecorder()
+        await edit(memory, row, {"content": "second"}, kept)
         now = await row_with_id(memory, row.id)
         assert now is not None
         state, full.fails = await state_of(memory), True
         stamps = await versions(memory, EVERY)
         for deed in (
-            memory.create(Draft("another key", "content"), full),
-            memory.update(now.id, Edit({"content": "third"}), now.fingerprint, full),
-            memory.remove(stamps, full),
-            memory.revert(kept.last_first, full),
+            create(memory, Draft("another key", "content"), full),
+            edit(memory, now, {"content": "third"}, full),
+            delete(memory, stamps, full),
+            undo(memory, kept.changes[::-1], full),
         ):
             assert (await raises(deed, Refused)).message == "The disk is full."
         assert await state_of(memory) == state
+        ends = EndingJournal()
+        for deed in (create(memory, Draft("another key", "content"), ends), delete(memory, stamps, ends)):
+            await raises(deed, Refused)
+            assert ends.changes
+            assert await state_of(memory) == state
 
     async def test_everything_is_taken_back(self, memory: Memory) -> None:
         """A store, edits and a removal of everything, taken back: every memory is as it was, and so is its order."""
         before, order, kept = (
             await state_of(memory),
             list(await handles_of(memory, EVERY, Sort())),
-            Kept(),
+            JournalRecorder(),
         )
-        row = written_row(await memory.create(Draft("contract key", "content"), kept))
-        await memory.update(row.id, Edit({"content": "second"}), row.fingerprint, kept)
-        removal = await memory.remove(await versions(memory, EVERY), kept)
-        assert removal.removed == sum(before.values()) + 1
+        row = row_of(await create(memory, Draft("contract key", "content"), kept))
+        await edit(memory, row, {"content": "second"}, kept)
+        removal = await delete(memory, await versions(memory, EVERY), kept)
+        assert removal.written == sum(before.values()) + 1
         assert await memory.count() == 0
-        undone, gone = Kept(), await state_of(memory)
-        foreseen = await memory.foresee(kept.last_first)
-        assert (foreseen.reverted, foreseen.clashing, foreseen.clashes) == (len(kept.changes), 0, ())
+        undone, gone = JournalRecorder(), await state_of(memory)
+        foreseen = await undo(memory, kept.changes[::-1], dry_run=True)
+        assert (foreseen.written, foreseen.conflict_count, foreseen.conflicts) == (len(kept.memories), 0, ())
         assert await state_of(memory) == gone
-        reversal = await memory.revert(kept.last_first, undone)
-        assert reversal.reverted == len(kept.changes)
+        reversal = await undo(memory, kept.changes[::-1], undone)
+        assert reversal.done == len(kept.memories)
         assert {change.reverses for change in undone.changes} == {change.number for change in kept.changes}
         assert not reversal.renamed
         assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
         if self.keeps_rows_exactly:
             assert list(await handles_of(memory, EVERY, Sort())) == order
             assert not reversal.notes
-        again = [change for change in kept.changes[2:] if not change.row.entry().content.endswith("second")]
-        assert (await memory.revert(lambda: iter([again]), undone)).reverted == len(again)
+        again = [change for change in kept.memories[2:] if not change.row.entry().content.endswith("second")]
+        assert (await undo(memory, again, undone)).done == len(again)
         assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
 
     async def test_a_row_that_changed_since_is_not_overwritten_unasked(self, memory: Memory) -> None:
         """Refused with both named and nothing done; `overwrite` brings the old text back, `rename` puts it beside."""
         for clash in _OTHER_WAYS:
-            kept = Kept()
-            row = written_row(await memory.create(Draft(f"{clash} key", f"first {clash}"), Kept()))
-            await memory.create(Draft(f"{clash} neighbour", f"next {clash}"), Kept())
-            mine = written_row(await memory.update(row.id, Edit({"content": f"mine {clash}"}), row.fingerprint, kept))
-            await memory.update(mine.id, Edit({"content": f"theirs {clash}"}), mine.fingerprint, Kept())
+            kept = JournalRecorder()
+            row = row_of(await create(memory, Draft(f"{clash} key", f"first {clash}"), JournalRecorder()))
+            await create(memory, Draft(f"{clash} neighbour", f"next {clash}"), JournalRecorder())
+            mine = row_of(await edit(memory, row, {"content": f"mine {clash}"}, kept))
+            await edit(memory, mine, {"content": f"theirs {clash}"}, JournalRecorder())
             state = await state_of(memory)
-            clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
-            assert (clashes.total, clashes.found[0].reason) == (1, "changed")
+            refused = await undo(memory, kept.changes[::-1])
+            assert (refused.written, refused.conflict_count, refused.conflicts[0].reason) == (0, 1, "changed")
             assert await state_of(memory) == state
-            reversal = await self._as_foreseen(memory, kept, clash, clashes)
-            assert reversal.reverted == 1
+            reversal = await self._as_foreseen(memory, kept, clash, refused)
+            assert reversal.done == 1
             contents = [entry.content for entry in await memory.list()]
             assert any(content.endswith(f"first {clash}") for content in contents)
             assert any(content.endswith(f"theirs {clash}") for content in contents) == (clash == "rename")
@@ -280,13 +314,13 @@ class WritableMemoryContract(StoreHooks):
             return  # Keys cannot be edited.
         expected = ({"key": "old"}, {"key": "new", "key (restored)": "old"})
         for clash, wanted in zip(_OTHER_WAYS, expected, strict=True):
-            kept = Kept()
-            made = written_row(await memory.create(Draft("key", "old"), Kept(), replace=True))
-            await memory.remove(await self._stamps(memory, [made]), kept)
-            await memory.create(Draft("key", "new"), Kept())
-            clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
-            assert clashes.found[0].reason in ("key exists", "changed")
-            reversal = await self._as_foreseen(memory, kept, clash, clashes)
+            kept = JournalRecorder()
+            made = row_of(await create(memory, Draft("key", "old"), JournalRecorder(), replace=True))
+            await delete(memory, await self._stamps(memory, [made]), kept)
+            await create(memory, Draft("key", "new"), JournalRecorder())
+            refused = await undo(memory, kept.changes[::-1])
+            assert refused.conflicts[0].reason in ("key exists", "changed")
+            reversal = await self._as_foreseen(memory, kept, clash, refused)
             assert dict(reversal.renamed) == ({"key": "key (restored)"} if clash == "rename" else {})
             found = {entry.key: entry.content for entry in await memory.list() if entry.key.startswith("key")}
             assert found == wanted
@@ -297,21 +331,21 @@ class WritableMemoryContract(StoreHooks):
         await self.fill(memory, numbered(several))
         stamps = [stamp for stamp in await versions(memory, EVERY) if stamp.size and await self._is_bulk(memory, stamp)]
         assert len(stamps) == several
-        before, kept, told = await state_of(memory), Kept(), Told()
-        removal = await memory.remove(stamps, kept, told)
+        before, kept, told = await state_of(memory), JournalRecorder(), Told()
+        removal = await delete(memory, stamps, kept, on_progress=told)
         assert removal.cancelled
-        assert 0 < removal.removed < several
-        assert len(kept.changes) == removal.removed
-        assert await memory.count() == sum(before.values()) - removal.removed
-        assert told.counts[-1] == removal.removed
+        assert 0 < removal.written < several
+        assert len(kept.memories) == removal.written
+        assert await memory.count() == sum(before.values()) - removal.written
+        assert told.counts[-1] == removal.written
         told.goes_on = True
-        rest = await memory.remove(stamps[removal.removed :], kept, told)
-        assert removal.removed + rest.removed == several
-        undone = Kept()
-        reversal = await memory.revert(kept.last_first, undone, advance=lambda done: False)
+        rest = await delete(memory, stamps[removal.written :], kept, on_progress=told)
+        assert removal.written + rest.written == several
+        undone = JournalRecorder()
+        reversal = await undo(memory, kept.changes[::-1], undone, on_conflict="skip", on_progress=lambda done: False)
         assert reversal.cancelled
-        assert 0 < reversal.reverted < several
-        await memory.revert(kept.last_first, undone)
+        assert 0 < reversal.done < several
+        await undo(memory, kept.changes[::-1], undone)
         assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
 
     async def test_forgetting_a_key_takes_that_memory_and_no_other(self, memory: Memory) -> None:
@@ -323,22 +357,24 @@ class WritableMemoryContract(StoreHooks):
         assert not await memory.forget("no such key, surely")
         assert await state_of(memory) == before
 
-    async def _as_foreseen(self, memory: Memory, kept: Kept, clash: Clash, clashes: Clashes) -> Reversal:
-        """Take back what was kept: as a look said before, which found the same in the way and did nothing."""
+    async def _as_foreseen(
+        self, memory: Memory, kept: JournalRecorder, clash: OnConflict, refused: ApplyResult
+    ) -> ApplyResult:
+        """Undo what was journaled, as a dry run said before, which found the same conflicts and did nothing."""
         state = await state_of(memory)
         for way in ("refuse", clash):
-            foreseen = await memory.foresee(kept.last_first, clash=way)
-            assert [found.words for found in foreseen.clashes] == [found.words for found in clashes.found]
-            assert foreseen.clashing == clashes.total
-            assert foreseen.reverted == (0 if way == "refuse" else len(kept.changes))
+            foreseen = await undo(memory, kept.changes[::-1], on_conflict=way, dry_run=True)
+            assert [found.words for found in foreseen.conflicts] == [found.words for found in refused.conflicts]
+            assert foreseen.conflict_count == len(refused.conflicts)
+            assert foreseen.written == (0 if way == "refuse" else len(kept.memories))
         assert await state_of(memory) == state
-        reversal = await memory.revert(kept.last_first, Kept(), clash=clash)
-        assert (foreseen.reverted, foreseen.renamed) == (reversal.reverted, reversal.renamed)
+        reversal = await undo(memory, kept.changes[::-1], JournalRecorder(), on_conflict=clash)
+        assert (foreseen.written, foreseen.renamed) == (reversal.done, reversal.renamed)
         assert set(foreseen.notes) <= set(reversal.notes)
         return reversal
 
     async def _made(self, memory: Memory, number: int = 0) -> StoredRow:
-        return written_row(await memory.create(Draft(f"made {number}", f"made content {number}"), Kept()))
+        return row_of(await create(memory, Draft(f"made {number}", f"made content {number}"), JournalRecorder()))
 
     async def _stamps(self, memory: Memory, rows: Sequence[StoredRow]) -> list[Stamp]:
         by_id = {stamp.id: stamp for stamp in await versions(memory, EVERY)}
@@ -374,6 +410,14 @@ AWKWARD_TEXTS = (
     "\u00a0a blank that is none",
 )
 """Texts that a store of lines may refuse or say it changes, and any other gives back to the letter."""
+
+
+def _obstacle(result: ApplyResult, reason: str) -> StoredRow:
+    """The row that a refused change met; nothing was written."""
+    (conflict,) = result.conflicts
+    assert (result.written, conflict.reason) == (0, reason)
+    assert conflict.existing is not None
+    return conflict.existing
 
 
 class VerbsContract(StoreHooks):
@@ -432,11 +476,11 @@ class VerbsContract(StoreHooks):
         assert await memory.get(entry.key) is None or not self.has_keys
 
     async def test_batches_do_what_one_after_the_other_does(self, memory: Memory) -> None:
-        """`store_batch` stores all, the last of a key wins; `get_batch` gives what is there in the order asked."""
+        """One set of changes stores all, the last of a key wins; `rows` gives what is there in the order asked."""
         count = await memory.count()
         drafts = [Draft(f"batch {number}", f"batch content {number}", "daily") for number in range(12)]
-        await memory.store_batch(drafts)
-        await memory.store_batch([])
+        await fill(memory, drafts)
+        await fill(memory, [])
         assert await memory.count() == count + 12
         stored = [entry for entry in await memory.list() if "batch content" in entry.content]
         assert {entry.category for entry in stored} == {"daily"}
@@ -446,7 +490,7 @@ class VerbsContract(StoreHooks):
             return
         got = await entries_with_keys(memory, ["batch 7", "no such key, surely", "batch 3"])
         assert [entry.content for entry in got] == ["batch content 7", "batch content 3"]
-        await memory.store_batch([Draft("batch 3", "older"), Draft("batch 3", "newer")])
+        await fill(memory, [Draft("batch 3", "older"), Draft("batch 3", "newer")])
         assert [entry.content for entry in await entries_with_keys(memory, ["batch 3"])] == ["newer"]
         assert await memory.count() == count + 12
 
@@ -463,12 +507,12 @@ class VerbsContract(StoreHooks):
         for number, text in enumerate(AWKWARD_TEXTS):
             before = await state_of(memory)
             try:
-                done = await memory.create(Draft(f"awkward {number}", text), Kept())
+                done = await create(memory, Draft(f"awkward {number}", text), JournalRecorder())
             except InspectorError:
                 assert not self.keeps_every_text
                 assert await state_of(memory) == before
                 continue
-            stored = await row_with_id(memory, written_row(done).id)
+            stored = await row_with_id(memory, row_of(done).id)
             assert stored is not None
             is_kept = stored.entry().content.endswith(text)
             assert is_kept or (not self.keeps_every_text and done.notes), text
@@ -483,15 +527,15 @@ class VerbsContract(StoreHooks):
         row = await row_with_id(memory, entry.id)
         assert row is not None
         if not why_fixed(memory, "content"):
-            done = await memory.update(row.id, Edit({"content": "short again"}), row.fingerprint, Kept())
-            assert written_row(done).entry().content.endswith("short again")
+            done = await edit(memory, row, {"content": "short again"}, JournalRecorder())
+            assert row_of(done).entry().content.endswith("short again")
             entry = await self._the_one(memory, "short again")
-        assert (await memory.remove(await versions_at(memory, [entry.handle]), Kept())).removed == 1
+        assert (await delete(memory, await versions_at(memory, [entry.handle]), JournalRecorder())).written == 1
 
     async def test_empty_content_is_kept_as_it_is_or_refused_in_a_sentence(self, memory: Memory) -> None:
         """ZeroClaw's verb may store it; a person's store is refused. Neither says it did what it did not."""
         before, count = await state_of(memory), await memory.count()
-        await raises(memory.create(Draft("empty", ""), Kept()), InspectorError)
+        await raises(create(memory, Draft("empty", ""), JournalRecorder()), InspectorError)
         assert await state_of(memory) == before
         try:
             await memory.store("empty", "", "core")
@@ -548,7 +592,7 @@ class TwoWritersContract(StoreHooks):
             await soon(
                 asyncio.gather(
                     *(
-                        writer.create(Draft(f"{name} {number}", f"{name} content {number}"), Kept())
+                        create(writer, Draft(f"{name} {number}", f"{name} content {number}"), JournalRecorder())
                         for number in range(_EACH)
                         for name, writer in (("mine", memory), ("theirs", other))
                     )
@@ -565,19 +609,31 @@ class TwoWritersContract(StoreHooks):
         if why_fixed(memory, "content"):
             return  # Contents cannot be edited.
         async with self._neighbour(memory) as other:
-            row = written_row(await memory.create(Draft("shared", "first"), Kept()))
+            row = row_of(await create(memory, Draft("shared", "first"), JournalRecorder()))
             edits = [
-                writer.update(row.id, Edit({"content": f"by {name}"}), row.fingerprint, Kept())
+                edit(writer, row, {"content": f"by {name}"}, JournalRecorder())
                 for name, writer in (("me", memory), ("them", other))
             ]
-            done = await soon(asyncio.gather(*edits, return_exceptions=True))
-            written = [result for result in done if isinstance(result, Written)]
-            conflicts = [result for result in done if isinstance(result, Conflict)]
-            assert (len(written), len(conflicts)) == (1, 1), done
-            assert conflicts[0].theirs.entry().content == written_row(written[0]).entry().content
+            done = await soon(asyncio.gather(*edits))
+            assert sorted(result.written for result in done) == [0, 1]
+            first, second = sorted(done, key=lambda result: result.conflict_count)
+            assert _obstacle(second, "changed").entry().content == row_of(first).entry().content
             for reader in (memory, other):
                 contents = [entry.content for entry in await reader.list()]
                 assert sum(content.endswith(("by me", "by them")) for content in contents) == 1
+
+    async def test_what_a_neighbour_writes_before_the_write_is_not_lost(self, memory: Memory) -> None:
+        """It edits a memory between the comparison and the write of a deletion: one of the two is a conflict."""
+        if why_fixed(memory, "content") or "atomic" in memory.why_not:
+            return  # Contents cannot be edited, or the store cannot compare and write in one step.
+        async with self._neighbour(memory) as other:
+            row = row_of(await create(memory, Draft("shared", "first")))
+            racing = RacingJournal(edit(other, row, {"content": "theirs"}))
+            deleted = await soon(delete(memory, [row], racing))
+            edited = await soon(racing.result())
+            assert (deleted.written, edited.written) in ((0, 1), (1, 0))
+            contents = [entry.content for entry in await other.list() if entry.content in ("first", "theirs")]
+            assert contents == ["theirs"] * edited.written
 
     async def test_of_two_stores_of_one_new_key_one_is_told_that_it_is_taken(self, memory: Memory) -> None:
         """There is one memory of that key afterwards."""
@@ -585,28 +641,27 @@ class TwoWritersContract(StoreHooks):
             return  # Memories have no keys of their own.
         async with self._neighbour(memory) as other:
             count = await memory.count()
-            drafts = [writer.create(Draft("same key", name), Kept()) for name, writer in (("a", memory), ("b", other))]
-            done = await soon(asyncio.gather(*drafts, return_exceptions=True))
-            assert sum(isinstance(result, Written) for result in done) == 1, done
-            assert sum(isinstance(result, DuplicateKey) for result in done) == 1, done
+            drafts = [
+                create(writer, Draft("same key", name), JournalRecorder())
+                for name, writer in (("a", memory), ("b", other))
+            ]
+            done = await soon(asyncio.gather(*drafts))
+            assert sorted(result.written for result in done) == [0, 1]
+            assert [conflict.reason for result in done for conflict in result.conflicts] == ["key exists"]
             assert await other.count() == count + 1
 
     async def test_rows_both_remove_go_once(self, memory: Memory) -> None:
         """What one removed the other tells as gone; both together removed each row once, and it comes back once."""
         async with self._neighbour(memory) as other:
             for number in range(_EACH):
-                await memory.create(Draft(f"both {number}", f"both content {number}"), Kept())
+                await create(memory, Draft(f"both {number}", f"both content {number}"), JournalRecorder())
             before, stamps = await state_of(memory), await versions(memory, EVERY)
-            mine, theirs = Kept(), Kept()
-            done = await soon(
-                asyncio.gather(memory.remove(stamps, mine), other.remove(stamps, theirs), return_exceptions=True)
-            )
-            removals = [result for result in done if isinstance(result, Removal)]
-            assert len(removals) == 2, done
-            assert sum(removal.removed for removal in removals) == len(stamps)
+            mine, theirs = JournalRecorder(), JournalRecorder()
+            done = await soon(asyncio.gather(delete(memory, stamps, mine), delete(other, stamps, theirs)))
+            assert sum(result.written for result in done) == len(stamps)
             assert await other.count() == 0
             for kept in (mine, theirs):
-                await memory.revert(kept.last_first, Kept())
+                await undo(memory, kept.changes[::-1], JournalRecorder())
             assert sum((await state_of(other)).values()) == sum(before.values())
 
     @asynccontextmanager
@@ -656,47 +711,47 @@ class CancelContract(StoreHooks):
     async def test_a_removal_that_is_cancelled_can_be_taken_back(self, memory: Memory) -> None:
         """Whatever went had been kept; undo gives every memory back."""
         await self.fill(memory, numbered(_CANCELLED))
-        before, kept = await state_of(memory), KeptAndCancelled()
-        await kept.canceller.run(memory.remove(await versions(memory, EVERY), kept))
+        before, kept = await state_of(memory), CancellingJournal()
+        await kept.canceller.run(delete(memory, await versions(memory, EVERY), kept))
         left = {row.content for row in await entries_of(memory, EVERY)}
-        assert {row[1] for row in before} - left <= {change.row.entry().content for change in kept.changes}
-        await soon(memory.revert(kept.last_first, Kept()))
+        assert {row[1] for row in before} - left <= {change.row.entry().content for change in kept.memories}
+        await soon(undo(memory, kept.changes[::-1], JournalRecorder()))
         assert cut(await state_of(memory), self.keeps_rows_exactly) == cut(before, self.keeps_rows_exactly)
 
     async def test_a_store_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
         """There is the new memory or none, and undo leaves none."""
-        before, kept = await state_of(memory), KeptAndCancelled()
-        await kept.canceller.run(memory.create(Draft("cancelled", "cancelled content"), kept))
+        before, kept = await state_of(memory), CancellingJournal()
+        await kept.canceller.run(create(memory, Draft("cancelled", "cancelled content"), kept))
         now = await state_of(memory)
         assert sum(now.values()) - sum(before.values()) in (0, 1)
-        await soon(memory.revert(kept.last_first, Kept()))
+        await soon(undo(memory, kept.changes[::-1], JournalRecorder()))
         assert cut(await state_of(memory), self.keeps_rows_exactly) == cut(before, self.keeps_rows_exactly)
 
     async def test_an_edit_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
         """The old text stands there or the new one, and undo leaves the old."""
         if why_fixed(memory, "content"):
             return  # Contents cannot be edited.
-        row = written_row(await memory.create(Draft("cancelled", "old text"), Kept()))
-        kept = KeptAndCancelled()
-        await kept.canceller.run(memory.update(row.id, Edit({"content": "new text"}), row.fingerprint, kept))
+        row = row_of(await create(memory, Draft("cancelled", "old text"), JournalRecorder()))
+        kept = CancellingJournal()
+        await kept.canceller.run(edit(memory, row, {"content": "new text"}, kept))
         ends = [entry.content for entry in await memory.list() if entry.content.endswith(("old text", "new text"))]
         assert len(ends) == 1
-        await soon(memory.revert(kept.last_first, Kept()))
+        await soon(undo(memory, kept.changes[::-1], JournalRecorder()))
         assert [entry.content for entry in await memory.list() if entry.content.endswith(" text")] == [
             row.entry().content
         ]
 
     async def test_what_is_cancelled_before_it_began_changed_nothing(self, memory: Memory) -> None:
         """A write that waits for another can be cancelled; the other one is done."""
-        before, kept = await state_of(memory), Kept()
-        deeds = [asyncio.ensure_future(memory.create(Draft(f"n {n}", f"content {n}"), kept)) for n in range(6)]
+        before, kept = await state_of(memory), JournalRecorder()
+        deeds = [asyncio.ensure_future(create(memory, Draft(f"n {n}", f"content {n}"), kept)) for n in range(6)]
         for deed in deeds[1::2]:
             deed.cancel()
         for deed in deeds:
             await soon(_ended(deed))
         stored = {entry.content[-1] for entry in await memory.list() if "content " in entry.content}
         assert {"0", "2", "4"} <= stored
-        await soon(memory.revert(kept.last_first, Kept()))
+        await soon(undo(memory, kept.changes[::-1], JournalRecorder()))
         assert cut(await state_of(memory), self.keeps_rows_exactly) == cut(before, self.keeps_rows_exactly)
 
 
@@ -732,16 +787,45 @@ class Canceller:
         self._arrived.set()
 
 
-class KeptAndCancelled(Kept):
-    """Keeps, and cancels what is being done as soon as something has been kept."""
+class EndingJournal(JournalRecorder):
+    """Records, and fails after that: the batch does not get any further."""
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some, then fail."""
+        super().record(changes)
+        raise Refused("The program ends here.")
+
+
+class RacingJournal(JournalRecorder):
+    """Starts what another program does as soon as a batch is recorded."""
+
+    def __init__(self, deed: Coroutine[Any, Any, ApplyResult]) -> None:
+        super().__init__()
+        self._deed, self._loop = deed, asyncio.get_running_loop()
+        self._running: Future[ApplyResult] | None = None
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some, and start it the first time."""
+        super().record(changes)
+        if self._running is None:
+            self._running = asyncio.run_coroutine_threadsafe(self._deed, self._loop)
+
+    async def result(self) -> ApplyResult:
+        """What it came to."""
+        assert self._running is not None
+        return await asyncio.wrap_future(self._running)
+
+
+class CancellingJournal(JournalRecorder):
+    """Records, and cancels what is being done as soon as something has been recorded."""
 
     def __init__(self) -> None:
         super().__init__()
         self.canceller = Canceller()
 
-    def __call__(self, changes: Sequence[RowChange]) -> None:
-        """Keep some, then cancel."""
-        super().__call__(changes)
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some, then cancel."""
+        super().record(changes)
         self.canceller.cancel()
 
 
@@ -754,7 +838,7 @@ async def _ended(task: asyncio.Future[Any]) -> None:
 
 NAMES = (
     "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "watch",
-    "write", "zeroclaw_forget", SUPERSEDED_BY, *EDITABLE,
+    "write", "atomic", "zeroclaw_forget", SUPERSEDED_BY, *EDITABLE,
 )  # fmt: skip
 """What `why_not` can name."""
 VALUES: dict[str, Value] = {
@@ -783,8 +867,8 @@ class CapabilityContract(StoreHooks):
         for name in EDITABLE:
             if not (why := why_fixed(memory, name)):
                 continue
-            kept = Kept()
-            error = await raises(memory.update(row.id, Edit({name: VALUES[name]}), row.fingerprint, kept), Refused)
+            kept = JournalRecorder()
+            error = await raises(edit(memory, row, {name: VALUES[name]}, kept), Refused)
             assert why in error.message
             assert kept.changes == []
         assert await state_of(memory) == before
@@ -815,11 +899,11 @@ class CapabilityContract(StoreHooks):
             return  # The store has agents or takes no writes.
         before = await state_of(memory)
         try:
-            done = await memory.create(Draft("of ada", "content of ada", agent="ada"), Kept())
+            done = await create(memory, Draft("of ada", "content of ada", agent="ada"), JournalRecorder())
         except InspectorError:
             assert await state_of(memory) == before
         else:
-            assert done.notes or (done.change.after is not None and done.change.after.agent == "ada")
+            assert done.notes or row_of(done).agent == "ada"
 
     async def test_a_filter_of_what_it_does_not_have_leaves_nothing_by_mistake(self, memory: Memory) -> None:
         """Asking for one agent's rows of a store without agents does not give everybody's."""
@@ -883,21 +967,21 @@ class GoneContract(StoreHooks, ABC):
         row = await row_with_id(memory, stamps[0].id)
         assert row is not None
         await self.break_it(memory)
-        kept = Kept()
+        kept = JournalRecorder()
         deeds: list[Awaitable[object]] = [
-            memory.create(Draft("gone", "gone content"), kept),
-            memory.remove(stamps, kept),
+            create(memory, Draft("gone", "gone content"), kept),
+            delete(memory, stamps, kept),
             memory.store("gone", "gone content", "core"),
         ]
         if not why_fixed(memory, "content"):
-            deeds.append(memory.update(row.id, Edit({"content": "gone"}), row.fingerprint, kept))
+            deeds.append(edit(memory, row, {"content": "gone"}, kept))
         for deed in deeds:
             self._check(await soon(raises(deed, InspectorError)))
         await self.mend_it(memory)
         await self._open_again(memory)
         assert await state_of(memory) == before
-        done = await memory.create(Draft("back", "back again"), Kept())
-        assert done.change.after is not None
+        done = await create(memory, Draft("back", "back again"), JournalRecorder())
+        assert row_of(done)
 
     async def test_a_store_that_has_gone_says_so_when_asked_how_it_is_and_can_be_closed(self, memory: Memory) -> None:
         """`health_check` is False or tells why, `health` is not ok or tells why, and closing does not hang."""

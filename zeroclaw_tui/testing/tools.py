@@ -5,14 +5,29 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import biggest, count_matching
-from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Written
+from zeroclaw_tui.memory.change import (
+    MEMORIES,
+    Advance,
+    ApplyResult,
+    Change,
+    Draft,
+    Edit,
+    Journal,
+    OnConflict,
+    RowChange,
+    Stamp,
+    StoredRow,
+    Value,
+    Vector,
+    undoing,
+)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort, Superseded
@@ -103,13 +118,13 @@ class StoreHooks(Contract):
         return memory
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
-        """Put thousands of rows into the store, in that order; by `store_batch`, or faster past the object."""
-        await memory.store_batch(drafts)
+        """Put thousands of rows into the store, in that order; faster past the object, if you like."""
+        await fill(memory, drafts)
 
     def many(self, memory: Memory, at_once: int, one_by_one: int) -> int:
-        """How many rows to store: `at_once` where `store_batch`, or a `fill` of the test's own, does so in moments."""
-        stores_at_once = type(memory).store_batch is not Memory.store_batch or type(self).fill is not StoreHooks.fill
-        return at_once if stores_at_once else one_by_one
+        """How many rows to store: `one_by_one` where each is a call of the trait's verb."""
+        is_slow = not memory.keeps_rows and type(self).fill is StoreHooks.fill
+        return one_by_one if is_slow else at_once
 
 
 async def recall_of(
@@ -123,15 +138,21 @@ async def recall_of(
     return store_recall(await memory.search(request, profile, settings, vector), request, profile, settings)
 
 
-class Kept:
-    """What was kept, numbered as a trash would; with `fails` nothing can be kept."""
+class JournalRecorder(Journal):
+    """What was journaled, numbered as a trash would; with `fails` nothing can be journaled."""
 
     def __init__(self) -> None:
         self.changes: list[RowChange] = []
         self.fails = False
+        self._last = 0
 
-    def __call__(self, changes: Sequence[RowChange]) -> None:
-        """Keep some."""
+    @property
+    def memories(self) -> list[RowChange]:
+        """Those of memories; a store of files journals the files too."""
+        return [change for change in self.changes if change.row.table == MEMORIES]
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some."""
         if self.fails:
             raise Refused("The disk is full.")
         first = len(self.changes) + 1
@@ -139,11 +160,65 @@ class Kept:
             RowChange(change.before, change.after, number, change.reverses)
             for number, change in enumerate(changes, first)
         ]
+        self._last = len(changes)
 
-    def last_first(self) -> Iterator[Sequence[RowChange]]:
-        """As `revert` takes them."""
-        for at in range(len(self.changes), 0, -100):
-            yield self.changes[max(0, at - 100) : at][::-1]
+    def withdraw(self) -> None:
+        """Take the last ones out."""
+        del self.changes[len(self.changes) - self._last :]
+        self._last = 0
+
+
+async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *, replace: bool = False) -> ApplyResult:
+    """Store a new memory; with `replace` in place of one of that key."""
+    policy: OnConflict = "overwrite" if replace else "refuse"
+    return await memory.apply([Change(None, draft)], journal or JournalRecorder(), on_conflict=policy)
+
+
+async def edit(
+    memory: Memory,
+    row: StoredRow | Stamp,
+    values: Mapping[str, Value],
+    journal: Journal | None = None,
+    *,
+    vector: Vector | None = None,
+) -> ApplyResult:
+    """Change values of a memory."""
+    changes = [Change(row, Edit(values, vector))]
+    return await memory.apply(changes, journal or JournalRecorder(), on_conflict="refuse")
+
+
+async def delete(
+    memory: Memory,
+    rows: Sequence[StoredRow | Stamp],
+    journal: Journal | None = None,
+    *,
+    permanently: bool = False,
+    on_progress: Advance | None = None,
+) -> ApplyResult:
+    """Delete memories that still are as they were read."""
+    changes = (Change(row, None) for row in rows)
+    return await memory.apply(changes, journal or JournalRecorder(), permanently=permanently, on_progress=on_progress)
+
+
+async def undo(
+    memory: Memory,
+    changes: Sequence[RowChange],
+    journal: Journal | None = None,
+    *,
+    on_conflict: OnConflict = "refuse",
+    dry_run: bool = False,
+    on_progress: Advance | None = None,
+) -> ApplyResult:
+    """Undo journaled changes, in this order."""
+    undoing_all = (one for change in changes for one in undoing(change))
+    return await memory.apply(
+        undoing_all, journal or JournalRecorder(), on_conflict=on_conflict, dry_run=dry_run, on_progress=on_progress
+    )
+
+
+async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
+    """Store many memories in order, each in place of one of its key."""
+    await memory.apply((Change(None, draft) for draft in drafts), None, on_conflict="overwrite")
 
 
 class Told:
@@ -214,10 +289,10 @@ def cut(state: Counter[tuple[Any, ...]], exactly: bool) -> Counter[tuple[Any, ..
     return state if exactly else Counter(row[:4] for row in state.elements())
 
 
-def written_row(done: Written) -> StoredRow:
+def row_of(result: ApplyResult) -> StoredRow:
     """The row as it was written."""
-    assert done.change.after is not None
-    return done.change.after
+    assert not result.skipped, result.conflicts[0].words
+    return result.rows[0]
 
 
 def numbered(count: int, word: str = "bulk") -> list[Draft]:

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.words import (
     summary_words,
     undone_words,
 )
-from zeroclaw_tui.memory.change import MEMORIES
+from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE, Batches
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, Query
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Conflicts, OnConflict, RowChange, RowConflict, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 
@@ -83,7 +83,7 @@ _LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
 _REASONS = {
     "key exists": "Its key is in use again.",
     "changed": "It has changed since then.",
-    "gone": "It no longer exists.",
+    "deleted": "It no longer exists.",
 }
 
 
@@ -215,11 +215,11 @@ class Changes:
 
         None when nothing changes.
         """
-        from zeroclaw_tui.memory.change import Clashes
+        from zeroclaw_tui.memory.change import Conflicts
 
         try:
             return await self.carried_out(library, sentence, total, partial(attempt, clash="refuse"))
-        except Clashes as clashes:
+        except Conflicts as clashes:
             clash = await self._room.app.push_screen_wait(clash_question(clashes, self._room.app.size.width))
         if clash is None:
             return None
@@ -318,14 +318,14 @@ async def clash_words(library: Library, numbers: Sequence[int]) -> str | None:
     # The change itself asks about it or reports it.
     with suppress(InspectorError):
         foreseen = await foresee(library, numbers)
-        if foreseen.clashing:
-            return f"{_clash_title(foreseen.clashes, foreseen.clashing)} You choose next what to do."
+        if foreseen.conflict_count:
+            return f"{_clash_title(foreseen.conflicts, foreseen.conflict_count)} You choose next what to do."
     return None
 
 
 def _first_rows(batches: Batches) -> list[RowChange]:
-    """The first changes, memories before what only comes along with them."""
-    rows = [row for batch in batches() for row in batch]
+    """The first changes, memories before what only comes along with them; notes files are left out."""
+    rows = [row for batch in batches() for row in batch if row.row.table != NOTES_FILE]
     return sorted(rows, key=lambda row: row.row.table != MEMORIES)
 
 
@@ -513,32 +513,32 @@ def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, windo
     return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Cancel", "Delete")
 
 
-def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
+def clash_question(clashes: Conflicts, width: int) -> Question[OnConflict]:
     """The memories to restore and those in the store, in a terminal of so many columns; gives the choice."""
     cells = min(_MOST_CELLS, width * 96 // 100) - _PADDING
-    answers: list[Answer[Clash]] = [
+    answers: list[Answer[OnConflict]] = [
         Answer("o", "Overwrite", "overwrite", "the current version goes to the trash"),
         Answer("b", "Keep both", "rename", "under a new key"),
     ]
     return Question(_clash_title(clashes.found, clashes.total), _clash_rows(clashes, cells), "Cancel", answers)
 
 
-def _clash_title(found: Sequence[ClashFound], total: int) -> str:
+def _clash_title(found: Sequence[RowConflict], total: int) -> str:
     if total == 1 and found:
         key = key_words(_text(found[0].wanted, "key"))
         return f"{key} cannot be restored as it was. {_REASONS[found[0].reason]}"
     return f"{total:,} memories cannot be restored as they were."
 
 
-def _clash_rows(clashes: Clashes, cells: int) -> Content:
+def _clash_rows(clashes: Conflicts, cells: int) -> Content:
     """Both memories of the first clashes, each on a line of so many cells."""
     parts: list[str | tuple[str, str]] = []
     for found in clashes.found[:_CLASHES_NAMED]:
         if parts:
             parts.append("\n\n")
         parts += [*_row_parts("to restore", found.wanted, cells), "\n"]
-        if found.present is not None:
-            parts += _row_parts("in the store", found.present, cells)
+        if found.existing is not None:
+            parts += _row_parts("in the store", found.existing, cells)
         else:
             parts.append((f"{'in the store'.ljust(_LABEL_CELLS)}nothing", MUTED))
     more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))

@@ -12,12 +12,12 @@ from support.lucid_program import until, wait_for_end, write_program, write_sayi
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, versions_at
 from zeroclaw_tui.backends.lucid import LucidMemory
-from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit
-from zeroclaw_tui.memory.errors import NotFound, Refused
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import Kept, recall_of
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fill, recall_of, undo
 
 KEEPS = "Lucid keeps its own copy: its program has no command to delete."
 CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
@@ -31,7 +31,7 @@ async def test_a_new_memory_is_handed_to_lucid(bridge: OpenBridge, tmp_path: Any
     """After it is stored, as one argument, under lucid's own type."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program)
-    written = await memory.create(Draft("tea", "green = good\n'x' $HOME", category), Kept())
+    written = await create(memory, Draft("tea", "green = good\n'x' $HOME", category), JournalRecorder())
     assert written.notes == ()
     assert program.calls == [
         ["store", "tea: green = good\n'x' $HOME", f"--type={kind}", f"--project={tmp_path}/workspace"]
@@ -55,7 +55,7 @@ async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge: OpenBridg
     program = write_program(tmp_path / "bin", "failing") if mode == "failing" else None
     memory = await bridge(program)
     for number in range(2):
-        written = await memory.create(Draft(f"tea{number}", "green"), Kept())
+        written = await create(memory, Draft(f"tea{number}", "green"), JournalRecorder())
         assert written.notes[0].startswith("Stored here, but not in lucid: ")
     assert await memory.count() == 2
     assert program is None or len(program.calls) == 2
@@ -65,7 +65,7 @@ async def test_a_program_that_takes_too_long_is_ended(bridge: OpenBridge, tmp_pa
     """The store's own time-out holds, and the memory is there before it has passed."""
     program = write_program(tmp_path / "bin", "hanging")
     memory = await bridge(program, store_timeout_ms=1200)
-    running = asyncio.ensure_future(memory.create(Draft("tea", "green"), Kept()))
+    running = asyncio.ensure_future(create(memory, Draft("tea", "green"), JournalRecorder()))
     await until(lambda: len(program.hanging) == 2)
     assert await memory.get("tea") is not None
     assert "did not answer within 1200 ms" in (await running).notes[0]
@@ -77,12 +77,11 @@ async def test_what_is_not_stored_is_not_handed_over(bridge: OpenBridge, tmp_pat
     """A key that is taken, and a disk that is full."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, [{"key": "tea", "content": "green"}])
-    full = Kept()
+    full = JournalRecorder()
     full.fails = True
-    with pytest.raises(DuplicateKey):
-        await memory.create(Draft("tea", "black"), Kept())
+    assert (await create(memory, Draft("tea", "black"))).skipped
     with pytest.raises(Refused):
-        await memory.create(Draft("coffee", "black"), full)
+        await create(memory, Draft("coffee", "black"), full)
     assert program.calls == []
 
 
@@ -103,7 +102,7 @@ async def test_a_batch_stays_local(bridge: OpenBridge, tmp_path: Any) -> None:
     """A program run for each of thousands would take minutes; the notice says that it does not happen."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program)
-    await memory.store_batch([Draft(f"tea{number}", "green") for number in range(5)])
+    await fill(memory, [Draft(f"tea{number}", "green") for number in range(5)])
     assert await memory.count() == 5
     assert program.calls == []
     assert any("imports and copies are not passed on" in notice for notice in sentences(memory.notices))
@@ -116,14 +115,14 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
     (stamp,) = await versions_at(memory, [1])
     row = await row_with_id(memory, stamp.id)
     assert row is not None
-    edited = await memory.update(row.id, Edit({"content": "black"}), row.fingerprint, Kept())
+    edited = await edit(memory, row, {"content": "black"}, JournalRecorder())
     assert edited.notes == (KEEPS,)
-    kept = Kept()
-    removal = await memory.remove(await versions_at(memory, [1]), kept)
-    assert (removal.removed, removal.notes) == (1, (KEEPS,))
-    assert (await memory.remove([stamp], Kept())).notes == ()
-    reversal = await memory.revert(lambda: iter([kept.changes]), Kept())
-    assert reversal.reverted == 1
+    kept = JournalRecorder()
+    removal = await delete(memory, await versions_at(memory, [1]), kept)
+    assert (removal.written, removal.notes) == (1, (KEEPS,))
+    assert (await delete(memory, [stamp], JournalRecorder())).notes == ()
+    reversal = await undo(memory, kept.changes, JournalRecorder())
+    assert reversal.done == 1
     assert any(
         "deletions, edits, undo, imports and copies are not passed on" in notice for notice in sentences(memory.notices)
     )
@@ -141,6 +140,3 @@ async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, t
     assert [stamp.id for stamp in await versions_at(memory, [lucid.handle, local.handle])] == [local.id]
     assert [row.id for row in (await memory.rows(Query(ROWS, handles=[lucid.handle, local.handle])))] == [local.id]
     assert await entry_with_id(memory, lucid.id) is None
-    for unknown in (lucid.id, "nobody"):
-        with pytest.raises(NotFound):
-            await memory.update(unknown, Edit({"content": "mine"}), "any", Kept())

@@ -128,3 +128,14 @@ def test_the_days_of_names_are_listed_filtered_and_counted_alike(tmp_path: Path)
     assert keys("--older-than", "30d") == {"2026-03-07", "2026-03-07-roof", "2026-03-07-1442"}
     assert keys("--newer-than", "2026-03-08") == set()
     assert json.loads(listed(*where, "stats", "--json").stdout)["undated"] == 3
+
+
+def test_an_undo_lists_the_memories_and_not_their_file(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- one\n- two\n")
+    where = ("--backend", "markdown", "--location", str(tmp_path))
+    assert listed(*where, "forget", "MEMORY:1", "--yes").returncode == 0
+    plan = json.loads(listed(*where, "undo", "--dry-run", "--json").stdout)
+    assert (plan["count"], [entry["key"] for entry in plan["entries"]]) == (1, ["MEMORY:1"])
+    (action,) = json.loads(listed(*where, "undo", "--list", "--json").stdout)["actions"]
+    assert (action["count"], action["open"]) == (1, 1)

@@ -1,4 +1,4 @@
-"""Any file, any changes: taken back, every byte is as it was."""
+"""Any file, any changes: undone, every byte is as it was."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.memory.change import Draft, Edit
+from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.testing.tools import Kept
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PIECES = (
@@ -35,8 +35,8 @@ CONTENTS = st.sampled_from(
 )
 DEEDS = st.lists(
     st.tuples(st.just("create"), st.sampled_from(("core", "daily")), CONTENTS)
-    | st.tuples(st.just("update"), st.integers(0, 30), CONTENTS)
-    | st.tuples(st.just("remove"), st.sets(st.integers(0, 30), min_size=1, max_size=6), st.just("")),
+    | st.tuples(st.just("edit"), st.integers(0, 30), CONTENTS)
+    | st.tuples(st.just("delete"), st.sets(st.integers(0, 30), min_size=1, max_size=6), st.just("")),
     max_size=6,
 )
 
@@ -45,23 +45,22 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]], kept: Kept) -> None:
+async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]], journal: JournalRecorder) -> None:
     for verb, what, content in deeds:
         entries = await memory.list()
         try:
             if verb == "create":
-                await memory.create(Draft("a key", content, str(what)), kept)
-            elif verb == "update" and entries:
+                await create(memory, Draft("a key", content, str(what)), journal)
+            elif verb == "edit" and entries:
                 row = await row_with_id(memory, entries[int(str(what)) % len(entries)].id)
                 assert row is not None
-                done = await memory.update(row.id, Edit({"content": content}), row.fingerprint, kept)
-                assert done.change.after is not None
-                assert await row_with_id(memory, done.change.after.id) is not None
-            elif verb == "remove" and entries:
+                done = await edit(memory, row, {"content": content}, journal)
+                assert await row_with_id(memory, done.rows[0].id) is not None
+            elif verb == "delete" and entries:
                 assert isinstance(what, set)
                 ids = {entries[at % len(entries)].id for at in what}
                 stamps = [stamp for stamp in await versions(memory, MemoryFilter()) if stamp.id in ids]
-                assert (await memory.remove(stamps, kept)).removed == len(stamps)
+                assert (await delete(memory, stamps, journal)).written == len(stamps)
                 assert await memory.count() == len(entries) - len(stamps)
         except Refused:
             continue
@@ -75,48 +74,52 @@ def written(root: Path, files: dict[str, bytes]) -> MarkdownMemory:
 
 
 async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
-    """Everything is taken back at once, and that again."""
+    """Everything is undone at once, and done again."""
     memory = written(root, files)
     await memory.open()
     before = files_of(root)
-    kept = Kept()
-    await do_all(memory, deeds, kept)
+    done, undone = JournalRecorder(), JournalRecorder()
+    await do_all(memory, deeds, done)
     changed = files_of(root)
-    undone = Kept()
-    last_first = kept.changes[::-1]
-    batches = [last_first[at : at + 2] for at in range(0, len(last_first), 2)]
-    reversal = await memory.revert(lambda: iter(batches), undone)
-    assert reversal.reverted == len(kept.changes)
+    result = await undo(memory, done.changes[::-1], undone)
+    assert (result.done, result.conflicts) == (len(done.memories), ())
     assert files_of(root) == before
-    # A file that is back where it was, by an edit to and fro, needs nothing done.
-    assert {change.reverses for change in undone.changes} <= {change.number for change in kept.changes}
-    again = await memory.revert(kept.last_first, Kept())
-    assert again.reverted == len(kept.changes)
-    assert files_of(root) == before
-    await memory.revert(undone.last_first, Kept())
+    await undo(memory, undone.changes[::-1])
     assert files_of(root) == changed
 
 
 async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
-    """Each deed is taken back by itself, the last first, and then each of these undos."""
+    """Each deed is undone by itself, the last first, and then each of these undos."""
     memory = written(root, files)
     await memory.open()
-    states, deeds_kept = [files_of(root)], []
+    states, journals = [files_of(root)], []
     for deed in deeds:
-        deeds_kept.append(kept := Kept())
-        await do_all(memory, [deed], kept)
+        journals.append(journal := JournalRecorder())
+        await do_all(memory, [deed], journal)
         states.append(files_of(root))
     undos = []
     for at in reversed(range(len(deeds))):
-        undos.append(undone := Kept())
-        await memory.revert(deeds_kept[at].last_first, undone)
+        undos.append(undone := JournalRecorder())
+        await undo(memory, journals[at].changes[::-1], undone)
         assert files_of(root) == states[at]
     for at, undone in enumerate(reversed(undos), 1):
-        await memory.revert(undone.last_first, Kept())
+        await undo(memory, undone.changes[::-1])
         assert files_of(root) == states[at]
 
 
-TO_AND_FRO = [("update", 0, "new text"), ("update", 0, "same"), ("update", 0, "new text")]
+async def run_by_memories(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+    """Without the bytes of the files, the memories alone come back: the same lines with the same contents."""
+    memory = written(root, files)
+    await memory.open()
+    before = sorted(entry.content for entry in await memory.list())
+    for deed in deeds:
+        journal = JournalRecorder()
+        await do_all(memory, [deed], journal)
+        await undo(memory, journal.memories[::-1])
+        assert sorted(entry.content for entry in await memory.list()) == before
+
+
+TO_AND_FRO = [("edit", 0, "new text"), ("edit", 0, "same"), ("edit", 0, "new text")]
 
 
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO)
@@ -126,6 +129,31 @@ def test_whatever_was_changed_the_very_bytes_come_back(
     core: bytes, daily: bytes | None, deeds: list[tuple[str, object, str]]
 ) -> None:
     files = {"MEMORY.md": core} | ({} if daily is None else {"memory/2026-11-21.md": daily})
-    for way in (run, run_one_by_one):
+    for way in (run, run_one_by_one, run_by_memories):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(way(Path(folder), files, deeds))
+
+
+THEIRS = b"- written by somebody else"
+
+
+@given(core=FILES, deeds=DEEDS, at=st.integers(0, 30))
+def test_a_line_that_others_wrote_stays_and_every_other_comes_back(
+    core: bytes, deeds: list[tuple[str, object, str]], at: int
+) -> None:
+    async def run(root: Path) -> None:
+        memory = written(root, {"MEMORY.md": core})
+        await memory.open()
+        journal = JournalRecorder()
+        await do_all(memory, [deed for deed in deeds if deed[1] != "daily"], journal)
+        lines = (root / "MEMORY.md").read_bytes().split(b"\n")
+        lines.insert(at % (len(lines) + 1), THEIRS)
+        (root / "MEMORY.md").write_bytes(b"\n".join(lines))
+        result = await undo(memory, journal.changes[::-1])
+        assert result.conflicts == ()
+        left = (root / "MEMORY.md").read_bytes().split(b"\n")
+        left.remove(THEIRS)
+        assert [line for line in left if line] == [line for line in core.split(b"\n") if line]
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(Path(folder)))

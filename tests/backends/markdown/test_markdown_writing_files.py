@@ -1,4 +1,4 @@
-"""Lines of notes files are written, changed and taken out one by one, whatever else is in the file."""
+"""Lines of notes files are stored, edited and deleted, whatever else is in the file, and come back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import stat
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,15 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.backends.lookup import row_with_id, rows_by_id, versions, versions_at, why_fixed
+from zeroclaw_tui.backends.markdown import sources
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
-from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
+from zeroclaw_tui.memory.change import ApplyResult, Draft, RowChange, Stamp
 from zeroclaw_tui.memory.entry import EDITABLE
-from zeroclaw_tui.memory.errors import DiskFull, NotFound, Refused
+from zeroclaw_tui.memory.errors import DiskFull, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.testing.tools import Kept
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = NOW.astimezone().date().isoformat()
@@ -47,17 +49,17 @@ async def stamped(memory: MarkdownMemory, *contents: str) -> list[Stamp]:
     return await versions_at(memory, [entry.handle for entry in entries])
 
 
-async def edited(memory: MarkdownMemory, id: str, content: str, keep: Any = None) -> Any:
+async def edited(memory: MarkdownMemory, id: str, content: str, journal: JournalRecorder | None = None) -> ApplyResult:
     row = await row_with_id(memory, id)
     assert row is not None
-    return await memory.update(id, Edit({"content": content}), row.fingerprint, keep or Kept())
+    return await edit(memory, row, {"content": content}, journal)
 
 
 async def test_new_files_begin_as_those_of_zeroclaw(tmp_path: Path) -> None:
     memory = await opened(tmp_path)
-    await memory.create(Draft("lang", "Prefers Rust", "CORE"), Kept())
-    await memory.create(Draft("two", "again"), Kept())
-    done = await memory.create(Draft("chat", "hi", "conversation", session_id="s", importance=0.5), Kept())
+    await create(memory, Draft("lang", "Prefers Rust", "CORE"))
+    await create(memory, Draft("two", "again"))
+    done = await create(memory, Draft("chat", "hi", "conversation", session_id="s", importance=0.5))
     assert core(tmp_path) == b"# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **two**: again\n"
     daily = tmp_path / "memory" / f"{DAY}.md"
     assert daily.read_text() == f"# Daily Log — {DAY}\n\n- **chat**: hi\n"
@@ -72,7 +74,7 @@ async def test_new_files_begin_as_those_of_zeroclaw(tmp_path: Path) -> None:
 
 async def test_appending_separates_as_zeroclaw_does(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"no end")
-    await memory.create(Draft("a", "b"), Kept())
+    await create(memory, Draft("a", "b"))
     assert core(tmp_path) == b"no end\n- **a**: b\n"
 
 
@@ -91,46 +93,46 @@ async def test_appending_separates_as_zeroclaw_does(tmp_path: Path) -> None:
 async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
     old: str, new: str, now: bytes, tmp_path: Path
 ) -> None:
-    memory, kept = await opened(tmp_path, ODD), Kept()
+    memory, journal = await opened(tmp_path, ODD), JournalRecorder()
     (stamp,) = await stamped(memory, old)
-    await edited(memory, stamp.id, new, kept)
+    await edited(memory, stamp.id, new, journal)
     assert core(tmp_path) == now
-    await memory.revert(kept.last_first, Kept())
+    await undo(memory, journal.changes[::-1])
     assert core(tmp_path) == ODD
 
 
 async def test_removed_lines_take_nothing_else_with_them(tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, ODD), Kept()
-    removal = await memory.remove(await stamped(memory, "one", "caf\udce9", "last without an end"), kept)
-    assert removal.removed == 3
+    memory, journal = await opened(tmp_path, ODD), JournalRecorder()
+    result = await delete(memory, await stamped(memory, "one", "caf\udce9", "last without an end"), journal)
+    assert result.written == 3
     gone = ODD.replace(b"- one\r\n", b"").replace(b"caf\xe9\r\n", b"").replace(b"- last without an end", b"")
     assert core(tmp_path) == gone
-    await memory.revert(lambda: iter([[change] for change in kept.changes]), Kept())
+    await undo(memory, journal.changes[::-1])
     assert core(tmp_path) == ODD
 
 
 async def test_one_of_several_comes_back_to_its_place_and_the_others_later(tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n- d\n- e\n"), Kept()
-    await memory.remove(await stamped(memory, "b", "c", "d"), kept)
-    middle = next(change for change in kept.changes if change.row.values["content"] == "c")
-    await memory.revert(lambda: iter([[middle]]), Kept())
+    memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n- d\n- e\n"), JournalRecorder()
+    await delete(memory, await stamped(memory, "b", "c", "d"), journal)
+    middle = next(change for change in journal.memories if change.row.values["content"] == "c")
+    await undo(memory, [middle])
     assert core(tmp_path) == b"- a\n- c\n- e\n"
-    await memory.create(Draft("new", "line"), Kept())
-    rest = [change for change in kept.changes if change is not middle]
-    await memory.revert(lambda: iter([rest]), Kept())
+    await create(memory, Draft("new", "line"))
+    await undo(memory, [change for change in journal.memories if change is not middle])
     assert core(tmp_path) == b"- a\n- b\n- c\n- d\n- e\n\n- **new**: line\n"
     before = core(tmp_path)
-    await memory.revert(kept.last_first, Kept())
+    result = await undo(memory, journal.memories)
+    assert (result.written, len(result.already)) == (0, 3)
     assert core(tmp_path) == before
 
 
 async def test_a_place_that_is_gone_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), Kept()
-    await memory.remove(await stamped(memory, "d"), kept)
+    memory, journal = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), JournalRecorder()
+    await delete(memory, await stamped(memory, "d"), journal)
     (tmp_path / "MEMORY.md").write_bytes(b"new start\nnew text\nnew end")
-    reversal = await memory.revert(kept.last_first, Kept())
+    result = await undo(memory, journal.changes[::-1])
     assert core(tmp_path) == b"new start\nnew text\nnew end\n- d\n"
-    assert "at the end now" in reversal.notes[0]
+    assert "at the end now" in result.notes[0]
 
 
 async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
@@ -139,40 +141,39 @@ async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
     row = await row_with_id(memory, "MEMORY:1")
     assert row is not None
     (tmp_path / "MEMORY.md").write_bytes(b"- new\n- newer\n- a\n- b\n- c\n")
-    done = await memory.update("MEMORY:1", Edit({"content": "B"}), row.fingerprint, Kept())
-    assert done.change.after is not None
-    assert done.change.after.id == "MEMORY:3"
-    assert (await memory.remove([stamp], Kept())).removed == 1
+    done = await edit(memory, row, {"content": "B"})
+    assert done.rows[0].id == "MEMORY:3"
+    assert (await delete(memory, [stamp])).written == 1
     assert core(tmp_path) == b"- new\n- newer\n- a\n- B\n"
 
 
 async def test_a_line_that_changed_or_went_is_left_alone(tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, b"- a\n- b\n"), Kept()
+    memory, journal = await opened(tmp_path, b"- a\n- b\n"), JournalRecorder()
     stamps = await stamped(memory, "a", "b")
     row = await row_with_id(memory, "MEMORY:1")
     assert row is not None
     (tmp_path / "MEMORY.md").write_bytes(b"- other\n")
-    removal = await memory.remove(stamps, kept)
-    assert (removal.removed, removal.changed, removal.gone) == (0, ("MEMORY:0",), ("MEMORY:1",))
-    assert kept.changes == []
-    with pytest.raises(NotFound):
-        await memory.update("MEMORY:1", Edit({"content": "x"}), row.fingerprint, kept)
+    result = await delete(memory, stamps, journal)
+    assert (result.written, result.skipped, result.already) == (0, ("MEMORY:0",), ("MEMORY:1",))
+    assert journal.changes == []
+    refused = await edit(memory, row, {"content": "x"}, journal)
+    assert [(found.reason, found.existing) for found in refused.conflicts] == [("deleted", None)]
     assert core(tmp_path) == b"- other\n"
 
 
 async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- same\n- x\n- same\n- y\n- same\n- z\n")
     stamps = await versions_at(memory, ["MEMORY:0", "MEMORY:2", "MEMORY:2"])
-    assert (await memory.remove(stamps, Kept())).removed == 2
+    assert (await delete(memory, stamps)).written == 2
     assert core(tmp_path) == b"- x\n- y\n- same\n- z\n"
 
 
 async def test_where_one_of_two_alike_went_the_other_is_another_row(tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, b"- same\n- same\n"), Kept()
-    await memory.remove(await versions_at(memory, ["MEMORY:0"]), kept)
+    memory, journal = await opened(tmp_path, b"- same\n- same\n"), JournalRecorder()
+    await delete(memory, await versions_at(memory, ["MEMORY:0"]), journal)
     now = await row_with_id(memory, "MEMORY:0")
     assert now is not None
-    assert now.fingerprint != kept.changes[0].row.fingerprint
+    assert now.fingerprint != journal.memories[0].row.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -180,12 +181,12 @@ async def test_where_one_of_two_alike_went_the_other_is_another_row(tmp_path: Pa
     [("two\nlines", "line break"), ("a\rb", "line break"), ("# hidden", "heading"), ("x\udce9", "UTF-8")],
 )
 async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, b"- one\n"), Kept()
+    memory, journal = await opened(tmp_path, b"- one\n"), JournalRecorder()
     with pytest.raises(Refused, match=why):
-        await memory.create(Draft("key", content), kept)
+        await create(memory, Draft("key", content), journal)
     with pytest.raises(Refused, match=why):
-        await edited(memory, "MEMORY:0", content, kept)
-    assert kept.changes == []
+        await edited(memory, "MEMORY:0", content, journal)
+    assert journal.changes == []
     assert core(tmp_path) == b"- one\n"
 
 
@@ -204,7 +205,7 @@ async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_
     }
     for name, value in values.items():
         with pytest.raises(Refused) as refusal:
-            await memory.update("MEMORY:0", Edit({"content": "new", name: value}), row.fingerprint, Kept())
+            await edit(memory, row, {"content": "new", name: value})
         assert refusal.value.message == memory.why_not[name]
     assert core(tmp_path) == b"- one\n"
     assert "ZeroClaw itself never deletes" in memory.why_not["zeroclaw_forget"]
@@ -229,30 +230,30 @@ async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path: Path) -> None:
 def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
     """Let the agent be quicker: between the reading of a file and its replacement."""
     left = [write]
-    replace = disk.replace_bytes
+    replacing = disk.replace_bytes
 
     def replaced(path: Path, expected: bytes | None, data: bytes | None) -> None:
         if left:
             left.pop()()
-        replace(path, expected, data)
+        replacing(path, expected, data)
 
     monkeypatch.setattr(write_lines, "replace_bytes", replaced)
 
 
-async def test_what_the_agent_writes_in_between_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n"), Kept()
+async def test_what_the_agent_writes_in_between_is_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     file = tmp_path / "MEMORY.md"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- first\n" + file.read_bytes()))
-    await edited(memory, "MEMORY:1", "B", kept)
+    await edited(memory, "MEMORY:1", "B", journal)
     assert core(tmp_path) == b"- first\n- a\n- B\n- c\n"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(file.read_bytes() + b"- last\n"))
-    await memory.remove(await stamped(memory, "a", "c"), kept)
+    await delete(memory, await stamped(memory, "a", "c"), journal)
     assert core(tmp_path) == b"- first\n- B\n- last\n"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(file.read_bytes() + b"- more\n"))
-    await memory.create(Draft("k", "v"), kept)
+    await create(memory, Draft("k", "v"), journal)
     assert core(tmp_path) == b"- first\n- B\n- last\n- more\n\n- **k**: v\n"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- zero\n" + file.read_bytes()))
-    assert (await memory.revert(kept.last_first, Kept())).reverted == 4
+    assert (await undo(memory, journal.changes[::-1])).done == 4
     lines = [line for line in core(tmp_path).split(b"\n") if line]
     assert lines == [b"- zero", b"- first", b"- a", b"- b", b"- c", b"- last", b"- more"]
 
@@ -262,21 +263,21 @@ async def test_a_line_the_agent_changes_in_between_is_not_removed(
 ) -> None:
     memory = await opened(tmp_path, b"- a\n- b\n")
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- b changed\n"))
-    removal = await memory.remove(await stamped(memory, "a", "b"), Kept())
-    assert removal.removed == 1
+    result = await delete(memory, await stamped(memory, "a", "b"))
+    assert result.written == 1
     assert core(tmp_path) == b"- b changed\n"
     row = await row_with_id(memory, "MEMORY:0")
     assert row is not None
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- b again\n"))
-    with pytest.raises(Conflict) as conflict:
-        await memory.update("MEMORY:0", Edit({"content": "mine"}), row.fingerprint, Kept())
-    assert conflict.value.theirs.values["content"] == "b again"
+    (conflict,) = (await edit(memory, row, {"content": "mine"})).conflicts
+    assert conflict.existing is not None
+    assert conflict.existing.values["content"] == "b again"
 
 
 async def test_a_file_made_in_between_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = await opened(tmp_path)
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"# Long-Term Memory\n\n- theirs\n"))
-    await memory.create(Draft("k", "v"), Kept())
+    await create(memory, Draft("k", "v"))
     assert core(tmp_path) == b"# Long-Term Memory\n\n- theirs\n\n- **k**: v\n"
 
 
@@ -294,30 +295,32 @@ async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypat
 
 
 async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
-    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n"), Kept()
-    await edited(memory, "MEMORY:1", "mine", kept)
+    memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
+    await edited(memory, "MEMORY:1", "mine", journal)
     (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n")
-    with pytest.raises(Clashes) as clashes:
-        await memory.revert(kept.last_first, Kept())
-    (found,) = clashes.value.found
-    assert found.present is not None
-    assert (found.reason, found.present.values["content"]) == ("changed", "theirs")
-    await memory.revert(kept.last_first, Kept(), clash="rename")
+    (found,) = (await undo(memory, journal.changes[::-1])).conflicts
+    assert found.existing is not None
+    assert (found.reason, found.wanted.values["content"]) == ("changed", "b")
+    assert found.existing.values["content"] == "theirs"
+    assert core(tmp_path) == b"- a\n- theirs\n- c\n"
+    await undo(memory, journal.changes[::-1], on_conflict="rename")
     assert core(tmp_path) == b"- a\n- theirs\n- b\n- c\n"
+    (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n")
+    await undo(memory, journal.changes[::-1], on_conflict="overwrite")
+    assert core(tmp_path) == b"- a\n- b\n- c\n"
     (tmp_path / "MEMORY.md").write_bytes(b"- a\n- c\n")
-    with pytest.raises(Clashes) as clashes:
-        await memory.revert(kept.last_first, Kept())
-    assert clashes.value.found[0].reason == "gone"
+    assert (await undo(memory, journal.changes[::-1])).conflicts[0].reason == "deleted"
 
 
-async def test_a_line_the_agent_changes_while_it_is_taken_back_stays_beside_the_old(
+async def test_a_line_the_agent_changes_while_it_is_undone_is_a_conflict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n"), Kept()
-    await edited(memory, "MEMORY:1", "mine", kept)
+    memory, journal, undone = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder(), JournalRecorder()
+    await edited(memory, "MEMORY:1", "mine", journal)
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n"))
-    await memory.revert(kept.last_first, Kept())
-    assert core(tmp_path) == b"- a\n- theirs\n- b\n- c\n"
+    result = await undo(memory, journal.changes[::-1], undone)
+    assert (result.written, result.conflict_count, undone.changes) == (0, 1, [])
+    assert core(tmp_path) == b"- a\n- theirs\n- c\n"
 
 
 async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
@@ -327,29 +330,29 @@ async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
         (folder / "memory").mkdir()
         (folder / "memory" / "2026-01-02.md").write_text("- a day\n")
         (folder / "MEMORY.md").write_text(f"- of {name}\n")
-    memory, kept = await opened(tmp_path, b"- of all\n", agents=folders), Kept()
+    memory, journal = await opened(tmp_path, b"- of all\n", agents=folders), JournalRecorder()
     assert {entry.id for entry in await memory.list("core")} == {"MEMORY:0", "ada/MEMORY:0", "bob/MEMORY:0"}
     with pytest.raises(Refused, match="Several folders"):
         await memory.forget("2026-01-02:0")
-    await memory.remove(await versions_at(memory, ["bob/MEMORY:0"]), kept)
+    await delete(memory, await versions_at(memory, ["bob/MEMORY:0"]), journal)
     assert (folders["bob"] / "MEMORY.md").read_bytes() == b""
-    assert kept.changes[0].row.values["file"] == str(folders["bob"] / "MEMORY.md")
-    await memory.revert(kept.last_first, Kept())
-    await memory.create(Draft("k", "v", agent="ada"), Kept())
+    assert journal.changes[0].row.values["file"] == str(folders["bob"] / "MEMORY.md")
+    await undo(memory, journal.changes[::-1])
+    await create(memory, Draft("k", "v", agent="ada"))
     assert (folders["bob"] / "MEMORY.md").read_text() == "- of bob\n"
     assert (folders["ada"] / "MEMORY.md").read_text() == "- of ada\n\n- **k**: v\n"
     with pytest.raises(Refused, match="Agent 'eve' has no notes here"):
-        await memory.create(Draft("k", "v", agent="eve"), Kept())
+        await create(memory, Draft("k", "v", agent="eve"))
     assert core(tmp_path) == b"- of all\n"
 
 
 async def test_the_first_memory_comes_beside_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "SOUL.md").write_text("- kind\n")
     memory = await opened(tmp_path)
-    await memory.create(Draft("k", "v"), Kept())
+    await create(memory, Draft("k", "v"))
     assert core(tmp_path) == b"# Long-Term Memory\n\n- **k**: v\n"
     assert [entry.key for entry in await memory.list()] == ["MEMORY:0"]
-    await memory.remove(await versions(memory, MemoryFilter()), Kept())
+    await delete(memory, await versions(memory, MemoryFilter()))
     assert (tmp_path / "SOUL.md").read_text() == "- kind\n"
 
 
@@ -357,19 +360,23 @@ async def test_one_file_alone_takes_a_line(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- Kyoto\n")
     alone = await opened(tmp_path / "MEMORY.md")
     await edited(alone, "MEMORY:0", "Osaka")
-    await alone.create(Draft("k", "v"), Kept())
+    await create(alone, Draft("k", "v"))
     assert core(tmp_path) == b"- Osaka\n\n- **k**: v\n"
 
 
-async def test_a_kept_row_of_another_folder_is_not_put_back_there(tmp_path: Path) -> None:
+async def test_a_journal_row_of_another_folder_is_not_put_back_there(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    memory, kept = await opened(outside, b"- one\n"), Kept()
-    await memory.remove(await versions(memory, MemoryFilter()), kept)
-    row = kept.changes[0].row
-    strange = RowChange(type(row)(row.id, {**row.values, "file": "../../etc/notes.md"}), None, 1)
+    memory, journal = await opened(outside, b"- one\n"), JournalRecorder()
+    await delete(memory, await versions(memory, MemoryFilter()), journal)
+    row = journal.memories[0].row
+    strange = RowChange(replace(row, values={**row.values, "file": "../../etc/notes.md"}), None, 1)
     with pytest.raises(Refused, match="no file of these notes"):
-        await memory.revert(lambda: iter([[strange]]), Kept())
+        await undo(memory, [strange])
+    file = journal.changes[-1].row
+    strange = RowChange(file, replace(file, id="/etc/notes.md"), 1)
+    with pytest.raises(Refused, match="no file of these notes"):
+        await undo(memory, [strange])
 
 
 async def test_without_permission_it_is_read_only_and_says_which(
@@ -395,10 +402,10 @@ if FIXTURES := os.environ.get("ZEROCLAW_FIXTURES"):
         with tarfile.open(Path(FIXTURES) / version / "markdown_workspace.tar.gz") as archive:
             archive.extractall(tmp_path, filter="data")
         before = contents_of(tmp_path)
-        memory, kept = await opened(tmp_path), Kept()
-        await memory.remove(await versions(memory, MemoryFilter()), kept)
+        memory, journal = await opened(tmp_path), JournalRecorder()
+        await delete(memory, await versions(memory, MemoryFilter()), journal)
         assert await memory.count() == 0
-        await memory.revert(kept.last_first, Kept())
+        await undo(memory, journal.changes[::-1])
         assert contents_of(tmp_path) == before
 
 
@@ -412,7 +419,7 @@ async def test_many_lines_are_looked_up_with_one_look_at_each_file(
     ids = ["MEMORY:0", "MEMORY:1", "MEMORY:2", "notes:0", "gone:0"]
     alone = {name: row for name in ids if (row := await row_with_id(memory, name)) is not None}
     looks: list[Path] = []
-    monkeypatch.setattr(write_lines, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
+    monkeypatch.setattr(sources, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
     found = await rows_by_id(memory, ids)
     assert found == alone
     assert [row.values["content"] for row in found.values()] == ["a", "b", "c"]

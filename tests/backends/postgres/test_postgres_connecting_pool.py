@@ -11,7 +11,7 @@ from support.postgres_place import PASSWORD, PostgresPlace
 
 from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import Locked, NotReachable, Refused, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import handles_of
@@ -124,18 +124,9 @@ async def _deletes_and_fails(memory: PostgresMemory) -> None:
 
 
 async def _deletes_and_sleeps(memory: PostgresMemory) -> None:
-    async with memory.connections.writing(seconds=60) as connection:
+    async with memory.connections.writing() as connection:
         await connection.execute("DELETE FROM memories")
         await connection.execute(SLEEP)
-
-
-async def test_a_row_somebody_holds_is_told(memory: PostgresMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zeroclaw_tui.backends.postgres.connect._LOCK_SECONDS", 0.05)
-    async with memory.connections.writing() as holder:
-        await holder.execute("UPDATE memories SET content = 'x' WHERE key = 'lang'")
-        with pytest.raises(Locked):
-            async with memory.connections.writing() as other:
-                await other.execute("UPDATE memories SET content = 'y' WHERE key = 'lang'")
 
 
 async def test_nothing_stays_on_a_pooled_connection(

@@ -65,7 +65,6 @@ async def test_with_agents_a_key_is_unique_for_each(version, place):
         assert place.run("SELECT component, version FROM agent_memory.schema_version") == "memories|1"
         await memory.store("k", "c", "core")
         assert [(entry.key, entry.agent) for entry in await memory.list()] == [("k", "default")]
-        await memory.store_batch([])
     finally:
         await memory.close()
 

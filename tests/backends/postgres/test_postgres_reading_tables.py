@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import NotFound, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
+from zeroclaw_tui.testing.tools import delete, entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
 
 TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
 
@@ -268,5 +268,5 @@ async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlac
     await memory.scan(rows.append)
     stamps = await versions(memory, MemoryFilter())
     assert stamps == [memory.stamp_of(row) for row in rows]
-    removal = await memory.remove(stamps, lambda changes: None)
-    assert (removal.removed, await memory.count()) == (2, 0)
+    removal = await delete(memory, stamps)
+    assert (removal.written, await memory.count()) == (2, 0)

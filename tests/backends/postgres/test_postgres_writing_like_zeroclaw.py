@@ -6,11 +6,22 @@ import numpy as np
 import pytest
 from support.postgres_place import FORMS
 
-from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id, versions_at
-from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, NewVector, Vector
+from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id
+from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import Sort, SortField
-from zeroclaw_tui.testing.tools import EVERY, Kept, excerpts_at, handles_of, written_row
+from zeroclaw_tui.testing.tools import (
+    EVERY,
+    JournalRecorder,
+    create,
+    delete,
+    edit,
+    excerpts_at,
+    fill,
+    handles_of,
+    row_of,
+    undo,
+)
 
 OLD = "2026-01-01T00:00:00Z"
 ONE = Vector(np.array([1, 0, 0], dtype="<f4").tobytes(), "hash", "hash:3")
@@ -54,7 +65,7 @@ async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens
     await memory.store("k 00007", "old", "core")
     first = await memory.get("k 00007")
     drafts = [Draft(f"k {number:05}", f"c {number}", "daily") for number in range(2500)]
-    await memory.store_batch([*drafts, Draft("k 00001", "later", "Core")])
+    await fill(memory, [*drafts, Draft("k 00001", "later", "Core")])
     assert await memory.count() == 2500
     again = await memory.get("k 00007")
     assert (again.id, again.content, again.category) == (first.id, "c 7", "daily")
@@ -65,38 +76,31 @@ async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens
     # The tutorial's table knows one time only, that of the first store.
     assert order == ["k 02497", "k 02498", "k 02499", "k 00001"][0 if form == "uuid" else 1 :][:3]
     with pytest.raises(UsageError):
-        await memory.store_batch([Draft("new", "content"), Draft("blank", " ")])
+        await fill(memory, [Draft("new", "content"), Draft("blank", " ")])
     assert await memory.get("new") is None
-
-
-async def test_a_batch_goes_in_where_no_rule_says_that_a_key_is_unique(place, opens):
-    place.make_table("key")
-    place.run("ALTER TABLE memories DROP CONSTRAINT memories_key_key")
-    memory = await opens()
-    await memory.store_batch([Draft("a", "one"), Draft("a", "two"), Draft("b", "three")])
-    assert sorted(entry.content for entry in await memory.list()) == ["three", "two"]
 
 
 async def test_agents_have_their_own_keys_and_new_ones_are_added(place, opens):
     one_old_row(place, "agents")
-    memory, kept = await opens(), Kept()
-    hers = written_row(await memory.create(Draft("lang", "hers", agent="Ada"), kept))
+    memory, journal = await opens(), JournalRecorder()
+    hers = row_of(await create(memory, Draft("lang", "hers", agent="Ada"), journal))
     assert hers.agent == "Ada"
-    assert [change.row.table for change in kept.changes] == ["agents", "memories"]
-    assert written_row(await memory.create(Draft("tz", "usual"), Kept())).agent == "default"
-    with pytest.raises(DuplicateKey, match="of agent Ada"):
-        await memory.create(Draft("lang", "again", agent="Ada"), Kept())
+    assert [entry.agent for entry in await entries_with_key(memory, "lang")] == ["default", "Ada"]
+    assert [change.row.table for change in journal.changes] == ["agents", "memories"]
+    assert row_of(await create(memory, Draft("tz", "usual"))).agent == "default"
+    (conflict,) = (await create(memory, Draft("lang", "again", agent="Ada"))).conflicts
+    assert (conflict.reason, conflict.existing) == ("key exists", hers)
     assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["Ada", "default", "scout"]
-    await memory.revert(kept.last_first, Kept())
+    await undo(memory, journal.changes[::-1])
     assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["default", "scout"]
 
 
 async def test_an_agent_that_owns_something_by_now_stays(place, opens):
     place.make_table("agents")
-    memory, kept = await opens(), Kept()
-    await memory.create(Draft("k", "c", agent="Ada"), kept)
-    await memory.create(Draft("l", "c", agent="Ada"), Kept())
-    await memory.revert(kept.last_first, Kept())
+    memory, journal = await opens(), JournalRecorder()
+    await create(memory, Draft("k", "c", agent="Ada"), journal)
+    await create(memory, Draft("l", "c", agent="Ada"))
+    await undo(memory, journal.changes[::-1])
     assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["Ada", "default", "scout"]
     assert await memory.count() == 1
 
@@ -106,16 +110,16 @@ async def test_without_a_usual_agent_one_has_to_be_named(place, opens):
     place.run("UPDATE agents SET alias = 'Bob' WHERE alias = 'default'")
     memory = await opens()
     with pytest.raises(Refused, match="belongs to the agents Bob, scout"):
-        await memory.create(Draft("k", "c"), Kept())
+        await create(memory, Draft("k", "c"))
     place.run("DELETE FROM agents")
-    assert written_row(await memory.create(Draft("k", "c"), Kept())).agent == "default"
+    assert row_of(await create(memory, Draft("k", "c"))).agent == "default"
 
 
 async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
     """As ZeroClaw's own verb without an agent does."""
     one_old_row(place, "agents")
     memory = await opens()
-    await memory.create(Draft("lang", "hers", agent="scout"), Kept())
+    await create(memory, Draft("lang", "hers", agent="scout"))
     assert await memory.forget("lang")
     assert await memory.count() == 0
     assert not await memory.forget("lang")
@@ -124,8 +128,8 @@ async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
 async def test_a_session_is_stored_as_the_newer_zeroclaw_writes_it(place, opens):
     place.make_table("agents")
     memory = await opens()
-    done = await memory.create(Draft("k", "c", session_id="slack C1.2"), Kept())
-    assert written_row(done).values["session_id"] == "slack_C1_2"
+    done = await create(memory, Draft("k", "c", session_id="slack C1.2"))
+    assert row_of(done).values["session_id"] == "slack_C1_2"
     assert "stored as 'slack_C1_2'" in done.notes[0]
 
 
@@ -133,25 +137,25 @@ async def test_an_old_table_of_unique_keys_refuses_a_second_agents_key_in_a_sent
     place.make_table("agents")
     place.run("ALTER TABLE memories ADD UNIQUE (key)")
     memory = await opens()
-    await memory.create(Draft("lang", "his"), Kept())
+    await create(memory, Draft("lang", "his"))
     with pytest.raises(Refused, match="does not take another memory with the key 'lang'"):
-        await memory.create(Draft("lang", "hers", agent="scout"), Kept())
+        await create(memory, Draft("lang", "hers", agent="scout"))
 
 
 @pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
 async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, opens):
     place.make_table(form)
     memory = await opens()
-    row = written_row(await memory.create(Draft("k", "first"), Kept(), vector=ONE))
+    row = row_of(await create(memory, Draft("k", "first", vector=ONE)))
     assert row.values["embedding"] == ONE.data
-    row = written_row(await memory.update(row.id, Edit({"category": "daily"}), row.fingerprint, Kept()))
+    row = row_of(await edit(memory, row, {"category": "daily"}))
     assert row.values["embedding"] == ONE.data
-    row = written_row(await memory.update(row.id, Edit({"content": "x"}), row.fingerprint, Kept(), vector=TWO))
+    row = row_of(await edit(memory, row, {"content": "x"}, vector=TWO))
     assert row.values["embedding"] == TWO.data
-    row = written_row(await memory.update(row.id, Edit({"content": "y"}), row.fingerprint, Kept()))
+    row = row_of(await edit(memory, row, {"content": "y"}))
     assert row.values["embedding"] is None
-    done = await memory.create(Draft("four", "c"), Kept(), vector=FOUR)
-    assert written_row(done).values["embedding"] is None
+    done = await create(memory, Draft("four", "c", vector=FOUR))
+    assert row_of(done).values["embedding"] is None
     assert "takes vectors of 3 numbers only" in done.notes[0]
 
 
@@ -159,9 +163,9 @@ async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, 
 async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, opens):
     place.make_table(form)
     memory = await opens()
-    rows = [written_row(await memory.create(Draft(f"k{number}", "c"), Kept())) for number in range(3)]
-    await memory.update(rows[1].id, Edit({"content": "changed"}), rows[1].fingerprint, Kept())
-    await memory.remove(await versions_at(memory, [rows[2].id]), Kept())
+    rows = [row_of(await create(memory, Draft(f"k{number}", "c"))) for number in range(3)]
+    await edit(memory, rows[1], {"content": "changed"})
+    await delete(memory, [rows[2]])
     filled = await fill_vectors(memory, [NewVector(row.id, row.fingerprint, ONE) for row in rows])
     assert (filled.filled, filled.left) == (1, (rows[1].id, rows[2].id))
     stored = await row_with_id(memory, rows[0].id)

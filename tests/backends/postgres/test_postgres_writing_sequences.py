@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -12,14 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_place import FORMS, PostgresPlace
 
-from zeroclaw_tui.backends.lookup import versions_at, why_fixed
+from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
-from zeroclaw_tui.memory.query import ROWS, Query, Sort
-from zeroclaw_tui.testing.tools import EVERY, Kept, handles_of
+from zeroclaw_tui.memory.change import Change, Draft, Edit, StoredRow, Value, Vector
+from zeroclaw_tui.memory.query import ROWS, Query
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
-_STORED = Sort()
 KEYS = ("a", "b", "c d", "ключ", "x" * 300, "odd 0")
 _schemas = itertools.count()
 
@@ -41,9 +39,9 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Change:
+class Alter:
     which: int
-    values: dict[str, object]
+    values: dict[str, Value]
     vector: list[float] | None
 
 
@@ -68,7 +66,7 @@ steps = st.lists(
         st.builds(
             Store, st.sampled_from(KEYS), texts, texts, st.sampled_from([None, "writer"]), vectors, st.booleans()
         ),
-        st.builds(Change, st.integers(0, 20), fields, vectors),
+        st.builds(Alter, st.integers(0, 20), fields, vectors),
         st.builds(Remove, st.frozensets(st.integers(0, 20), max_size=8)),
         st.just(Remove(frozenset(range(20)))),
     ),
@@ -113,38 +111,34 @@ def as_vector(numbers: list[float] | None) -> Vector | None:
     return None if numbers is None else Vector(np.array(numbers, dtype="<f4").tobytes(), "hash", "hash:3")
 
 
-async def take(step: Store | Change | Remove, memory: PostgresMemory, kept: Kept, form: str) -> None:
-    rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERY, _STORED))))
+async def take(step: Store | Alter | Remove, memory: PostgresMemory, journal: JournalRecorder, form: str) -> None:
+    rows: list[StoredRow] = list(await memory.rows(Query(ROWS)))
     match step:
         case Store():
             agent = step.agent if form == "agents" else None
-            draft = Draft(step.key, step.content, step.category, agent=agent)
-            with suppress(DuplicateKey):
-                await memory.create(draft, kept, vector=as_vector(step.vector), replace=step.replace)
-        case Change() if rows:
+            draft = Draft(step.key, step.content, step.category, agent=agent, vector=as_vector(step.vector))
+            await create(memory, draft, journal, replace=step.replace)
+        case Alter() if rows:
             row = rows[step.which % len(rows)]
             values = {name: value for name, value in step.values.items() if not why_fixed(memory, name)}
-            with suppress(DuplicateKey):
-                await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=as_vector(step.vector))
+            await edit(memory, row, values, journal, vector=as_vector(step.vector))
         case Remove():
-            stamps = await versions_at(memory, [row.id for at, row in enumerate(rows) if at in step.which])
-            await memory.remove(stamps, kept)
+            await delete(memory, [row for at, row in enumerate(rows) if at in step.which], journal)
 
 
-async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Change | Remove]) -> None:
+async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Alter | Remove]) -> None:
     schema = odd_table(place, form)
     before = dump(place, schema, form)
     memory = PostgresMemory(read_url(place.url), schema=schema)
     await memory.open()
     try:
-        kept = Kept()
+        journal, undone = JournalRecorder(), JournalRecorder()
         for step in taken:
-            await take(step, memory, kept, form)
+            await take(step, memory, journal, form)
         after = dump(place, schema, form)
-        undone = Kept()
-        await memory.revert(kept.last_first, undone)
+        await undo(memory, journal.changes[::-1], undone)
         assert dump(place, schema, form) == before
-        await memory.revert(undone.last_first, Kept())
+        await undo(memory, undone.changes[::-1])
         assert dump(place, schema, form) == after
     finally:
         await memory.close()
@@ -152,10 +146,46 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Ch
         place.run(f'DROP SCHEMA "{schema}" CASCADE')
 
 
+@pytest.mark.parametrize("form", FORMS)
+async def test_keys_can_be_exchanged_and_that_undone(form, place):
+    """No rule on unique keys stops it, and nothing else of both rows changes but the time."""
+    schema = odd_table(place, form)
+    before = dump(place, schema, form)
+    memory = PostgresMemory(read_url(place.url), schema=schema)
+    await memory.open()
+    try:
+        one, other, *_ = await memory.rows(Query(ROWS))
+        journal = JournalRecorder()
+        swap = [Change(one, Edit({"key": other.key})), Change(other, Edit({"key": one.key}))]
+        result = await memory.apply(swap, journal)
+        assert [(row.id, row.key) for row in result.rows] == [(one.id, other.key), (other.id, one.key)]
+        for was, now in zip((one, other), result.rows, strict=True):
+            assert (await memory.rows(Query(ROWS, handles=[now.id])))[0] == now
+            changed = {name for name, value in now.values.items() if was.values[name] != value}
+            assert changed == ({"key"} if form == "uuid" else {"key", "updated_at"})
+        await undo(memory, journal.changes[::-1])
+        assert dump(place, schema, form) == before
+    finally:
+        await memory.close()
+
+
+async def test_a_memory_that_was_stored_again_without_a_change_can_be_undone_and_redone(place, opens):
+    """The journal tells what was undone in that order, also of a change that had changed nothing."""
+    place.make_table("uuid")
+    memory, journal, undone = await opens(), JournalRecorder(), JournalRecorder()
+    for _ in range(2):
+        await create(memory, Draft("k", "c"), journal, replace=True)
+    await undo(memory, journal.changes[::-1], undone)
+    assert await memory.count() == 0
+    redone = await undo(memory, undone.changes[::-1])
+    assert not redone.conflicts
+    assert [entry.key for entry in await memory.list()] == ["k"]
+
+
 def sequences(place: PostgresPlace, form: str, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
     @given(steps)
-    def taken_back(taken: list[Store | Change | Remove]) -> None:
+    def taken_back(taken: list[Store | Alter | Remove]) -> None:
         asyncio.run(there_and_back(place, form, taken))
 
     taken_back()

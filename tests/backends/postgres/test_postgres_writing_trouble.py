@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -15,9 +16,9 @@ from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.postgres import connect
-from zeroclaw_tui.memory.change import Conflict, Draft, Edit, RowChange
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, RowChange
 from zeroclaw_tui.memory.errors import Locked, Refused
-from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
+from zeroclaw_tui.testing.tools import EVERY, JournalRecorder, create, delete, edit, fill, numbered, row_of, undo
 
 
 def dump(place) -> str:
@@ -28,29 +29,28 @@ class NoRoom(Exception):
     pass
 
 
-def no_room(changes: Sequence[RowChange]) -> None:
-    raise NoRoom
+class FullJournal(JournalRecorder):
+    def record(self, changes: Sequence[RowChange]) -> None:
+        raise NoRoom
 
 
-async def test_whatever_keeping_raises_comes_out_and_nothing_has_changed(place, opens):
+async def test_whatever_the_journal_raises_comes_out_and_nothing_has_changed(place, opens):
     """Also what is no error of the server's or of this program's; a new agent is not left behind."""
     place.make_table("agents")
     place.fill("agents")
-    memory, kept = await opens(), Kept()
-    row = written_row(await memory.create(Draft("k", "c"), kept))
+    memory, journal, full = await opens(), JournalRecorder(), FullJournal()
+    row = row_of(await create(memory, Draft("k", "c"), journal))
     before = dump(place)
-    deeds = (
-        lambda keep: memory.create(Draft("new", "c"), keep),
-        lambda keep: memory.update(row.id, Edit({"content": "x"}), row.fingerprint, keep),
-        lambda keep: memory.remove([memory.stamp_of(row)], keep),
-        lambda keep: memory.revert(kept.last_first, keep),
-    )
-    for deed in deeds:
+    for deed in (
+        create(memory, Draft("new", "c"), full),
+        create(memory, Draft("new", "c", agent="Ada"), full),
+        edit(memory, row, {"content": "x"}, full),
+        delete(memory, [row], full),
+        undo(memory, journal.changes, full),
+    ):
         with pytest.raises(NoRoom):
-            await deed(no_room)
+            await deed
         assert dump(place) == before
-    with pytest.raises(NoRoom):
-        await memory.create(Draft("new", "c", agent="Ada"), no_room)
     assert place.run("SELECT count(*) FROM agents") == "2"
 
 
@@ -59,67 +59,104 @@ async def test_whatever_keeping_raises_comes_out_and_nothing_has_changed(place, 
 )
 async def test_a_text_that_postgresql_cannot_store_is_refused_in_a_sentence(draft, place, opens):
     place.make_table("key")
-    memory, kept = await opens(), Kept()
-    with pytest.raises(Refused, match="PostgreSQL stores"):
-        await memory.create(draft, kept)
-    with pytest.raises(Refused, match="PostgreSQL stores"):
-        await memory.store_batch([Draft("other", "c"), draft])
-    row = written_row(await memory.create(Draft("other", "c"), Kept()))
-    with pytest.raises(Refused, match="PostgreSQL stores"):
-        await memory.update(row.id, Edit({"content": "a\x00b"}), row.fingerprint, kept)
-    assert (await memory.count(), kept.changes) == (1, [])
+    memory, journal = await opens(), JournalRecorder()
+    row = row_of(await create(memory, Draft("other", "c")))
+    for deed in (
+        create(memory, draft, journal),
+        fill(memory, [Draft("third", "c"), draft]),
+        edit(memory, row, {"content": "a\x00b"}, journal),
+    ):
+        with pytest.raises(Refused, match="PostgreSQL stores"):
+            await deed
+    assert (await memory.count(), journal.changes) == (1, [])
 
 
 async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, opens, monkeypatch):
     monkeypatch.setattr(connect, "_LOCK_SECONDS", 0.1)
     place.make_table("key")
-    memory, kept = await opens(), Kept()
-    row = written_row(await memory.create(Draft("k", "c"), Kept()))
+    memory, journal = await opens(), JournalRecorder()
+    row = row_of(await create(memory, Draft("k", "c")))
     other = await asyncpg.connect(place.url)
     try:
         async with other.transaction():
             await other.execute("UPDATE memories SET content = 'theirs'")
             for deed in (
-                memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, kept),
-                memory.remove([memory.stamp_of(row)], kept),
-                memory.create(Draft("k", "mine"), kept, replace=True),
+                edit(memory, row, {"content": "mine"}, journal),
+                delete(memory, [row], journal),
+                create(memory, Draft("k", "mine"), journal, replace=True),
             ):
                 with pytest.raises(Locked, match="Another program holds"):
                     await deed
+            # A dry run waits for nobody.
+            assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
     finally:
         await other.close()
-    assert kept.changes == []
+    assert journal.changes == []
     assert (await row_with_id(memory, row.id)).values["content"] == "theirs"
+
+
+async def while_another_writes(place, statement: str, deed: Coroutine[Any, Any, ApplyResult]) -> ApplyResult:
+    """The result of a deed that has to wait until another program commits what this statement writes."""
+    other = await asyncpg.connect(place.url)
+    try:
+        transaction = other.transaction()
+        await transaction.start()
+        await other.execute(statement)
+        waiting = asyncio.ensure_future(deed)
+        while await asyncio.to_thread(place.run, "SELECT count(*) FROM pg_locks WHERE NOT granted") == "0":
+            assert not waiting.done()
+        await transaction.commit()
+        return await waiting
+    finally:
+        await other.close()
 
 
 async def test_an_edit_waits_for_another_program_and_then_sees_what_it_wrote(place, opens):
     """No update is lost: the one that comes second is a conflict."""
     place.make_table("key")
-    memory = await opens()
-    row = written_row(await memory.create(Draft("k", "c"), Kept()))
-    other = await asyncpg.connect(place.url)
-    try:
-        held = other.transaction()
-        await held.start()
-        await other.execute("UPDATE memories SET content = 'theirs', updated_at = now()")
-        edit = asyncio.ensure_future(memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, Kept()))
-        while await asyncio.to_thread(place.run, "SELECT count(*) FROM pg_locks WHERE NOT granted") == "0":
-            assert not edit.done()
-        await held.commit()
-        with pytest.raises(Conflict) as conflict:
-            await edit
-    finally:
-        await other.close()
-    assert conflict.value.theirs.values["content"] == "theirs"
+    memory, journal = await opens(), JournalRecorder()
+    row = row_of(await create(memory, Draft("k", "c")))
+    mine = edit(memory, row, {"content": "mine"}, journal)
+    result = await while_another_writes(place, "UPDATE memories SET content = 'theirs', updated_at = now()", mine)
+    (conflict,) = result.conflicts
+    assert (result.written, conflict.reason, journal.changes) == (0, "changed", [])
+    assert conflict.existing.values["content"] == "theirs"
+
+
+@pytest.mark.parametrize("replace", [False, True])
+async def test_a_key_that_another_program_stores_between_compare_and_write_is_met_again(replace, place, opens):
+    """A conflict, or the other program's row is overwritten and journaled; never a second memory of that key."""
+    place.make_table("key")
+    memory, journal = await opens(), JournalRecorder()
+    theirs = "INSERT INTO memories VALUES ('theirs', 'k', 'theirs', 'core', now(), now())"
+    mine = create(memory, Draft("k", "mine"), journal, replace=replace)
+    result = await while_another_writes(place, theirs, mine)
+    assert (await memory.get("k")).id == "theirs"
+    assert (await memory.count(), result.written, len(journal.changes)) == (1, int(replace), int(replace))
+    if replace:
+        assert journal.changes[0].before.values["content"] == "theirs"
+    else:
+        assert result.conflicts[0].reason == "key exists"
+
+
+async def test_a_row_that_another_program_restores_at_the_same_time_is_not_restored_twice(place, opens):
+    place.make_table("key")
+    memory, journal = await opens(), JournalRecorder()
+    row = row_of(await create(memory, Draft("k", "c")))
+    await delete(memory, [row], journal)
+    times = f"'{row.values['created_at']}', '{row.values['updated_at']}'"
+    theirs = f"INSERT INTO memories VALUES ('{row.id}', 'k', 'c', 'core', {times})"
+    result = await while_another_writes(place, theirs, undo(memory, journal.changes))
+    assert (result.already, result.written, await memory.count()) == ((row.id,), 0, 1)
 
 
 async def test_a_table_that_zeroclaw_migrates_meanwhile_is_read_anew(place, opens):
-    """Columns come, agents come: what is written next fits the new table, and older changes can be taken back."""
+    """Columns come, agents come: what is written next fits the new table, and older changes can be undone."""
     place.make_table("key")
-    memory, kept = await opens(), Kept()
-    await memory.create(Draft("k", "c", session_id="slack C1"), kept)
-    row = written_row(await memory.create(Draft("gone", "c"), kept))
-    await memory.remove([memory.stamp_of(row)], kept)
+    memory, journal = await opens(), JournalRecorder()
+    await create(memory, Draft("k", "c", session_id="slack C1"), journal)
+    row = row_of(await create(memory, Draft("gone", "c"), journal))
+    await delete(memory, [row], journal)
     place.run(
         "CREATE TABLE agents (id TEXT PRIMARY KEY, alias TEXT UNIQUE NOT NULL, created_at TIMESTAMPTZ NOT NULL);"
         "INSERT INTO agents VALUES ('a', 'default', now());"
@@ -127,12 +164,11 @@ async def test_a_table_that_zeroclaw_migrates_meanwhile_is_read_anew(place, open
         "UPDATE memories SET agent_id = 'a', session_id = 'slack_C1' WHERE session_id IS NOT NULL;"
         "ALTER TABLE memories ALTER agent_id SET NOT NULL, ADD UNIQUE (agent_id, key)"
     )
-    assert written_row(await memory.create(Draft("l", "c"), Kept())).agent == "default"
+    assert row_of(await create(memory, Draft("l", "c"))).agent == "default"
     assert "agents" not in memory.why_not
-    removal = kept.changes[-1:]
-    await memory.revert(lambda: iter([removal]), Kept())
+    await undo(memory, journal.changes[-1:])
     assert {entry.key: entry.agent for entry in await memory.list()} == dict.fromkeys(["k", "l", "gone"], "default")
-    await memory.revert(lambda: iter([kept.changes[:1]]), Kept())
+    await undo(memory, journal.changes[:1])
     assert await memory.get("k") is None
 
 
@@ -140,36 +176,49 @@ async def test_who_may_only_read_gets_the_reason(place, opens):
     place.make_table("key")
     url = place.another_user("GRANT USAGE ON SCHEMA public TO {0}", "GRANT SELECT ON memories TO {0}")
     memory = await opens(url)
-    for deed in (
-        memory.create(Draft("k", "c"), Kept()),
-        memory.store_batch([Draft("k", "c")]),
-        memory.remove([], Kept()),
-    ):
+    for deed in (create(memory, Draft("k", "c")), memory.store("k", "c", "core"), delete(memory, [])):
         with pytest.raises(Refused) as refused:
             await deed
         assert refused.value.message == memory.why_not["write"]
 
 
-async def test_rows_changed_by_plain_statements_are_not_removed(place, opens):
+async def test_rows_changed_by_plain_statements_are_not_deleted(place, opens):
     """Another program may change a memory and leave its time as it is."""
     place.make_table("key")
     memory = await opens()
-    for key in ("a", "b", "c"):
-        await memory.store(key, f"content {key}", "core")
-    stamps = await versions(memory, EVERY)
+    await fill(memory, numbered(3, "k"))
+    expected = await versions(memory, EVERY)
     place.run(
-        "UPDATE memories SET content = 'CONTENT a' WHERE key = 'a'; UPDATE memories SET category = 'x' WHERE key = 'b'"
+        "UPDATE memories SET content = 'CONTENT' WHERE key = 'k 00000'; "
+        "UPDATE memories SET category = 'x' WHERE key = 'k 00001'"
     )
-    removal = await memory.remove(stamps, Kept())
-    assert (removal.removed, len(removal.changed)) == (1, 2)
+    result = await delete(memory, expected)
+    assert (result.written, len(result.skipped)) == (1, 2)
 
 
-async def test_that_removed_rows_are_not_overwritten_at_once_is_told(place, opens):
+async def test_that_deleted_rows_are_not_overwritten_at_once_is_noted(place, opens):
     place.make_table("key")
     memory = await opens()
     await memory.store("k", "c", "core")
-    removal = await memory.remove(await versions(memory, EVERY), Kept(), zero=True)
-    assert "in its own time" in removal.notes[0]
+    result = await delete(memory, await versions(memory, EVERY), permanently=True)
+    assert "in its own time" in result.notes[0]
+
+
+async def test_of_many_changes_no_more_are_read_than_one_batch_needs(place, opens):
+    """So 100,000 of them take no more memory than a few thousand."""
+    place.make_table("key")
+    memory, read = await opens(), 0
+
+    def changes() -> Iterator[Change]:
+        nonlocal read
+        for draft in numbered(2_000):
+            read += 1
+            yield Change(None, draft)
+
+    ahead: list[int] = []
+    result = await memory.apply(changes(), None, on_progress=lambda done: ahead.append(read - done) or True)
+    assert (result.written, len(result.rows)) == (2_000, 100)
+    assert max(ahead) <= 500
 
 
 def test_a_refused_write_says_why_and_naming_the_url_lets_it_through(place: PostgresPlace, tmp_path: Path) -> None:

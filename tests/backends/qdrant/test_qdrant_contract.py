@@ -14,6 +14,7 @@ from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract, VerbsContract
+from zeroclaw_tui.testing.tools import fill
 
 
 class NearestInsteadOfHits:
@@ -55,7 +56,7 @@ class StoredAnew:
     """What ZeroClaw's store in Qdrant does to a key that exists."""
 
     async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory: Memory) -> None:
-        """ZeroClaw's store in Qdrant deletes and writes anew: another id, another time, one memory."""
+        """ZeroClaw's store in Qdrant deletes and writes a new point, so the time is another; the id stays here."""
         await memory.store("verbs key", "first", "core")
         first, count = await memory.get("verbs key"), await memory.count()
         await memory.store("verbs key", "second", "daily")
@@ -63,7 +64,7 @@ class StoredAnew:
         assert first is not None
         assert second is not None
         assert (second.content, second.category, await memory.count()) == ("second", "daily", count)
-        assert second.id != first.id
+        assert second.id == first.id
         assert second.timestamp > first.timestamp
 
 
@@ -79,7 +80,7 @@ class TestWriting(StoredAnew, StoreContract):
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
         """By the store's own verb, which embeds each; many at once past the object."""
         if len(drafts) < 1000:
-            await memory.store_batch(drafts)
+            await fill(memory, drafts)
             return
         first = point(sample_entries()[0])
         points = [

@@ -11,7 +11,7 @@ from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, count_matching
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions
 from zeroclaw_tui.backends.qdrant import store
 from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
 from zeroclaw_tui.memory.errors import Refused
@@ -27,6 +27,7 @@ from zeroclaw_tui.memory.query import (
     Query,
 )
 from zeroclaw_tui.testing.samples import NOW, sample_entries
+from zeroclaw_tui.testing.tools import delete
 
 NUMBER = 1000
 SAMPLE = sample_entries()[0]
@@ -88,6 +89,17 @@ async def test_many_questions_read_the_points_once(memory: QdrantMemory, server:
     assert server.points_sent - begun == NUMBER
 
 
+async def test_a_purge_reads_each_point_once_and_then_once_with_its_vector(
+    memory: QdrantMemory, server: QdrantServer, points: PointStore
+) -> None:
+    begun = server.points_sent
+    purged = await versions(memory, MemoryFilter(category=("daily",)))
+    assert server.points_sent - begun == NUMBER
+    assert (await delete(memory, purged)).written == 900
+    assert server.points_sent - begun == NUMBER + 900
+    assert len(points.payloads) == 100
+
+
 async def test_what_another_program_stores_or_deletes_shows_at_once(memory: QdrantMemory, points: PointStore) -> None:
     assert len(await keys(memory)) == NUMBER
     points.upsert([named(NUMBER)])
@@ -129,15 +141,17 @@ async def test_a_collection_too_big_to_load_is_listed_by_id_with_filters(
 
 
 async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(
-    too_big: QdrantMemory, points: PointStore
+    too_big: QdrantMemory, server: QdrantServer, points: PointStore
 ) -> None:
     (entry,) = await too_big.rows(Query(ENTRIES, keys=["key 0500"]))
     assert entry.content == "n 500"
     (row,) = await too_big.rows(Query(ROWS, keys=["key 0500"]))
     assert "embedding" in row.values
+    begun = len(server.requests)
     (version,) = await too_big.rows(Query(VERSIONS, ids=[entry.id]))
+    assert not any(body["with_vector"] for _, _, body in server.requests[begun:] if "with_vector" in body)
     assert await too_big.rows(Query(HANDLES, handles=[entry.handle, "nobody's"])) == [entry.handle]
-    assert (await too_big.remove([version], lambda changes: None)).removed == 1
+    assert (await delete(too_big, [version])).written == 1
     assert len(points.payloads) == NUMBER - 1
 
 

@@ -16,14 +16,14 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, NewVector, RowChange, Vector
+from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
 from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import EVERY, Kept, handles_of, recall_of, written_row
+from zeroclaw_tui.testing.tools import EVERY, JournalRecorder, create, delete, edit, handles_of, recall_of, row_of, undo
 
 ODD: tuple[dict[str, Any], ...] = (
     {"mood": {"joy": 0.25, "words": ["a", None]}, "rank": 2**60},
@@ -56,18 +56,18 @@ def state_of(points: PointStore) -> dict[Any, Any]:
 
 
 async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: QdrantMemory, points: PointStore) -> None:
-    before, kept = state_of(points), Kept()
+    before, kept = state_of(points), JournalRecorder()
     row = await row_with_id(memory, "42")
     assert row is not None
-    done = await memory.update("42", Edit({"content": "now a number", "session_id": "s 1"}), row.fingerprint, kept)
+    done = await edit(memory, row, {"content": "now a number", "session_id": "s 1"}, kept)
     payload = points.payloads[42]
     assert payload["mood"] == ODD[0]["mood"]
     assert (payload["content"], payload["session_id"]) == ("now a number", "s_1")
     assert any("s_1" in note for note in done.notes)
     assert points.vectors[42].tobytes() != before[42][1]
-    await memory.remove(await versions(memory, EVERY), kept)
+    await delete(memory, await versions(memory, EVERY), kept)
     assert points.payloads == {}
-    reversal = await memory.revert(kept.last_first, Kept())
+    reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
     assert not reversal.notes
     assert state_of(points) == before
 
@@ -76,28 +76,28 @@ async def test_an_edit_that_leaves_the_text_leaves_the_vector(memory: QdrantMemo
     before = state_of(points)
     row = await row_with_id(memory, "42")
     assert row is not None
-    await memory.update("42", Edit({"category": "projects"}), row.fingerprint, Kept())
+    await edit(memory, row, {"category": "projects"}, JournalRecorder())
     assert points.payloads[42] == before[42][0] | {"category": "projects"}
     assert points.vectors[42].tobytes() == before[42][1]
 
 
 async def test_key_and_content_are_embedded_together(memory: QdrantMemory, points: PointStore) -> None:
     """As ZeroClaw does in Qdrant alone."""
-    row = written_row(await memory.create(Draft("tea", "likes green tea"), Kept()))
+    row = row_of(await create(memory, Draft("tea", "likes green tea"), JournalRecorder()))
     expected = await embedder().embed("tea\nlikes green tea")
     assert points.vectors[row.id] == pytest.approx(expected, abs=1e-6)
-    renamed = written_row(await memory.update(row.id, Edit({"key": "coffee"}), row.fingerprint, Kept()))
+    renamed = row_of(await edit(memory, row, {"key": "coffee"}, JournalRecorder()))
     expected = await embedder().embed("coffee\nlikes green tea")
     assert points.vectors[renamed.id] == pytest.approx(expected, abs=1e-6)
 
 
 async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMemory, points: PointStore) -> None:
     data = (await embedder().embed("something else")).tobytes()
-    row = written_row(await memory.create(Draft("x", "y"), Kept(), vector=Vector(data, "local", "local")))
+    row = row_of(await create(memory, Draft("x", "y", vector=Vector(data, "local", "local")), JournalRecorder()))
     assert points.vectors[row.id].tobytes() == data
-    kept = Kept()
+    kept = JournalRecorder()
     with pytest.raises(Refused, match="has vectors of 16 numbers, not of 3"):
-        await memory.create(Draft("z", "y"), kept, vector=Vector(bytes(12), "local", "local"))
+        await create(memory, Draft("z", "y", vector=Vector(bytes(12), "local", "local")), kept)
     assert kept.changes == []
 
 
@@ -116,11 +116,11 @@ async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemor
 async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> None:
     """A point that names no agent is the default one's."""
     assert "agents" not in memory.why_not
-    mine = written_row(await memory.create(Draft("plan", "of ada", agent="ada"), Kept()))
-    other = written_row(await memory.create(Draft("plan", "of nobody"), Kept()))
+    mine = row_of(await create(memory, Draft("plan", "of ada", agent="ada"), JournalRecorder()))
+    other = row_of(await create(memory, Draft("plan", "of nobody"), JournalRecorder()))
     assert (points.payloads[mine.id]["agent_id"], points.payloads[other.id]["agent_id"]) == ("ada", "default")
-    with pytest.raises(DuplicateKey, match="agent ada"):
-        await memory.create(Draft("plan", "again", agent="ada"), Kept())
+    (conflict,) = (await create(memory, Draft("plan", "again", agent="ada"))).conflicts
+    assert conflict.existing == await row_with_id(memory, mine.id)
     assert [entry.agent for entry in await entries_with_key(memory, "plan")] == ["ada", "default"]
     assert [entry.content for entry in await entries_with_key(memory, "plan", "default")] == ["of nobody"]
     order = await handles_of(memory, MemoryFilter(agent=("default",)), Sort())
@@ -131,13 +131,13 @@ async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> 
 
 
 async def test_the_deletions_of_several_agents_come_back_and_clash_each_with_its_own(memory: QdrantMemory) -> None:
-    kept = Kept()
+    kept = JournalRecorder()
     for agent in ("ada", "bob"):
-        await memory.create(Draft("plan", f"of {agent}", agent=agent), Kept())
+        await create(memory, Draft("plan", f"of {agent}", agent=agent), JournalRecorder())
     stamps = [stamp for stamp in await versions(memory, EVERY) if stamp.key == "plan"]
-    await memory.remove(stamps, kept)
-    await memory.create(Draft("plan", "new of bob", agent="bob"), Kept())
-    reversal = await memory.revert(kept.last_first, Kept(), clash="rename")
+    await delete(memory, stamps, kept)
+    await create(memory, Draft("plan", "new of bob", agent="bob"), JournalRecorder())
+    reversal = await undo(memory, kept.changes[::-1], JournalRecorder(), on_conflict="rename")
     assert dict(reversal.renamed) == {"plan": "plan (restored)"}
     listed = {(entry.key, entry.agent): entry.content for entry in await memory.list() if entry.key.startswith("plan")}
     assert listed == {
@@ -153,10 +153,10 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
     points.upsert(
         [point(replace(first, id=str(number).zfill(8) + "-0000-4000-8000-000000000000")) for number in (1, 2)]
     )
-    before, kept = state_of(points), Kept()
-    await memory.create(Draft(first.key, "the only one"), kept, replace=True)
+    before, kept = state_of(points), JournalRecorder()
+    await create(memory, Draft(first.key, "the only one"), kept, replace=True)
     assert [entry.content for entry in await entries_with_key(memory, first.key)] == ["the only one"]
-    await memory.revert(kept.last_first, Kept())
+    await undo(memory, kept.changes[::-1], JournalRecorder())
     assert state_of(points) == before
 
 
@@ -167,24 +167,24 @@ async def test_a_row_of_another_store_comes_in_and_what_is_lost_is_told(
     entry = replace(sample_entries()[8], id="no uuid", importance=0.9, pinned=True, namespace="work")
     source = InMemory([entry])
     row = await row_with_id(source, "no uuid")
-    kept, count = Kept(), len(points.payloads)
-    reversal = await memory.revert(lambda: iter([[RowChange(row, None)]]), kept)
+    kept, count = JournalRecorder(), len(points.payloads)
+    reversal = await undo(memory, [RowChange(row, None)], kept)
     assert len(points.payloads) == count + 1
     assert {note.split()[-3] for note in reversal.notes} == {"importance", "pin", "namespace"}
     got = await memory.get(entry.key)
     assert got is not None
     assert (got.content, got.timestamp, got.session_id) == (entry.content, entry.timestamp, entry.session_id)
-    again = Kept()
-    await memory.revert(lambda: iter([[RowChange(row, None)]]), again)
+    again = JournalRecorder()
+    await undo(memory, [RowChange(row, None)], again)
     assert again.changes == []
-    await memory.revert(kept.last_first, Kept())
+    await undo(memory, kept.changes[::-1], JournalRecorder())
     assert len(points.payloads) == count
 
 
 async def test_text_that_is_no_unicode_is_refused(memory: QdrantMemory) -> None:
-    kept = Kept()
+    kept = JournalRecorder()
     with pytest.raises(Refused, match="not valid Unicode"):
-        await memory.create(Draft("odd", "half \udc80"), kept)
+        await create(memory, Draft("odd", "half \udc80"), kept)
     assert kept.changes == []
     assert await memory.get("odd \udc80") is None
 
@@ -200,11 +200,10 @@ async def test_what_another_program_wrote_at_the_same_moment_is_told(
             points.payloads[42] = points.payloads[42] | {"content": "theirs"}
 
     server.before = meanwhile
-    done = await memory.update("42", Edit({"content": "mine"}), row.fingerprint, Kept())
-    assert written_row(done).entry().content == "theirs"
+    done = await edit(memory, row, {"content": "mine"}, JournalRecorder())
+    assert row_of(done).entry().content == "theirs"
     assert any("no transactions" in note for note in done.notes)
-    with pytest.raises(Conflict):
-        await memory.update("42", Edit({"content": "more"}), row.fingerprint, Kept())
+    assert (await edit(memory, row, {"content": "more"})).skipped
 
 
 async def test_a_memory_deleted_at_the_same_moment_is_not_called_stored(
@@ -216,13 +215,13 @@ async def test_a_memory_deleted_at_the_same_moment_is_not_called_stored(
 
     server.before = meanwhile
     with pytest.raises(NotReachable, match="does not have it"):
-        await memory.create(Draft("fleeting", "here and gone"), Kept())
+        await create(memory, Draft("fleeting", "here and gone"), JournalRecorder())
 
 
 async def test_forget_says_whether_there_was_something(memory: QdrantMemory) -> None:
     """ZeroClaw's own always says yes."""
-    await memory.create(Draft("plan", "of ada", agent="ada"), Kept())
-    await memory.create(Draft("plan", "of nobody"), Kept())
+    await create(memory, Draft("plan", "of ada", agent="ada"), JournalRecorder())
+    await create(memory, Draft("plan", "of nobody"), JournalRecorder())
     assert await memory.forget("plan")
     assert await entries_with_key(memory, "plan") == []
     assert not await memory.forget("plan")
@@ -233,16 +232,16 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
 ) -> None:
     memory = memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
     await memory.open()
-    before, kept = state_of(points), Kept()
+    before, kept = state_of(points), JournalRecorder()
     why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
     assert why in memory.why_not["vectors"]
     assert any(why in notice for notice in sentences(memory.notices))
     row = await row_with_id(memory, "42")
     assert row is not None
     for deed in (
-        memory.create(Draft("new", "content"), kept),
+        create(memory, Draft("new", "content"), kept),
         memory.store("new", "content", "core"),
-        memory.update("42", Edit({"content": "new"}), row.fingerprint, kept),
+        edit(memory, row, {"content": "new"}, kept),
         memory.recall("anything", 5),
         memory.make(profile_for(NEWEST)),
     ):
@@ -251,9 +250,9 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     assert kept.changes == []
     found = await recall_of(memory, RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
     assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
-    await memory.update("42", Edit({"category": "projects"}), row.fingerprint, kept)
-    await memory.remove(await versions(memory, EVERY), kept)
-    await memory.revert(kept.last_first, Kept())
+    await edit(memory, row, {"category": "projects"}, kept)
+    await delete(memory, await versions(memory, EVERY), kept)
+    await undo(memory, kept.changes[::-1], JournalRecorder())
     assert state_of(points) == before
     await memory.close()
 

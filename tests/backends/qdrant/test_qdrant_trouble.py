@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.errors import (
     UsageError,
 )
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import Kept, raises
+from zeroclaw_tui.testing.tools import JournalRecorder, create, raises
 
 PASSWORD = "hunter2hunter2"
 
@@ -93,8 +93,8 @@ async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantSer
     server.mode = mode
     error = await opened(server.base, seconds=seconds)
     assert (error.exit_code, error.message) == (NOT_REACHABLE, told.format(server.base))
-    kept = Kept()
-    for deed in (memory.list(), memory.count(), memory.recall("rust", 3), memory.create(Draft("a", "b"), kept)):
+    kept = JournalRecorder()
+    for deed in (memory.list(), memory.count(), memory.recall("rust", 3), create(memory, Draft("a", "b"), kept)):
         assert (await raises(deed, NotReachable)).message == error.message
     assert kept.changes == []
     server.mode = "ok"
@@ -148,7 +148,7 @@ async def test_a_key_that_may_only_read_reads(server: QdrantServer) -> None:
     memory = memory_of(server, str(server.read_only_key))
     await memory.open()
     assert len(await memory.list()) == 3
-    error = await raises(memory.create(Draft("a", "b"), Kept()), NotReachable)
+    error = await raises(create(memory, Draft("a", "b"), JournalRecorder()), NotReachable)
     assert "does not let this API key do that" in error.message
     assert await memory.count() == 3
     await memory.close()
@@ -173,8 +173,8 @@ async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServ
     await memory.open()
     assert "has vectors of 16 numbers, not of 8" in sentences(memory.notices)[0]
     assert (await memory.health()).findings == sentences(memory.notices)
-    kept = Kept()
-    for deed in (memory.create(Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
+    kept = JournalRecorder()
+    for deed in (create(memory, Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
         error = await raises(deed, Refused)
         assert "embedding_dimensions to 16" in error.hint
     assert kept.changes == []

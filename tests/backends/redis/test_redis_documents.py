@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,11 @@ from support.redis_server import RedisServer
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.redis import RedisMemory, parse_document
-from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, StoredRow
+from zeroclaw_tui.memory.change import Change, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import Kept, recall_of
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, recall_of, undo
 
 EXTRA = (
     '{"tags": ["a",  "é"], "id":"id-1","key":"lang","content":"Prefers Rust","category":{"Custom":"work"},'
@@ -38,12 +39,12 @@ async def row_of(memory: RedisMemory, id: str) -> StoredRow:
     return row
 
 
-async def edited(memory: RedisMemory, id: str, kept: Kept, **values: str) -> None:
-    await memory.update(id, Edit(values), (await row_of(memory, id)).fingerprint, kept)
+async def edited(memory: RedisMemory, id: str, kept: JournalRecorder, **values: str) -> None:
+    await edit(memory, await row_of(memory, id), values, kept)
 
 
-async def removed(memory: RedisMemory, kept: Kept, *keys: str) -> int:
-    return (await memory.remove(await versions_at(memory, keys), kept)).removed
+async def removed(memory: RedisMemory, kept: JournalRecorder, *keys: str) -> int:
+    return (await delete(memory, await versions_at(memory, keys), kept)).written
 
 
 async def test_a_new_memory_is_written_as_serde_writes_it(memory: RedisMemory, server: RedisServer) -> None:
@@ -65,16 +66,16 @@ async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(
     server.put("memory:lang", EXTRA)
     entry = (await row_of(memory, "id-1")).entry()
     assert (entry.category, entry.timestamp) == ("work", "2026-03-01T10:00:00.123456789+01:00")
-    kept = Kept()
+    kept = JournalRecorder()
     await edited(memory, "id-1", kept, content="Prefers Zig", key="tool", category="daily")
     assert server.value("memory:lang") is None
     now = json.loads(server.value("memory:tool") or "")
     assert now == {**json.loads(EXTRA), "content": "Prefers Zig", "key": "tool", "category": "Daily"}
     assert list(now) == list(json.loads(EXTRA))
-    await memory.revert(kept.last_first, Kept())
+    await undo(memory, kept.changes[::-1], JournalRecorder())
     assert (server.value("memory:lang"), server.value("memory:tool")) == (EXTRA, None)
     await removed(memory, kept, "lang")
-    await memory.revert(lambda: iter([kept.changes[-1:]]), Kept())
+    await undo(memory, kept.changes[-1:], JournalRecorder())
     assert server.value("memory:lang") == EXTRA
 
 
@@ -87,12 +88,12 @@ async def test_storing_a_key_again_keeps_the_other_fields(memory: RedisMemory, s
 
 async def test_a_memory_expires_as_before_after_edits_and_undo(memory: RedisMemory, server: RedisServer) -> None:
     server.put("memory:a", plain("a"), "EX", "5000")
-    kept = Kept()
+    kept = JournalRecorder()
     await edited(memory, "id-a", kept, key="b")
     await memory.store("b", "again", "core")
     await removed(memory, kept, "b")
     assert await memory.count() == 0
-    await memory.revert(lambda: iter([kept.changes[-1:]]), Kept())
+    await undo(memory, kept.changes[-1:], JournalRecorder())
     assert (await memory.list())[0].content == "again"
     lifetime = re.search(rb":(\d+)\r\n", server.say("TTL memory:b"))
     assert lifetime is not None
@@ -122,14 +123,14 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(
     assert [entry.key for entry in await memory.list()] == ["good"]
     for key in ("number", "hash"):
         for deed in (
-            memory.create(Draft(key, "text"), Kept()),
+            create(memory, Draft(key, "text"), JournalRecorder()),
             memory.store(key, "text", "core"),
-            memory.forget(key),
-            edited(memory, "id-good", Kept(), key=key),
+            edited(memory, "id-good", JournalRecorder(), key=key),
         ):
             with pytest.raises(Refused, match="is not a memory"):
                 await deed
         assert await memory.get(key) is None
+        assert not await memory.forget(key)
     assert [server.say(f"DUMP memory:{key}") for key in (*strange, "hash")] == before
 
 
@@ -138,10 +139,10 @@ async def test_a_document_that_cannot_be_written_back_is_not_edited(memory: Redi
         text = plain(key)[:-1] + end
         server.put(f"memory:{key}", text)
         with pytest.raises(Refused, match="cannot be edited"):
-            await edited(memory, f"id-{key}", Kept(), content="new")
-        kept = Kept()
+            await edited(memory, f"id-{key}", JournalRecorder(), content="new")
+        kept = JournalRecorder()
         assert await removed(memory, kept, key) == 1
-        await memory.revert(kept.last_first, Kept())
+        await undo(memory, kept.changes[::-1], JournalRecorder())
         assert server.value(f"memory:{key}") == text
 
 
@@ -159,7 +160,7 @@ async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory: Re
     assert sentences(memory.notices) == (
         "Values under memory:* that have the id of another memory: 1 ('two'). They are not shown and stay as they are.",
     )
-    assert await removed(memory, Kept(), "one", "two") == 1
+    assert await removed(memory, JournalRecorder(), "one", "two") == 1
     assert [entry.key for entry in await memory.list()] == ["two"]
     assert memory.notices == ()
 
@@ -184,11 +185,10 @@ async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(
 
 async def test_a_key_that_was_taken_meanwhile_is_not_overwritten(memory: RedisMemory, server: RedisServer) -> None:
     server.put("memory:a", plain("a"))
-    kept = Kept()
+    kept = JournalRecorder()
     row = await row_of(memory, "id-a")
     server.put("memory:b", plain("b"))
-    with pytest.raises(DuplicateKey):
-        await memory.update("id-a", Edit({"key": "b"}), row.fingerprint, kept)
+    assert [one.reason for one in (await edit(memory, row, {"key": "b"}, kept)).conflicts] == ["key exists"]
     assert kept.changes == []
 
 
@@ -205,3 +205,57 @@ async def test_what_another_program_writes_is_shown(memory: RedisMemory, server:
 def test_every_value_can_be_parsed_or_is_not_a_memory(data: bytes) -> None:
     found = parse_document("key", data)
     assert found is None or found.key == "key"
+
+
+class OtherProgram(JournalRecorder):
+    """Another program writes whenever something is journaled, which is after the comparison and before the write."""
+
+    def __init__(self, *writes: Callable[[], None]) -> None:
+        super().__init__()
+        self._writes = list(writes)
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        super().record(changes)
+        if self._writes:
+            self._writes.pop(0)()
+
+
+async def test_a_write_between_comparison_and_write_is_not_overwritten(
+    memory: RedisMemory, server: RedisServer
+) -> None:
+    for key in "abc":
+        server.put(f"memory:{key}", plain(key))
+    rows = [await row_of(memory, f"id-{key}") for key in "abc"]
+    journal = OtherProgram(lambda: server.put("memory:b", plain("b", "theirs")))
+    result = await delete(memory, rows, journal)
+    assert (result.written, result.skipped) == (2, ("id-b",))
+    assert {change.row.key for change in journal.changes} == {"a", "c"}
+    assert [(entry.key, entry.content) for entry in await memory.list()] == [("b", "theirs")]
+
+
+async def test_a_write_gives_up_when_another_program_writes_all_the_time(
+    memory: RedisMemory, server: RedisServer
+) -> None:
+    journal = OtherProgram(
+        *(lambda content=content: server.put("memory:a", plain("a", content)) for content in ("one", "two", "three"))
+    )
+    with pytest.raises(Refused, match="writes these memories all the time"):
+        await create(memory, Draft("a", "mine"), journal, replace=True)
+    assert journal.changes == []
+    assert [entry.content for entry in await memory.list()] == ["three"]
+
+
+async def test_exchanged_keys_are_one_transaction_and_come_back_to_the_letter(
+    memory: RedisMemory, server: RedisServer
+) -> None:
+    texts = {"a": plain("a", "first"), "b": plain("b", "second"), "c": plain("c", "third")}
+    for key, text in texts.items():
+        server.put(f"memory:{key}", text)
+    a, b, c = [await row_of(memory, f"id-{key}") for key in "abc"]
+    journal = JournalRecorder()
+    moves = ((a, "b"), (b, "c"), (c, "a"))
+    result = await memory.apply([Change(row, Edit({"key": key})) for row, key in moves], journal)
+    assert result.written == 3
+    assert {entry.key: entry.content for entry in await memory.list()} == {"b": "first", "c": "second", "a": "third"}
+    await undo(memory, journal.changes[::-1])
+    assert {key: server.value(f"memory:{key}") for key in texts} == texts

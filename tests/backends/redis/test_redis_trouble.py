@@ -21,7 +21,7 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, UsageError
-from zeroclaw_tui.testing.tools import Kept
+from zeroclaw_tui.testing.tools import JournalRecorder, create
 
 WRONG = "Wr0ng-Password"
 
@@ -136,13 +136,13 @@ async def test_a_copy_and_a_full_server_take_no_writes(memory: RedisMemory, serv
     with running_redis("--replicaof", f"{server.host} {server.port}", "--masterauth", PASSWORD) as copy:
         replica = RedisMemory(copy.url())
         await replica.open()
-        message = await error_of(replica.create(Draft("a", "b"), Kept()), Refused, 1)
+        message = await error_of(create(replica, Draft("a", "b")), Refused, 1)
         assert "is a copy of another server and takes no writes" in message
         await replica.close()
     with running_redis("--maxmemory", "1") as full:
         memory = RedisMemory(full.url())
         await memory.open()
-        assert "is full" in await error_of(memory.create(Draft("a", "b"), Kept()), Refused, 1)
+        assert "is full" in await error_of(create(memory, Draft("a", "b"), JournalRecorder()), Refused, 1)
         await memory.close()
 
 
@@ -152,7 +152,7 @@ async def test_a_user_who_may_not_write(memory: RedisMemory, server: RedisServer
     limited = RedisMemory(f"redis://looker:{WRONG}@{server.host}:{server.port}/0")
     await limited.open()
     assert [entry.content for entry in await limited.list()] == ["b"]
-    assert "does not allow this command" in await error_of(limited.create(Draft("c", "d"), Kept()))
+    assert "does not allow this command" in await error_of(create(limited, Draft("c", "d")))
     await limited.close()
     server.say("ACL SETUSER looker -info")
     assert "does not allow this command" in await error_of(limited.open())

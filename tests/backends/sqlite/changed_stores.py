@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -14,25 +14,11 @@ from support.whole_store import everything, hits
 
 from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Batches, RowChange
-from zeroclaw_tui.testing import tools
+from zeroclaw_tui.testing.tools import JournalRecorder
 
-__all__ = ["GENERATIONS", "Kept", "connecting", "everything", "hits", "opened", "select", "shape"]
+__all__ = ["GENERATIONS", "JournalRecorder", "connecting", "everything", "hits", "opened", "select", "shape"]
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
-
-
-class Kept(tools.Kept):
-    """Gives back what it kept in small batches."""
-
-    def backwards(self, size: int = 3) -> Batches:
-        changes = list(reversed(self.changes))
-
-        def batches() -> Iterator[Sequence[RowChange]]:
-            for start in range(0, len(changes), size):
-                yield changes[start : start + size]
-
-        return batches
 
 
 @asynccontextmanager

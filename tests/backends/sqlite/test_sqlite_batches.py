@@ -8,7 +8,8 @@ from pathlib import Path
 from support.small_store import make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import RowChange, StoredRow
+from zeroclaw_tui.memory.change import Change, RowChange, StoredRow
+from zeroclaw_tui.testing.tools import JournalRecorder
 
 
 async def test_an_import_is_recorded_once_for_every_500_rows(tmp_path: Path) -> None:
@@ -19,12 +20,13 @@ async def test_an_import_is_recorded_once_for_every_500_rows(tmp_path: Path) -> 
     ]
     recorded: list[int] = []
 
-    def keep(changes: Sequence[RowChange]) -> None:
-        recorded.append(len(changes))
+    class Recorder(JournalRecorder):
+        def record(self, changes: Sequence[RowChange]) -> None:
+            recorded.append(len(changes))
 
     memory = SqliteMemory(make(tmp_path / "brain.db", "G2", []))
     await memory.open()
-    done = await memory.revert(lambda: iter([[RowChange(row, None) for row in rows]]), keep)
+    done = await memory.apply([Change(None, row) for row in rows], Recorder())
     count = await memory.count()
     await memory.close()
-    assert (done.reverted, count, recorded) == (1200, 1200, [500, 500, 200])
+    assert (done.done, count, recorded) == (1200, 1200, [500, 500, 200])

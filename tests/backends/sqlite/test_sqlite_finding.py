@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort, Superseded
-from zeroclaw_tui.testing.tools import entries_of, handles_of, statistics_of
+from zeroclaw_tui.testing.tools import delete, entries_of, handles_of, statistics_of
 
 NOW = "2026-11-21T12:00:00+00:00"
 ENDLESS = "(a|aa)+$"
@@ -164,7 +164,7 @@ async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path)
             shown = await handles_of(memory, wanted, Sort(descending=False))
             plan = plan_of(await versions(memory, wanted), wanted)
             assert [stamp.handle for stamp in plan.stamps] == list(shown) != []
-            removal = await memory.remove(plan.stamps, lambda changes: None)
-            assert removal.removed == len(shown)
+            removal = await delete(memory, plan.stamps)
+            assert removal.written == len(shown)
             assert list(await handles_of(memory, wanted, Sort())) == []
         assert [entry.content for entry in await memory.list()] == ["milk"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
-from changed_stores import GENERATIONS, Kept, hits, opened, select
+from changed_stores import GENERATIONS, JournalRecorder, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends import tables
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at, why_fixed
-from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
-from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
+from zeroclaw_tui.memory.change import Draft, Vector
+from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.testing.tools import create, delete, edit, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
 ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
@@ -22,17 +24,17 @@ TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
 
 async def edited(memory, id, kept=None, vector=None, **values):
     row = await row_with_id(memory, id)
-    return await memory.update(id, Edit(values), row.fingerprint, kept or Kept(), vector=vector)
+    return await edit(memory, row, values, kept, vector=vector)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
-    kept = Kept()
+    kept = JournalRecorder()
     async with opened(make_store([], generation)) as memory:
-        written = await memory.create(Draft("k", "some words", "Core", "s1"), kept)
-        row = await row_with_id(memory, written.change.after.id)
-        assert row == written.change.after
-        assert written.change.before is None
+        written = await create(memory, Draft("k", "some words", "Core", "s1"), kept)
+        row = await row_with_id(memory, written.rows[0].id)
+        assert row == written.rows[0]
+        assert [change.before for change in kept.changes] == [None]
         assert [change.after for change in kept.changes] == [row]
         values = dict(row.values)
         assert MOMENT.fullmatch(values.pop("created_at"))
@@ -54,7 +56,7 @@ async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
 async def test_what_a_draft_names_is_stored(make_store):
     async with opened(make_store()) as memory:
         draft = Draft("k", "c", "mood", namespace="work", importance=1, pinned=True)
-        row = (await memory.create(draft, Kept(), vector=ONE)).change.after
+        row = (await create(memory, replace(draft, vector=ONE), JournalRecorder())).rows[0]
         assert [row.values[name] for name in ("namespace", "importance", "pinned", "category", "embedding")] == [
             "work", 1.0, 1, "mood", ONE.data,
         ]  # fmt: skip
@@ -78,9 +80,9 @@ async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset
         row["superseded_by"] = "core_1"
     async with opened(make_store([{"key": "other"}, row], generation)) as memory:
         before = await row_with_id(memory, "id-001")
-        written = await memory.create(Draft("k", "new words", "daily"), Kept(), replace=True)
+        written = await create(memory, Draft("k", "new words", "daily"), JournalRecorder(), replace=True)
         after = await row_with_id(memory, "id-001")
-        assert (written.change.before, written.change.after) == (before, after)
+        assert written.rows == (after,)
         changed = {name: after.values[name] for name in after.values if after.values[name] != before.values[name]}
         assert changed.pop("updated_at") > before.values["updated_at"]
         expected = {"content": "new words", "category": "daily", "session_id": None, "embedding": None, **reset}
@@ -91,26 +93,26 @@ async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset
 
 async def test_each_agent_has_its_own_keys(make_store):
     path = make_store([{"key": "k"}])
-    kept = Kept()
+    kept = JournalRecorder()
     async with opened(path) as memory:
-        written = await memory.create(Draft("k", "hers", agent="Ada"), kept)
-        assert written.change.after.agent == "Ada"
+        written = await create(memory, Draft("k", "hers", agent="Ada"), kept)
+        assert written.rows[0].agent == "Ada"
         assert [change.after.table for change in kept.changes] == ["agents", "memories"]
         ((agent, created),) = select(path, "SELECT id, created_at FROM agents WHERE alias = 'Ada'")
-        assert written.change.after.values["agent_id"] == agent == kept.changes[0].after.id
+        assert written.rows[0].values["agent_id"] == agent == kept.changes[0].after.id
         assert MOMENT.fullmatch(created)
         assert created.endswith("+00:00")
-        again = Kept()
-        await memory.create(Draft("other", "hers too", agent="Ada"), again)
+        again = JournalRecorder()
+        await create(memory, Draft("other", "hers too", agent="Ada"), again)
         assert len(again.changes) == 1
         assert sorted(entry.agent for entry in await entries_with_key(memory, "k")) == ["Ada", "default"]
-        with pytest.raises(DuplicateKey, match="of agent Ada"):
-            await edited(memory, written.change.after.id, key="other")
+        (conflict,) = (await edited(memory, written.rows[0].id, key="other")).conflicts
+        assert (conflict.reason, conflict.existing.agent) == ("key exists", "Ada")
         with pytest.raises(Refused, match="Several agents have the key 'k': Ada, default"):
             await memory.forget("k")
-        await memory.revert(kept.backwards(), Kept())
+        await undo(memory, kept.changes[::-1], JournalRecorder())
         assert len(select(path, "SELECT id FROM agents")) == 2
-        await memory.revert(again.backwards(), Kept())
+        await undo(memory, again.changes[::-1], JournalRecorder())
         assert len(select(path, "SELECT id FROM agents")) == 2
 
 
@@ -118,33 +120,33 @@ async def test_without_a_usual_agent_one_has_to_be_named(make_store):
     path = make_store()
     small_store.change(path, "UPDATE agents SET alias = 'Ada'")
     async with opened(path) as memory:
-        assert (await memory.create(Draft("k", "c"), Kept())).change.after.agent == "Ada"
+        assert (await create(memory, Draft("k", "c"), JournalRecorder())).rows[0].agent == "Ada"
         small_store.change(path, "INSERT INTO agents VALUES ('b', 'Bob', '')")
         with pytest.raises(Refused, match="belongs to the agents Ada, Bob"):
-            await memory.create(Draft("l", "c"), Kept())
+            await create(memory, Draft("l", "c"), JournalRecorder())
 
 
 async def test_a_store_of_no_agent_gets_the_usual_one(make_store):
     path = make_store()
     small_store.change(path, "DELETE FROM agents")
     async with opened(path) as memory:
-        kept = Kept()
-        assert (await memory.create(Draft("k", "c"), kept)).change.after.agent == "default"
-        await memory.revert(kept.backwards(), Kept())
+        kept = JournalRecorder()
+        assert (await create(memory, Draft("k", "c"), kept)).rows[0].agent == "default"
+        await undo(memory, kept.changes[::-1], JournalRecorder())
     assert select(path, "SELECT * FROM agents") == []
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 async def test_an_edit_changes_what_is_named_and_the_time_of_the_update(generation, make_store):
     path = make_store([{"key": "k", "content": "old words", "embedding": ONE.data}, {"key": "other"}], generation)
-    kept = Kept()
+    kept = JournalRecorder()
     async with opened(path) as memory:
         other = await row_with_id(memory, "id-001")
         before = await row_with_id(memory, "id-000")
         written = await edited(memory, "id-000", kept, content="new words", category=" DAILY ", session_id="s")
         after = await row_with_id(memory, "id-000")
         assert (kept.changes[0].before, kept.changes[0].after) == (before, after)
-        assert written.change.after == after
+        assert written.rows[0] == after
         changed = {name for name in after.values if after.values[name] != before.values[name]}
         assert changed == {"content", "category", "session_id", "updated_at", "embedding"}
         assert (after.values["category"], after.values["embedding"], after.handle) == ("daily", None, before.handle)
@@ -157,10 +159,10 @@ async def test_an_edit_changes_what_is_named_and_the_time_of_the_update(generati
 async def test_a_vector_stays_with_its_content_only(make_store):
     path = make_store([{"content": "old", "embedding": ONE.data}])
     async with opened(path) as memory:
-        assert (await edited(memory, "id-000", category="daily")).change.after.values["embedding"] == ONE.data
+        assert (await edited(memory, "id-000", category="daily")).rows[0].values["embedding"] == ONE.data
         written = await edited(memory, "id-000", vector=TWO, content="new")
-        assert (written.change.after.values["embedding"], written.notes) == (TWO.data, ())
-        assert (await edited(memory, "id-000", content="newer")).change.after.values["embedding"] is None
+        assert (written.rows[0].values["embedding"], written.notes) == (TWO.data, ())
+        assert (await edited(memory, "id-000", content="newer")).rows[0].values["embedding"] is None
 
 
 @pytest.mark.parametrize(
@@ -176,27 +178,26 @@ async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note
         assert (await edited(memory, "id-000", vector=TWO, content="new")).notes == ()
         small_store.change(path, "UPDATE memory_meta SET value = ? WHERE key = ?", (value, name))
         written = await edited(memory, "id-000", vector=ONE, content="newer")
-        assert written.change.after.values["embedding"] is None
+        assert written.rows[0].values["embedding"] is None
         assert value in written.notes[0]
-        created = await memory.create(Draft("k", "c"), Kept(), vector=ONE)
-        assert (created.change.after.values["embedding"], len(created.notes)) == (None, 1)
+        created = await create(memory, Draft("k", "c", vector=ONE))
+        assert (created.rows[0].values["embedding"], len(created.notes)) == (None, 1)
 
 
 async def test_a_row_that_changed_since_it_was_opened_is_shown_and_left(make_store):
     path = make_store([{"content": "opened"}])
-    kept = Kept()
+    kept = JournalRecorder()
     async with opened(path) as memory:
         row = await row_with_id(memory, "id-000")
         small_store.change(path, "UPDATE memories SET embedding = x'00000000'")
-        await memory.update("id-000", Edit({"category": "daily"}), row.fingerprint, Kept())
+        await edit(memory, row, {"category": "daily"}, JournalRecorder())
         row = await row_with_id(memory, "id-000")
         small_store.change(path, "UPDATE memories SET content = 'theirs'")
-        with pytest.raises(Conflict) as caught:
-            await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
-        assert caught.value.theirs.values["content"] == "theirs"
+        (conflict,) = (await edit(memory, row, {"content": "mine"}, kept)).conflicts
+        assert (conflict.reason, conflict.existing.values["content"]) == ("changed", "theirs")
         small_store.change(path, "DELETE FROM memories")
-        with pytest.raises(NotFound):
-            await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
+        (conflict,) = (await edit(memory, row, {"content": "mine"}, kept)).conflicts
+        assert (conflict.reason, conflict.existing) == ("deleted", None)
     assert kept.changes == []
 
 
@@ -225,18 +226,18 @@ async def test_a_field_the_generation_lacks_is_refused_by_name(generation, value
         with pytest.raises(Refused, match=f"has no {called}"):
             await edited(memory, "id-000", **values)
         with pytest.raises(Refused, match=f"has no {called}"):
-            await memory.create(Draft("k", "c", **values), Kept())
+            await create(memory, Draft("k", "c", **values), JournalRecorder())
 
 
 @pytest.mark.parametrize(("generation", "stored"), [("G2", "tg_é: 1.2"), ("G3", "tg_é__1_2"), ("G4", "tg_é__1_2")])
 async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, stored, make_store):
     async with opened(make_store([{}], generation)) as memory:
-        written = await memory.create(Draft("k", "c", session_id="tg_é: 1.2"), Kept())
-        assert written.change.after.values["session_id"] == stored
+        written = await create(memory, Draft("k", "c", session_id="tg_é: 1.2"), JournalRecorder())
+        assert written.rows[0].values["session_id"] == stored
         assert [stored in note for note in written.notes] == ([] if generation == "G2" else [True])
         changed = await edited(memory, "id-000", session_id="tg_é: 1.2")
-        assert (changed.change.after.values["session_id"], changed.notes) == (stored, written.notes)
-        assert (await edited(memory, "id-000", session_id=None)).change.after.values["session_id"] is None
+        assert (changed.rows[0].values["session_id"], changed.notes) == (stored, written.notes)
+        assert (await edited(memory, "id-000", session_id=None)).rows[0].values["session_id"] is None
 
 
 async def test_columns_nobody_knows_stay_as_they_are(make_store):
@@ -249,11 +250,11 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
             "The memories table has mood, which ZeroClaw does not know: it stays as it is.",
         )
         written = await edited(memory, "id-000", content="new")
-        assert [row.values["mood"] for row in (written.change.before, written.change.after)] == [b"\x00\xff"] * 2
-        kept = Kept()
-        await memory.remove(await versions_at(memory, [1]), kept)
-        await memory.revert(kept.backwards(), Kept())
-        assert (await memory.create(Draft("k", "c"), Kept())).change.after.values["mood"] == "calm"
+        assert written.rows[0].values["mood"] == b"\x00\xff"
+        kept = JournalRecorder()
+        await delete(memory, await versions_at(memory, [1]), kept)
+        await undo(memory, kept.changes[::-1], JournalRecorder())
+        assert (await create(memory, Draft("k", "c"), JournalRecorder())).rows[0].values["mood"] == "calm"
     assert select(path, "SELECT mood FROM memories ORDER BY rowid") == [(b"\x00\xff",), ("calm",)]
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from changed_stores import hits, opened, select, shape
 from support import golden
 
 from zeroclaw_tui.memory.change import Draft, Vector
+from zeroclaw_tui.testing.tools import create
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 OF_EACH_RUN = ("id", "created_at", "updated_at")
@@ -60,7 +62,7 @@ async def test_storing_forgetting_and_storing_again_leave_the_rows_zeroclaw_leav
     async with opened(path) as memory:
         updated = steps["1_update_b"]["memories"]
         draft, vector = drafted(of_key(updated, "b"))
-        await memory.create(draft, lambda changes: None, vector=vector, replace=True)
+        await create(memory, replace(draft, vector=vector), replace=True)
         now = rows(path)
         assert [but(row, "updated_at") for row in now] == [but(row, "updated_at") for row in updated]
         assert of_key(now, "b")["updated_at"] > of_key(steps["0_stored"]["memories"], "b")["updated_at"]
@@ -72,7 +74,7 @@ async def test_storing_forgetting_and_storing_again_leave_the_rows_zeroclaw_leav
 
         again = steps["3_store_b_again"]["memories"]
         draft, vector = drafted(of_key(again, "b"))
-        await memory.create(draft, lambda changes: None, vector=vector)
+        await create(memory, replace(draft, vector=vector))
         now = rows(path)
         stored = of_key(now, "b")
         assert but(stored, *OF_EACH_RUN) == but(of_key(again, "b"), *OF_EACH_RUN)

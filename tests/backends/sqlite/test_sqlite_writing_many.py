@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ import pytest
 from support.small_store import make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Draft, RowChange
+from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.testing.tools import create, fill
 
 GENERATIONS = ["G1", "G2", "G3", "G4"]
 ROWS: list[dict[str, Any]] = [
@@ -30,11 +30,8 @@ DRAFTS = [
 
 
 async def store_one_by_one(memory: SqliteMemory, drafts: list[Draft]) -> None:
-    def nothing(changes: Sequence[RowChange]) -> None:
-        assert len(changes) == 1
-
     for draft in drafts:
-        await memory.create(draft, nothing, replace=True)
+        await create(memory, draft, replace=True)
 
 
 def held(path: Path) -> list[tuple[Any, ...]]:
@@ -58,7 +55,7 @@ async def test_all_at_once_leaves_what_one_after_the_other_leaves(generation: st
         memory = SqliteMemory(make(tmp_path / f"{name}.db", generation, ROWS))
         await memory.open()
         before = await memory.get("there")
-        await (memory.store_batch(drafts) if name == "all" else store_one_by_one(memory, drafts))
+        await (fill(memory, drafts) if name == "all" else store_one_by_one(memory, drafts))
         after = await memory.get("there")
         assert before is not None
         assert after is not None
@@ -71,7 +68,7 @@ async def test_all_at_once_leaves_what_one_after_the_other_leaves(generation: st
 async def test_text_that_is_no_utf8_is_stored_as_its_bytes(tmp_path: Path) -> None:
     memory = SqliteMemory(make(tmp_path / "brain.db", "G2", ROWS))
     await memory.open()
-    await memory.store_batch(DRAFTS[:3])
+    await fill(memory, DRAFTS[:3])
     entry = await memory.get("new")
     assert entry is not None
     assert entry.content == "content \udcff"
@@ -82,9 +79,9 @@ async def test_what_the_generation_has_no_place_for_is_refused_before_anything_i
     memory = SqliteMemory(make(tmp_path / "brain.db", "G1", ROWS))
     await memory.open()
     with pytest.raises(Refused):
-        await memory.store_batch([Draft("a", "b"), Draft("c", "d", agent="somebody")])
+        await fill(memory, [Draft("a", "b"), Draft("c", "d", agent="somebody")])
     with pytest.raises(Refused):
-        await memory.store_batch([Draft("a", "b"), Draft("c", "d", importance=0.3)])
+        await fill(memory, [Draft("a", "b"), Draft("c", "d", importance=0.3)])
     assert await memory.count() == len(ROWS)
     await memory.close()
 
@@ -101,7 +98,7 @@ async def test_a_table_without_zeroclaws_uniqueness_takes_them_too(tmp_path: Pat
         connection.commit()
     memory = SqliteMemory(path)
     await memory.open()
-    await memory.store_batch(DRAFTS[:2])
+    await fill(memory, DRAFTS[:2])
     entry = await memory.get("there")
     assert entry is not None
     assert entry.content == "second"

@@ -10,12 +10,14 @@ from contextlib import closing
 
 import changed_stores
 import pytest
-from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
+from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import require_database, versions, versions_at
 from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.testing.tools import delete, undo
 
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
 
@@ -37,14 +39,14 @@ async def test_stamps_say_what_a_plan_counts(generation, make_store):
 @pytest.mark.parametrize("generation", GENERATIONS)
 async def test_what_changed_or_went_meanwhile_is_left_and_told(generation, make_store):
     path = make_store([{"content": f"text {at}"} for at in range(6)], generation)
-    kept = Kept()
+    kept = JournalRecorder()
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
         small_store.change(path, "UPDATE memories SET updated_at = '2027' WHERE id = 'id-001'")
         small_store.change(path, "UPDATE memories SET content = 'longer than it was' WHERE id = 'id-002'")
         small_store.change(path, "DELETE FROM memories WHERE id = 'id-003'")
-        removal = await memory.remove(stamps, kept)
-        assert (removal.removed, removal.changed, removal.gone) == (3, ("id-001", "id-002"), ("id-003",))
+        removal = await delete(memory, stamps, kept)
+        assert (removal.written, removal.skipped, removal.already) == (3, ("id-001", "id-002"), ("id-003",))
         assert not removal.cancelled
         assert [change.before.id for change in kept.changes] == ["id-000", "id-004", "id-005"]
         assert {change.after for change in kept.changes} == {None}
@@ -57,21 +59,20 @@ async def test_a_memory_that_was_superseded_meanwhile_is_left(make_store):
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
         small_store.change(path, "UPDATE memories SET superseded_by = 'core_1'")
-        assert (await memory.remove(stamps, Kept())).changed == ("id-000",)
+        assert (await delete(memory, stamps, JournalRecorder())).skipped == ("id-000",)
 
 
 async def test_whatever_keeping_raises_leaves_everything(make_store):
     path = make_store([{}, {}])
     before = everything(path)
 
-    def full(changes):
-        raise sqlite3.OperationalError("the trash has no room")
-
+    full = JournalRecorder()
+    full.fails = True
     async with opened(path) as memory:
-        with pytest.raises(sqlite3.OperationalError, match="the trash has no room"):
-            await memory.remove(await versions(memory, EVERY), full)
+        with pytest.raises(Refused, match="The disk is full"):
+            await delete(memory, await versions(memory, EVERY), full)
         assert everything(path) == before
-        assert (await memory.remove(await versions(memory, EVERY), Kept())).removed == 2
+        assert (await delete(memory, await versions(memory, EVERY), JournalRecorder())).written == 2
 
 
 async def test_another_program_writes_between_two_batches(make_store):
@@ -86,14 +87,14 @@ async def test_another_program_writes_between_two_batches(make_store):
         return True
 
     async with opened(path) as memory:
-        removal = await memory.remove(await versions(memory, EVERY), Kept(), write)
-        assert (removal.removed, removal.changed) == (1599, ("id-1599",))
+        removal = await delete(memory, await versions(memory, EVERY), JournalRecorder(), on_progress=write)
+        assert (removal.written, removal.skipped) == (1599, ("id-1599",))
     assert len(written) > 2
 
 
 async def test_a_cancelled_await_ends_with_whole_batches(make_store):
     path = make_store([{"content": f"text {at}"} for at in range(1600)])
-    kept, first = Kept(), threading.Event()
+    kept, first = JournalRecorder(), threading.Event()
 
     def advance(done: int) -> bool:
         first.set()
@@ -101,7 +102,7 @@ async def test_a_cancelled_await_ends_with_whole_batches(make_store):
 
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
-        removing = asyncio.ensure_future(memory.remove(stamps, kept, advance))
+        removing = asyncio.ensure_future(delete(memory, stamps, kept, on_progress=advance))
         await asyncio.to_thread(first.wait, 30)
         removing.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -113,13 +114,13 @@ async def test_a_cancelled_await_ends_with_whole_batches(make_store):
 
 async def test_a_cancelled_await_before_anything_is_kept_changes_nothing(make_store, monkeypatch):
     path = make_store([{}])
-    before, kept = everything(path), Kept()
+    before, kept = everything(path), JournalRecorder()
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             begun = changed_stores.connecting(monkeypatch)
-            removing = asyncio.ensure_future(memory.remove(stamps, kept))
+            removing = asyncio.ensure_future(delete(memory, stamps, kept))
             await asyncio.to_thread(begun.wait, 30)
             removing.cancel()
             await asyncio.sleep(0)
@@ -133,7 +134,7 @@ async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
     secret = "correct horse battery staple " * 300
     path = make_store([{"content": secret}, {"content": "something else"}])
     async with opened(path) as memory:
-        await memory.remove((await versions(memory, EVERY))[:1], Kept(), zero=True)
+        await delete(memory, (await versions(memory, EVERY))[:1], JournalRecorder(), permanently=True)
     files = [file.read_bytes() for file in path.parent.iterdir()]
     assert not any(b"correct horse battery staple" in data for data in files)
     assert any(b"something else" in data for data in files)
@@ -141,18 +142,18 @@ async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
 
 async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
     path = make_store([{}, {"id": None, "key": "n"}, {"id": b"\xff", "key": "b"}])
-    before, kept = everything(path), Kept()
+    before, kept = everything(path), JournalRecorder()
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
-        assert (await memory.remove(stamps[1:], kept)).removed == 2
+        assert (await delete(memory, stamps[1:], kept)).written == 2
         assert select(path, "SELECT key FROM memories") == [("key0",)]
-        await memory.revert(kept.backwards(), Kept())
+        await undo(memory, kept.changes[::-1], JournalRecorder())
     assert everything(path) == before
 
 
 async def test_a_stamp_of_no_memory_is_gone(make_store):
     async with opened(make_store([{}])) as memory:
-        assert (await memory.remove([Stamp("nobody", "state", handle=1)], Kept())).gone == ("nobody",)
+        assert (await delete(memory, [Stamp("nobody", "state", handle=1)], JournalRecorder())).already == ("nobody",)
         assert await memory.count() == 1
 
 
@@ -163,7 +164,7 @@ async def test_cached_vectors_go_by_content_and_come_back(make_store):
         key = hashlib.sha256(content.encode()).hexdigest()[:16]
         small_store.change(path, "INSERT INTO embedding_cache VALUES (?, x'0102', 'a', 'b')", (key,))
     small_store.change(path, "INSERT INTO embedding_cache VALUES ('0000', x'03', 'a', 'b')")
-    before, kept = everything(path), Kept()
+    before, kept = everything(path), JournalRecorder()
     async with opened(path) as memory:
         assert await require_database(memory).count_cached_vectors(contents) == 2
         assert await require_database(memory).forget_cached_vectors([*contents, "hello"], kept) == 2
@@ -171,8 +172,8 @@ async def test_cached_vectors_go_by_content_and_come_back(make_store):
         assert {change.before.table for change in kept.changes} == {"embedding_cache"}
         assert "2cf24dba5fb0a30e" in {change.before.id for change in kept.changes}
         small_store.change(path, "INSERT INTO embedding_cache VALUES ('2cf24dba5fb0a30e', x'09', 'c', 'd')")
-        reversal = await memory.revert(kept.backwards(), Kept())
-        assert reversal.reverted == 2
+        reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
+        assert reversal.done == 2
     small_store.change(path, "UPDATE embedding_cache SET embedding = x'0102', created_at = 'a', accessed_at = 'b'"
                              " WHERE content_hash = '2cf24dba5fb0a30e'")  # fmt: skip
     assert sorted(row[1:] for row in everything(path)["embedding_cache"]) == sorted(
@@ -185,10 +186,10 @@ async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store
     path = make_store([{"key": name} for name in "abc"], "G2")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET id = NULL WHERE key < 'c'")
-    before, kept = everything(path), Kept()
+    before, kept = everything(path), JournalRecorder()
     async with opened(path) as memory:
-        removal = await memory.remove(await versions(memory, EVERY), kept)
-        assert (removal.removed, removal.changed, removal.gone) == (3, (), ())
+        removal = await delete(memory, await versions(memory, EVERY), kept)
+        assert (removal.written, removal.skipped, removal.already) == (3, (), ())
         assert [change.before.key for change in kept.changes] == ["a", "b", "c"]
-        assert (await memory.revert(kept.backwards(), Kept())).reverted == 3
+        assert (await undo(memory, kept.changes[::-1], JournalRecorder())).done == 3
     assert everything(path) == before

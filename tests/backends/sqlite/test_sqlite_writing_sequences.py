@@ -6,20 +6,21 @@ import asyncio
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from changed_stores import Kept, everything, hits, opened, shape
+from changed_stores import JournalRecorder, everything, hits, opened, shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
+from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.testing.tools import create, delete, edit, undo
 
 WORDS = ("alpha", "bravo", "naïve", "memory")
 KEYS = ("a", "b", "c d", "ключ", "e\x00f", "x" * 300)
@@ -107,41 +108,40 @@ def make_odd_store(path: Path, generation: str) -> None:
             )  # fmt: skip
 
 
-async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: Kept) -> None:
+async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: JournalRecorder) -> None:
     has_agents, schema = "agents" not in memory.why_not, memory.schema
     stamps = await versions(memory, MemoryFilter(superseded=Superseded.SHOW))
-    with suppress(DuplicateKey):
-        match step:
-            case Store():
-                agent = step.agent if has_agents else None
-                draft = Draft(step.key, step.content, step.category, step.session, agent=agent)
-                await memory.create(draft, kept, vector=step.vector, replace=step.replace)
-            case Change() if stamps:
-                row = await row_with_id(memory, stamps[step.which % len(stamps)].id)
-                assert row is not None
-                values = {name: value for name, value in step.values.items() if schema.has(name)}
-                await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=step.vector)
-            case Remove():
-                chosen = [stamp for at, stamp in enumerate(stamps) if at in step.which]
-                removal = await memory.remove(chosen, kept)
-                assert (removal.removed, removal.changed, removal.gone) == (len(chosen), (), ())
+    match step:
+        case Store():
+            agent = step.agent if has_agents else None
+            draft = Draft(step.key, step.content, step.category, step.session, agent=agent)
+            await create(memory, replace(draft, vector=step.vector), kept, replace=step.replace)
+        case Change() if stamps:
+            row = await row_with_id(memory, stamps[step.which % len(stamps)].id)
+            assert row is not None
+            values = {name: value for name, value in step.values.items() if schema.has(name)}
+            await edit(memory, row, values, kept, vector=step.vector)
+        case Remove():
+            chosen = [stamp for at, stamp in enumerate(stamps) if at in step.which]
+            removal = await delete(memory, chosen, kept)
+            assert (removal.written, removal.skipped, removal.already) == (len(chosen), (), ())
 
 
 async def there_and_back(path: Path, sequence: list[Store | Change | Remove], one_by_one: bool) -> None:
     async with opened(path) as memory:
-        actions: list[Kept] = []
+        actions: list[JournalRecorder] = []
         for step in sequence:
-            kept = Kept()
+            kept = JournalRecorder()
             await take(memory, step, kept)
             actions.append(kept)
         hits(path, WORDS)
         if not one_by_one:
-            together = Kept()
-            together([change for kept in actions for change in kept.changes])
+            together = JournalRecorder()
+            together.record([change for kept in actions for change in kept.changes])
             actions = [together]
         for kept in reversed(actions):
-            back = Kept()
-            reversal = await memory.revert(kept.backwards(), back)
+            back = JournalRecorder()
+            reversal = await undo(memory, kept.changes[::-1], back)
             assert sorted(change.reverses or 0 for change in back.changes) == [c.number for c in kept.changes]
             assert (reversal.renamed, reversal.notes) == ({}, ())
 

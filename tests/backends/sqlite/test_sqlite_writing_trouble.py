@@ -9,28 +9,29 @@ from contextlib import closing
 
 import changed_stores
 import pytest
-from changed_stores import GENERATIONS, Kept, everything, hits, opened, select, shape
+from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opened, select, shape
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
-from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Locked, Refused, Unreadable
+from zeroclaw_tui.memory.change import Draft, TriggersMissing
+from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.testing.tools import create, delete, edit, undo
 
 MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")
 
 
 async def fails(memory, kind, match):
     """A store, an edit and a removal all fail so, and neither change nor keep anything."""
-    before, kept = everything(memory.path), Kept()
+    before, kept = everything(memory.path), JournalRecorder()
     row = await row_with_id(memory, "id-000")
     stamps = await versions(memory, MemoryFilter())
     for deed in (
-        lambda: memory.create(Draft("new", "words " * 2000), kept),
-        lambda: memory.update("id-000", Edit({"content": "words " * 2000}), row.fingerprint, kept),
-        lambda: memory.remove(stamps, kept),
+        lambda: create(memory, Draft("new", "words " * 2000), kept),
+        lambda: edit(memory, row, {"content": "words " * 2000}, kept),
+        lambda: delete(memory, stamps, kept),
     ):
         with pytest.raises(kind, match=match) as caught:
             await deed()
@@ -47,7 +48,7 @@ async def test_a_lock_that_lasts_is_told(make_store, monkeypatch):
             error = await fails(memory, Locked, "Database is locked")
             assert "Nothing was changed." in error.hint
             other.execute("ROLLBACK")
-        await memory.create(Draft("k", "c"), Kept())
+        await create(memory, Draft("k", "c"), JournalRecorder())
 
 
 async def test_a_lock_that_ends_is_waited_for(make_store, monkeypatch):
@@ -57,7 +58,7 @@ async def test_a_lock_that_ends_is_waited_for(make_store, monkeypatch):
             other.execute("BEGIN IMMEDIATE")
             other.execute("UPDATE memories SET content = 'theirs'")
             begun = changed_stores.connecting(monkeypatch)
-            storing = asyncio.ensure_future(memory.create(Draft("k", "c"), Kept()))
+            storing = asyncio.ensure_future(create(memory, Draft("k", "c"), JournalRecorder()))
             await asyncio.to_thread(begun.wait, 30)
             other.execute("COMMIT")
             await storing
@@ -75,24 +76,24 @@ async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypa
         return connection
 
     async with opened(path) as memory:
-        row, before, kept = await row_with_id(memory, "id-000"), everything(path), Kept()
+        row, before, kept = await row_with_id(memory, "id-000"), everything(path), JournalRecorder()
         monkeypatch.setattr(transaction, "_connected", nearly_full)
         with pytest.raises(DiskFull, match="the disk is full") as caught:
-            await memory.create(Draft("new", "words " * 4000), kept)
+            await create(memory, Draft("new", "words " * 4000), kept)
         assert caught.value.title == "Disk full"
         assert "Nothing was changed." in caught.value.hint
         with pytest.raises(DiskFull, match="the disk is full"):
-            await memory.update("id-000", Edit({"content": "words " * 4000}), row.fingerprint, kept)
+            await edit(memory, row, {"content": "words " * 4000}, kept)
         assert (kept.changes, everything(path)) == ([], before)
         monkeypatch.undo()
-        await memory.create(Draft("new", "words " * 4000), kept)
+        await create(memory, Draft("new", "words " * 4000), kept)
     hits(path, ["words"])
 
 
 async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, monkeypatch):
     path = make_store([{"content": f"text {at}"} for at in range(1200)])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
-    kept = Kept()
+    kept = JournalRecorder()
     async with opened(path) as memory:
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
 
@@ -101,7 +102,7 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
                 return True
 
             with pytest.raises(Locked) as caught:
-                await memory.remove(await versions(memory, MemoryFilter()), kept, lock)
+                await delete(memory, await versions(memory, MemoryFilter()), kept, on_progress=lock)
             other.execute("ROLLBACK")
         assert f"{len(kept.changes)} rows were done before" in caught.value.hint
         assert await memory.count() == 1200 - len(kept.changes)
@@ -133,10 +134,10 @@ async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make
 async def test_a_rule_of_the_tables_refuses_in_words(make_store):
     path = make_store([{"content": "c"}])
     small_store.change(path, "CREATE UNIQUE INDEX theirs ON memories(content)")
-    kept, before = Kept(), everything(path)
+    kept, before = JournalRecorder(), everything(path)
     async with opened(path) as memory:
         with pytest.raises(Refused, match=r"refuses this change: UNIQUE constraint failed: memories\.content"):
-            await memory.create(Draft("k", "c"), kept)
+            await create(memory, Draft("k", "c"), kept)
     assert (kept.changes, everything(path)) == ([], before)
 
 
@@ -154,7 +155,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
         assert shape(path) == made
         found = hits(path, ["alpha", "bravo"])
         assert [[rowid for rowid, _ in found[word]] for word in found] == [[1], [2]]
-        await memory.create(Draft("k", "charlie"), Kept())
+        await create(memory, Draft("k", "charlie"), JournalRecorder())
         assert len(hits(path, ["charlie"])["charlie"]) == 1
 
 
@@ -174,23 +175,22 @@ async def test_a_missing_index_is_made_and_filled_by_the_repair(make_store):
 @pytest.mark.parametrize("deed", ["create", "update", "remove", "revert"])
 async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(deed, make_store):
     path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
-    kept, removed = Kept(), Kept()
+    kept, removed = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
-        await memory.remove(await versions_at(memory, [2]), removed)
+        await delete(memory, await versions_at(memory, [2]), removed)
         row, stamps = await row_with_id(memory, "id-000"), await versions_at(memory, [1])
         for column in MIGRATION:
             small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
         match deed:
             case "create":
-                await memory.create(Draft("k", "c"), kept)
+                await create(memory, Draft("k", "c"), kept)
                 assert kept.changes[0].after.values["pinned"] == 0
             case "update":
-                with pytest.raises(InspectorError, match="changed since"):
-                    await memory.update("id-000", Edit({"content": "new"}), row.fingerprint, kept)
+                assert (await edit(memory, row, {"content": "new"}, kept)).rows[0].values["pinned"] == 0
             case "remove":
-                assert (await memory.remove(stamps, kept)).removed == 1
+                assert (await delete(memory, stamps, kept)).written == 1
             case "revert":
-                assert (await memory.revert(removed.backwards(), kept)).reverted == 1
+                assert (await undo(memory, removed.changes[::-1], kept)).done == 1
                 assert (await row_with_id(memory, "id-001")).values["pinned"] == 0
         assert memory.about.generation == "G4"
 
@@ -200,7 +200,7 @@ async def test_a_file_that_became_unknown_meanwhile_is_refused(make_store):
     async with opened(path) as memory:
         small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")
         with pytest.raises(Refused, match="lacks tenant_id"):
-            await memory.create(Draft("k", "c"), Kept())
+            await create(memory, Draft("k", "c"), JournalRecorder())
         assert "write" in memory.why_not
 
 
@@ -210,11 +210,11 @@ async def test_a_file_that_became_empty_is_left_alone(make_store, tmp_path):
         os.rename(path, tmp_path / "moved.db")
         path.touch()
         with pytest.raises(Unreadable, match="empty"):
-            await memory.create(Draft("k", "c"), Kept())
+            await create(memory, Draft("k", "c"), JournalRecorder())
         assert path.stat().st_size == 0
         path.unlink()
         with pytest.raises(Unreadable, match="There is no file"):
-            await memory.create(Draft("k", "c"), Kept())
+            await create(memory, Draft("k", "c"), JournalRecorder())
         assert not path.exists()
 
 
@@ -247,7 +247,7 @@ async def test_read_only_as_asked_refuses_every_write(make_store):
     before = everything(path)
     async with opened(path, read_only=True) as memory:
         await fails(memory, Refused, "opened read-only")
-        for deed in (memory.forget("key0"), require_database(memory).repair(), memory.revert(lambda: iter([]), Kept())):
+        for deed in (memory.forget("key0"), require_database(memory).repair(), memory.apply([], JournalRecorder())):
             with pytest.raises(Refused, match="opened read-only"):
                 await deed
         assert memory.why_not["write"] == "The store was opened read-only."
@@ -261,11 +261,11 @@ async def test_writes_change_neither_the_schema_nor_the_journal(generation, make
     async with opened(path) as memory:
         assert "write" not in memory.why_not
         assert "write" not in memory.why_not
-        kept = Kept()
+        kept = JournalRecorder()
         await memory.store("k", "c", "core", "s")
         await memory.store("k", "newer", "daily")
-        await memory.remove(await versions(memory, MemoryFilter()), kept, zero=True)
-        await memory.revert(kept.backwards(), Kept())
+        await delete(memory, await versions(memory, MemoryFilter()), kept, permanently=True)
+        await undo(memory, kept.changes[::-1], JournalRecorder())
         await require_database(memory).repair()
     assert shape(path) == made
 
@@ -275,7 +275,7 @@ async def test_a_rollback_journal_stays_one(make_store):
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
     async with opened(path) as memory:
-        await memory.create(Draft("k", "c"), Kept())
-        await memory.remove(await versions(memory, MemoryFilter()), Kept(), zero=True)
+        await create(memory, Draft("k", "c"), JournalRecorder())
+        await delete(memory, await versions(memory, MemoryFilter()), JournalRecorder(), permanently=True)
     assert select(path, "PRAGMA journal_mode") == [("delete",)]
     assert not path.with_name("brain.db-wal").exists()

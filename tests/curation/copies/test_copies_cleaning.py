@@ -14,7 +14,7 @@ import pytest
 from copies_samples import OTHER, SECRET, Place
 from support.left_texts import cache, snapshot
 from support.marks import plan_of_marked
-from support.racing import after_keeping
+from support.racing import after_recording
 
 from zeroclaw_tui.curation.changes import remove_memories, undo
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies, texts_of
@@ -85,7 +85,7 @@ async def test_a_file_that_changes_meanwhile_is_left_alone(place: Place, monkeyp
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
     async with place.opened() as library:
         copies = await find_copies(library, [DOOR])
-        after_keeping(monkeypatch, lambda: notes.write_text(f"{notes.read_text()}- **new**: from the agent\n"))
+        after_recording(monkeypatch, lambda: notes.write_text(f"{notes.read_text()}- **new**: from the agent\n"))
         outcome = await clean_copies(library, copies)
         assert (outcome.count, outcome.action) == (0, None)
         assert "changed while it was being cleaned" in outcome.notes[0]

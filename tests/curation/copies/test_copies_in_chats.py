@@ -207,12 +207,12 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 
 async def main():
     library = await open_library(configs_for(OpenOptions(config_dir=Path(sys.argv[1])))[0])
-    keep = RunningAction.keep
-    def keep_and_die(action, changes):
-        keep(action, changes)
+    record = RunningAction.record
+    def record_and_die(action, changes):
+        record(action, changes)
         os._exit(9)
     if sys.argv[2] == "kept":
-        RunningAction.keep = keep_and_die
+        RunningAction.record = record_and_die
     else:
         looking.optimize_keyword_indexes = lambda file: os._exit(9)
     copies = await find_copies(library, [Text("x", "door", sys.argv[3])])

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from copies_samples import SECRET, Place
-from support.racing import after_keeping
+from support.racing import after_recording
 
 from zeroclaw_tui.curation import side_files
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Clash, Clashes, Keep
+from zeroclaw_tui.memory.change import Conflicts, Journal, OnConflict
 from zeroclaw_tui.memory.errors import Refused
 
 BEFORE = f"- **door**: {SECRET}\n- rest\n"
@@ -53,7 +53,7 @@ async def cleaned(place: Place) -> AsyncIterator[Cleaned]:
 def write_once_kept(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
     """Let the agent be quicker: after the trash has what goes, before the file is replaced."""
     left = [write]
-    after_keeping(monkeypatch, lambda: left.pop()() if left else None)
+    after_recording(monkeypatch, lambda: left.pop()() if left else None)
 
 
 async def test_what_is_written_after_the_look_stays_and_the_undo_is_still_there(
@@ -61,13 +61,13 @@ async def test_what_is_written_after_the_look_stays_and_the_undo_is_still_there(
 ) -> None:
     put_back = side_files.restore_files
 
-    async def putting(files: Any, keep: Keep, clash: Clash) -> list[str]:
+    async def putting(files: Any, journal: Journal, clash: OnConflict) -> list[str]:
         cleaned.rewrite()
-        return await put_back(files, keep, clash)
+        return await put_back(files, journal, clash)
 
     with monkeypatch.context() as patched:
         patched.setattr("zeroclaw_tui.curation.changes.restore_files", putting)
-        with pytest.raises(Clashes, match=r"MEMORY\.md"):
+        with pytest.raises(Conflicts, match=r"MEMORY\.md"):
             await undo(cleaned.library)
     assert cleaned.held() == THEIRS
     await undo(cleaned.library, clash="overwrite")
@@ -77,7 +77,7 @@ async def test_what_is_written_after_the_look_stays_and_the_undo_is_still_there(
 
 @pytest.mark.parametrize("clash", ["refuse", "rename"])
 async def test_what_is_written_last_of_all_stays_and_the_old_comes_beside_it(
-    cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch, clash: Clash
+    cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch, clash: OnConflict
 ) -> None:
     write_once_kept(monkeypatch, cleaned.rewrite)
     outcome = await undo(cleaned.library, clash=clash)
@@ -99,7 +99,7 @@ async def test_a_name_taken_last_of_all_is_left_to_whoever_took_it(
     cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cleaned.rewrite()
-    with pytest.raises(Clashes, match=r"MEMORY\.md"):
+    with pytest.raises(Conflicts, match=r"MEMORY\.md"):
         await undo(cleaned.library)
     taken = cleaned.notes.with_name("MEMORY.md.restored-1")
     write_once_kept(monkeypatch, lambda: taken.write_text("theirs too"))
@@ -125,7 +125,7 @@ async def test_a_file_that_is_rewritten_without_end_is_given_up(
 
 async def test_a_file_that_was_gone_comes_back_for_those_who_might_read_it(cleaned: Cleaned) -> None:
     cleaned.notes.unlink()
-    with pytest.raises(Clashes):
+    with pytest.raises(Conflicts):
         await undo(cleaned.library)
     await undo(cleaned.library, clash="overwrite")
     assert cleaned.held() == BEFORE

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hygiene_world import NOW, STATE, Place, row
-from support.racing import after_keeping
+from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import side_files as files_rows
@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.changes import edit_memory, foresee, redo, undo
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, move_file, remove_file, write_file
-from zeroclaw_tui.memory.change import Clashes, Edit, Reversal
+from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Edit
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 Make = Callable[..., Place]
@@ -178,7 +178,7 @@ async def test_a_file_that_changes_at_the_last_moment_is_left_and_not_in_the_tra
     async with place.opened() as library:
         plan = await plan_of(library)
         with monkeypatch.context() as patched:
-            after_keeping(patched, lambda: note.write_bytes(b"a\nappended\n"))
+            after_recording(patched, lambda: note.write_bytes(b"a\nappended\n"))
             outcome = await run_hygiene(library, plan)
         assert (outcome.count, outcome.changed, outcome.action) == (0, ("file:memory/2026-03-01.md",), None)
         assert await library.trash.last() is None
@@ -233,7 +233,7 @@ async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, af
         assert (await plan_of(library)).items == ()
 
 
-async def _foreseen(library: Library) -> Reversal:
+async def _foreseen(library: Library) -> ApplyResult:
     """What an undo of the last change is said to do."""
     last = await library.trash.last()
     assert last is not None
@@ -248,7 +248,7 @@ async def test_undo_leaves_a_state_that_zeroclaw_wrote_since(place: Place) -> No
         foreseen = await _foreseen(library)
         undone = await undo(library)
     assert undone.notes[0].endswith("was written by another program since and stays as it is.")
-    assert (foreseen.notes, foreseen.clashing) == (undone.notes, 0)
+    assert (foreseen.notes, foreseen.conflict_count) == (undone.notes, 0)
     here = place.tree()
     assert here.pop(STATE)[0] == b"theirs"
     assert here == before
@@ -259,9 +259,9 @@ async def test_undo_of_a_move_whose_name_is_taken_refuses_then_replaces_or_goes_
         await run_hygiene(library, await plan_of(library))
         place.write("memory/2026-03-01.md", b"written since\n")
         foreseen = await _foreseen(library)
-        (found,) = foreseen.clashes
-        assert (foreseen.reverted, foreseen.clashing, "2026-03-01.md" in found.words) == (0, 1, True)
-        with pytest.raises(Clashes, match=r"2026-03-01\.md"):
+        (found,) = foreseen.conflicts
+        assert (foreseen.written, foreseen.conflict_count, "2026-03-01.md" in found.words) == (0, 1, True)
+        with pytest.raises(Conflicts, match=r"2026-03-01\.md"):
             await undo(library)
         assert place.keys() == ["fact"], "a refusal did half of it"
         undone = await undo(library, clash="rename")
@@ -288,7 +288,7 @@ async def test_undo_of_a_move_brings_back_what_the_archived_file_is_now(place: P
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
         place.write("memory/archive/2026-03-01.md", b"edited in the archive\n")
-        with pytest.raises(Clashes):
+        with pytest.raises(Conflicts):
             await undo(library)
         undone = await undo(library, clash=clash)
     assert place.tree()["memory/2026-03-01.md"][0] == b"edited in the archive\n"
@@ -299,7 +299,7 @@ async def test_undo_of_a_move_whose_file_is_gone_says_so(place: Place) -> None:
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
         (place.root / "memory" / "archive" / "2026-03-01.md").unlink()
-        with pytest.raises(Clashes):
+        with pytest.raises(Conflicts):
             await undo(library)
         undone = await undo(library, clash="overwrite")
         assert any("is missing, so 2026-03-01.md could not be restored" in note for note in undone.notes)

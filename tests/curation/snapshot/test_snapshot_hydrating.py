@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
-from zeroclaw_tui.memory.change import Clashes, Edit
+from zeroclaw_tui.memory.change import Conflicts, Edit
 from zeroclaw_tui.memory.errors import NotFound, Refused
 
 HAND_MADE = """# 🧠 ZeroClaw Memory Snapshot
@@ -153,7 +153,7 @@ async def test_a_memory_changed_since_the_plan_is_not_overwritten(library: Libra
     plan = await plan_hydrate(library, hand_made, ["tea"])
     await _brought(library, hand_made)
     before = rows_in(_database(library))
-    with pytest.raises(Clashes):
+    with pytest.raises(Conflicts):
         await hydrate(library, plan, "skip")
     assert rows_in(_database(library)) == before
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
+from zeroclaw_tui.testing.tools import create, recall_of
 
 MEMORIES = "### 🔑 `lang`\n\nUser prefers Rust\n### 🔑 `pet`\n\nCat named Mio\n"
 
@@ -97,7 +97,7 @@ async def test_it_recalls_as_a_store_of_the_same_memories_does(tmp_path: Path) -
     ours, plain = await opened(tmp_path / "zc"), await opened(tmp_path / "plain")
     for found in reversed(plan.new):
         if found.key:
-            await plain.memory.create(Draft(found.key, found.content), lambda changes: None)
+            await create(plain.memory, Draft(found.key, found.content))
     queries = sorted({run["query"] for run in golden.runs("0.1.7", "recall_runs")["runs"]})[::3]
     profile, scoring, hits = profile_for("0.1.7"), ScoringSettings(), 0
     for query in queries:

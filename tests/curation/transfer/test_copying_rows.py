@@ -154,14 +154,14 @@ async def test_what_another_program_changes_in_the_middle_is_told(
     async with opened(tmp_path) as library:
         target = await open_target(library, "sqlite", str(new), "0.7.5", environ={})
         made = await target.make()
-        revert = type(made.memory).revert
+        apply = type(made.memory).apply
 
         async def disturbed(memory: Any, *given: Any, **named: Any) -> Any:
-            done = await revert(memory, *given, **named)
+            done = await apply(memory, *given, **named)
             change(new, "UPDATE memories SET content = 'changed' WHERE key = 'key7'")
             return done
 
-        monkeypatch.setattr(type(made.memory), "revert", disturbed)
+        monkeypatch.setattr(type(made.memory), "apply", disturbed)
         outcome = await copy_memories(library, target, EVERYTHING, "skip")
         await target.close()
     assert (outcome.count, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))

@@ -182,7 +182,9 @@ async def test_what_was_written_again_as_it_was_is_the_same(tmp_path: Path, to_n
 
 async def test_projects_may_come_one_after_another(tmp_path: Path) -> None:
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        for number, (project, content) in enumerate({"hive": "Frames change in April", "wax": "Kept cold"}.items()):
+        for number, (project, content) in enumerate(
+            {"hive": "Frames change in April", "wax": "JournalRecorder cold"}.items()
+        ):
             notes = projects(tmp_path / project, **{project: content})
             plan = await plan_import(library, notes)
             assert (plan.new, plan.taken) == (1, 0), number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
@@ -29,9 +29,9 @@ from zeroclaw_tui.curation.changes import (
 )
 from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import Clashes, Draft, Edit, Reversal, RowChange, StoredRow, Value, Vector, Written
+from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, RowChange, StoredRow, Value, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query
 
 EVERY_STORE = pytest.mark.parametrize("world", ["in-memory", "G1", "G2", "G4"], indirect=True)
 IN_MEMORY = pytest.mark.parametrize("world", ["in-memory"], indirect=True)
@@ -170,7 +170,7 @@ async def test_what_a_restore_replaces_or_renames_is_undone_with_it(world: World
     await deleted(world, old.id)
     (number,) = await world.trash.numbers()
     new = await stored(world, "lang", "new")
-    with pytest.raises(Clashes, match=r"'lang' \(id .*the key exists again"):
+    with pytest.raises(Conflicts, match=r"'lang' \(id .*the key exists again"):
         await restore(world.library, [number])
     assert await world.trash.numbers() == [number]
     assert [action.verb for action in await world.trash.actions()] == ["store", "purge", "store"]
@@ -208,13 +208,13 @@ async def test_a_deletion_whose_answer_was_lost_is_told_as_the_store_shows_it(
 ) -> None:
     """As where a server commits, and the connection breaks before it says so."""
     rows = [await stored(world, f"key{number}") for number in range(3)]
-    remove = world.library.memory.remove
+    apply = world.library.memory.apply
 
     async def committed(*given: Any, **named: Any) -> Any:
-        await remove(*given, **named)
+        await apply(*given, **named)
         raise NotReachable("The server is gone.", hint="r asks again.")
 
-    monkeypatch.setattr(world.library.memory, "remove", committed)
+    monkeypatch.setattr(world.library.memory, "apply", committed)
     plan = await plan_of_marked(world.library, [row.id for row in rows[:2]])
     with pytest.raises(NotReachable) as caught:
         await remove_memories(world.library, plan, "purge", forever=forever)
@@ -299,9 +299,10 @@ class VectorMemory(InMemory):
     why_not: Mapping[str, str] = {name: why for name, why in InMemory.why_not.items() if name != "vectors"}
     seen: Vector | None = None
 
-    async def create(self, draft: Draft, keep: Any, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        self.seen = vector
-        return await super().create(draft, keep, vector=vector, replace=replace)
+    async def apply(self, changes: Any, journal: Any, **options: Any) -> ApplyResult:
+        (change,) = changes
+        self.seen = change.after.vector
+        return await super().apply([change], journal, **options)
 
 
 @IN_MEMORY
@@ -358,13 +359,12 @@ class BrokenStore(InMemory):
 
     broken = False
 
-    async def remove(self, stamps: Any, keep: Any, advance: Any = None, *, zero: bool = False) -> Any:
-        def keep_and_fail(changes: Sequence[RowChange]) -> None:
-            keep(changes)
-            if self.broken:
-                raise Unreadable("The store cannot be written: the disk is full.")
-
-        return await super().remove(stamps, keep_and_fail, advance)
+    async def apply(self, changes: Any, journal: Any, **options: Any) -> ApplyResult:
+        result = await super().apply(changes, journal, **options | {"dry_run": True}) if self.broken else None
+        if result is not None:
+            journal.record([RowChange(row, None) for row in await self.rows(Query(ROWS))])
+            raise Unreadable("The store cannot be written: the disk is full.")
+        return await super().apply(changes, journal, **options)
 
 
 @IN_MEMORY
@@ -385,8 +385,11 @@ async def test_row_that_stayed_in_the_store_is_not_in_the_trash(world: World) ->
 class StoreThatKeepsNothingForNothing(InMemory):
     """Keeps no change for a row that already is as it was before."""
 
-    async def revert(self, changes: Any, keep: Any, *, clash: Any = "refuse", advance: Any = None) -> Reversal:
-        return Reversal(sum(len(batch) for batch in changes()))
+    async def apply(self, changes: Any, journal: Any, **options: Any) -> ApplyResult:
+        every = list(changes)
+        if any(change.reverses is not None for change in every):
+            return ApplyResult(len(every))
+        return await super().apply(every, journal, **options)
 
 
 @IN_MEMORY
@@ -405,7 +408,7 @@ async def test_what_was_taken_back_and_changed_since_is_not_done_again_unasked(w
     number = outcome.action.number
     await undo(world.library)
     await edited(world, (await world.rows())[row.id], "Prefers Go")
-    with pytest.raises(Clashes, match="changed since"):
+    with pytest.raises(Conflicts, match="changed since"):
         await redo(world.library, number=number)
     assert (await redo(world.library, number=number, clash="overwrite")).count == 1
     assert await world.rows() == {}

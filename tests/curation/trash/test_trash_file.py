@@ -48,7 +48,7 @@ def trash(install: Install, clock: Clock) -> Trash:
 
 async def kept(trash: Trash, *changes: RowChange, verb: Any = "purge") -> int:
     action = await trash.begin(verb, "deleted")
-    action.keep(changes)
+    action.record(changes)
     assert await action.finish() is not None
     return action.number
 
@@ -134,7 +134,7 @@ async def test_only_the_owner_can_read_it_even_while_it_is_written(trash: Trash,
     old = os.umask(0)
     try:
         action = await trash.begin("purge", "deleted")
-        action.keep([deletion(1)])
+        action.record([deletion(1)])
         files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in install.own_dir.iterdir()}
         await action.finish()
         await trash.listing()
@@ -249,7 +249,7 @@ async def test_an_action_larger_than_the_trash_is_kept_whole(trash: Trash, insta
     settings_file(install).write_text("trash_megabytes = 1\n")
     action = await trash.begin("purge", "deleted")
     for at in range(5):
-        action.keep([deletion(at, embedding=b"\1" * 400_000)])
+        action.record([deletion(at, embedding=b"\1" * 400_000)])
     await action.finish()
     assert [row.row.id for row in (await trash.listing())[0]] == [f"id{at}" for at in range(4, -1, -1)]
 
@@ -273,7 +273,7 @@ async def test_two_inspectors_do_not_change_at_once(
         with pytest.raises(Locked, match="in the middle of a change"):
             await other.begin("edit", "edited")
     waiting = asyncio.create_task(other.begin("edit", "edited"))
-    first.keep([deletion(1)])
+    first.record([deletion(1)])
     await first.finish()
     second = await waiting
     assert second.number == first.number + 1
@@ -307,7 +307,7 @@ class Store:
 async def cut_off(trash: Trash, *changes: RowChange) -> int:
     """An action whose process ended without a word after it had kept these."""
     action = await trash.begin("purge", "deleted")
-    action.keep(changes)
+    action.record(changes)
     await action.leave()
     return action.number
 
@@ -381,7 +381,7 @@ async def test_cut_off_change_of_a_file_is_told_by_its_bytes(trash: Trash, tmp_p
 
 async def test_action_that_still_runs_is_not_settled(trash: Trash, install: Install, clock: Clock) -> None:
     action = await trash.begin("purge", "deleted")
-    action.keep([deletion(1)])
+    action.record([deletion(1)])
     await settled(Trash(install, STORE, clock), a_row(1))
     assert len(await trash.numbers()) == 1
     await action.finish()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.marks import plan_of_marked
 from support.opened import opened
-from support.racing import after_keeping
+from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation.changes import edit_memory, remove_memories
+from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, undo
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Conflict, Edit
+from zeroclaw_tui.memory.change import Change, Conflict, Conflicts, Draft, Edit, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
 
@@ -78,8 +81,135 @@ async def test_an_edit_that_met_a_conflict_leaves_nothing_to_undo(
     assert row is not None
     notes = Path(library.memory.about.location) / "MEMORY.md"
     rewritten = notes.read_text().replace("alpha one", "alpha rewritten")
-    after_keeping(monkeypatch, lambda: notes.write_text(rewritten))
+    after_recording(monkeypatch, lambda: notes.write_text(rewritten))
     with pytest.raises(Conflict):
         await edit_memory(library, "MEMORY:0", Edit({"content": "mine"}), row.fingerprint)
     assert "alpha rewritten" in notes.read_text()
     assert await library.trash.last() is None
+
+
+def _notes(library: Library) -> Path:
+    return Path(library.memory.about.location) / "MEMORY.md"
+
+
+async def test_an_undo_brings_back_the_file_and_keeps_what_the_agent_appended(library: Library) -> None:
+    notes = _notes(library)
+    before = notes.read_bytes()
+    outcome = await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:2"]), "purge")
+    assert outcome.action is not None
+    assert outcome.action.count == 2
+    after = notes.read_bytes()
+    notes.write_bytes(after + b"\n- **new**: by the agent\n")
+    undone = await undo(library)
+    assert undone.count == 2
+    assert notes.read_bytes() == before + b"\n- **new**: by the agent\n"
+    assert (await redo(library)).count == 2
+    assert notes.read_bytes() == after + b"\n- **new**: by the agent\n"
+    assert sorted(await _in_trash(library)) == ["alpha one", "charlie three"]
+
+
+async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(library: Library) -> None:
+    notes = _notes(library)
+    row = await row_with_id(library.memory, "MEMORY:1")
+    assert row is not None
+    outcome = await edit_memory(library, "MEMORY:1", Edit({"content": "bravo edited"}), row.fingerprint)
+    assert outcome.action is not None
+    notes.write_bytes(notes.read_bytes().replace(b"delta four", b"delta by hand").replace(b"- alpha one\n", b""))
+    await undo(library)
+    assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"
+    await redo(library)
+    notes.write_bytes(notes.read_bytes().replace(b"bravo edited", b"bravo by hand"))
+    with pytest.raises(Conflicts, match="changed since"):
+        await undo(library)
+    await undo(library, clash="overwrite")
+    assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"
+
+
+async def test_one_of_several_deleted_memories_is_restored_to_its_place(library: Library) -> None:
+    before = _notes(library).read_text()
+    await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:1", "MEMORY:2"]), "purge")
+    rows, _ = await library.trash.listing("bravo")
+    await restore(library, [rows[0].number])
+    assert _notes(library).read_text() == "# Long-Term Memory\n\n- bravo two\n- delta four\n"
+    assert sorted(await _in_trash(library)) == ["alpha one", "charlie three"]
+    await restore(library, await library.trash.numbers())
+    assert _notes(library).read_text() == before
+
+
+async def test_a_change_of_which_one_memory_was_restored_is_undone_without_it(library: Library) -> None:
+    before = _notes(library).read_text()
+    every = [f"MEMORY:{number}" for number in range(4)]
+    outcome = await remove_memories(library, await plan_of_marked(library, every), "purge")
+    assert outcome.action is not None
+    rows, _ = await library.trash.listing("bravo")
+    await restore(library, [rows[0].number])
+    await undo(library, number=outcome.action.number)
+    assert _notes(library).read_text() == before
+    assert await _in_trash(library) == []
+
+
+async def test_a_memory_emptied_from_the_trash_leaves_no_file_with_it(library: Library) -> None:
+    """The others of the same change can still be undone."""
+    await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:1"]), "purge")
+    rows, _ = await library.trash.listing("alpha")
+    await library.trash.empty([rows[0].number])
+    data = library.trash.file.read_bytes()
+    assert b"alpha one" not in data
+    await undo(library)
+    assert _notes(library).read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta four\n"
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+async def test_a_change_that_was_cut_off_is_told_by_the_file(
+    is_written: bool, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends after the change was journaled, or after the file was written too."""
+    notes = _notes(library)
+    before = notes.read_bytes()
+    action = await library.trash.begin("store", "stored something")
+    await library.memory.apply([Change(None, Draft("key", "new"))], action)
+    await action.leave()
+    if not is_written:
+        notes.write_bytes(before)
+    await library.trash.recover(library.memory)
+    last = await library.trash.last()
+    assert (last is not None) == is_written
+    if is_written:
+        await undo(library)
+        assert notes.read_bytes() == before
+
+
+async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library: Library) -> None:
+    """Earlier versions kept the lines alone, with hashes of three neighbours on each side."""
+    notes = _notes(library)
+    before = notes.read_text()
+    rows = [await row_with_id(library.memory, f"MEMORY:{number}") for number in range(4)]
+    context = {"old_above": [_hash("alpha one"), _hash("")], "old_below": [_hash("charlie three"), ""]}
+    action = await library.trash.begin("purge", "deleted two memories")
+    bravo, delta = rows[1], rows[3]
+    assert bravo is not None
+    assert delta is not None
+    action.record(
+        [
+            RowChange(replace(bravo, values={**bravo.values, "file_context": json.dumps(context)}), None),
+            RowChange(replace(delta, values={**delta.values, "file_context": "{}"}), None),
+        ]
+    )
+    notes.write_text("# Long-Term Memory\n\n- alpha one\n- charlie three\n")
+    await action.finish()
+    await undo(library)
+    assert notes.read_text() == before
+
+
+def _hash(line: str) -> str:
+    return hashlib.sha256(f"- {line}".encode() if line else b"").hexdigest()[:12]
+
+
+async def test_a_line_that_is_no_text_is_deleted_for_ever(library: Library) -> None:
+    notes = _notes(library)
+    notes.write_bytes(b"- caf\xe9\n- two\n")
+    await _forget(library, "MEMORY:1")
+    await _forget(library, "MEMORY:0", forever=True)
+    assert notes.read_bytes() == b""
+    assert b"caf\xe9" not in library.trash.file.read_bytes()
+    assert await _in_trash(library) == ["two"]

@@ -141,7 +141,7 @@ class Sample:
         """Note an action as if it had been done so long ago."""
         trash = Trash(self.install, store, Clock(NOW - ago))
         action = await trash.begin(verb, summary or f"{verb} {len(changes)}")
-        await asyncio.to_thread(action.keep, changes)
+        await asyncio.to_thread(action.record, changes)
         await action.finish()
         return action.number
 

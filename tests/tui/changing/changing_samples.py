@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from textual.pilot import Pilot
 from tui_samples import SampleMemory, browser
 
-from zeroclaw_tui.memory.change import Advance, Keep, Removal, Stamp, TriggersMissing
+from zeroclaw_tui.memory.change import ApplyResult, Change, Journal, TriggersMissing
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -22,16 +22,17 @@ class Writable(SampleMemory):
         self.refusal: Exception | None = None
         self.steps: Any = None
 
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
+        every = list(changes)
+        if any(change.after is not None for change in every):
+            return await super().apply(every, journal, **options)
         if self.missing_triggers:
             raise TriggersMissing(self.missing_triggers)
         if self.refusal is not None:
             raise self.refusal
         if self.steps is not None:
-            await self.steps(advance)
-        return await super().remove(stamps, keep, advance, zero=zero)
+            await self.steps(options.get("on_progress"))
+        return await super().apply(every, journal, **options)
 
     async def repair(self) -> None:
         self.missing_triggers = []

@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked
+from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, OutsideContent
@@ -46,7 +47,7 @@ def area(app: ScreenApp) -> ContentArea:
 
 async def another_hand(library: Library, row: StoredRow, **values: Any) -> StoredRow:
     """What an agent does meanwhile."""
-    written = await library.memory.update(row.id, Edit(values), row.fingerprint, lambda changes: None)
+    written = await edit(library.memory, row, values)
     assert written.change.after is not None
     return written.change.after
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored
@@ -34,26 +34,22 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.write import NoteWriter, append, foresee, revert, stamp_of, store_all
+from zeroclaw_tui.backends.markdown.sources import Sources, stamp_of
+from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, make_folder
 from zeroclaw_tui.memory.change import (
     Advance,
-    Batches,
-    Clash,
+    ApplyResult,
+    Change,
     Draft,
-    Edit,
-    Keep,
-    Removal,
-    Reversal,
-    RowChange,
+    Journal,
+    OnConflict,
     See,
     Stamp,
     StoredRow,
-    Vector,
-    Written,
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -165,8 +161,6 @@ def _day(text: str) -> date | None:
         return None
 
 
-Answer = TypeVar("Answer")
-
 LOOSE_NOTES = "Loose notes: no agent reads these as memory."
 LOOSE_ARE_KEPT = (
     "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
@@ -202,6 +196,7 @@ class MarkdownMemory(HeldMemory):
     name = "markdown"
     about = About(keeps_deleted=None)
     keeps_lines = True
+    keeps_rows = True
 
     def __init__(
         self,
@@ -292,11 +287,7 @@ class MarkdownMemory(HeldMemory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Append a line as ZeroClaw does; what has that key stays, as every line has a key of its own."""
-        await self.create(Draft(key, content, category, session_id), _keeps_nothing)
-
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        """Append the lines of all, with one write of each file; nothing where one of them is refused."""
-        await self._write(lambda writer: store_all(writer, drafts))
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None)
 
     async def forget(self, key: str) -> bool:
         """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
@@ -305,7 +296,7 @@ class MarkdownMemory(HeldMemory):
         if len(found) > 1:
             ids = ", ".join(entry.id for entry in found)
             raise Refused(f"Several folders have a line {key}.", hint=f"Name one of {ids}.")
-        return (await self.remove([stamp_of(entry) for entry in found], _keeps_nothing)).removed > 0
+        return (await self.apply([Change(stamp_of(entry), None) for entry in found], None)).written > 0
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -392,61 +383,45 @@ class MarkdownMemory(HeldMemory):
 
     async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
         """The lines of these memories with their very bytes; `line` is the place in the file, counted from 0."""
-        rows = await asyncio.to_thread(self._writer().stored, [entry.id for entry in entries])
+        rows = await asyncio.to_thread(self._sources().stored, [entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Append a line; no key can be taken, so nothing is replaced. Raises Refused for what no line can be."""
-        return await self._write(lambda writer: writer.create(draft, keep))
+    async def apply(
+        self,
+        changes: Iterable[Change],
+        journal: Journal | None,
+        *,
+        on_conflict: OnConflict = "skip",
+        dry_run: bool = False,
+        permanently: bool = False,
+        on_progress: Advance | None = None,
+    ) -> ApplyResult:
+        """Change lines of files; each file is written once for a batch of changes, in one step.
 
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Write another content into one line. Raises Conflict, NotFound, Refused."""
-        return await self._write(lambda writer: writer.update(id, edit, expected, keep))
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Take lines out of their files. The blocks a file used are not overwritten."""
+        A new memory is appended, whatever its key. The journal also has each file before and after: undoing that
+        change brings back every byte and keeps what others appended since. The blocks that a file used are not
+        overwritten.
+        """
+        if "write" in self.why_not:
+            raise self.refuse_to_write()
         stop = threading.Event()
-        progress = cancellable_progress(stop, advance)
-        return await self._write(lambda writer: writer.remove(stamps, keep, progress), stop)
 
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Bring lines back, to the byte where their files are as we left them. Raises Clashes."""
-        stop = threading.Event()
-        return await self._write(
-            lambda writer: revert(writer, changes, keep, clash, cancellable_progress(stop, advance)), stop
-        )
+        def write() -> ApplyResult:
+            with self._writing:
+                note_changes = NoteChanges(
+                    self._sources(), WHY_NOT, journal,
+                    on_conflict=on_conflict, dry_run=dry_run, goes_on=cancellable_progress(stop, on_progress),
+                )  # fmt: skip
+                return note_changes.apply(changes)
 
-    async def foresee(self, changes: Batches, *, clash: Clash = "refuse") -> Reversal:
-        """What `revert` would do with the files as they are now."""
-        return await self._write(lambda writer: foresee(writer, changes, clash))
-
-    async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
-        """Append many lines, with one write of each file; see `append` of its module."""
-        stop = threading.Event()
-        progress = cancellable_progress(stop, advance)
-        return await self._write(lambda writer: append(writer, wanted, keep, progress), stop)
+        return await wait_until_done(asyncio.ensure_future(asyncio.to_thread(write)), stop.set)
 
     @property
     def _nothing_yet(self) -> str:
         return f"{self._root} has no MEMORY.md and no memory/*.md: this store has no memories yet."
 
-    async def _write(self, work: Callable[[NoteWriter], Answer], stop: threading.Event | None = None) -> Answer:
-        """Do it on a thread. Cancelled, it ends when the files are let go of; `stop` asks for that."""
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
-        running = asyncio.ensure_future(asyncio.to_thread(self._write_alone, work))
-        return await wait_until_done(running, lambda: stop.set() if stop is not None else None)
-
-    def _write_alone(self, work: Callable[[NoteWriter], Answer]) -> Answer:
-        with self._writing:
-            return work(self._writer())
-
-    def _writer(self) -> NoteWriter:
-        return NoteWriter(tuple(self._folders()), WHY_NOT, self._clock)
+    def _sources(self) -> Sources:
+        return Sources(tuple(self._folders()), self._clock)
 
     def _is_database(self) -> bool:
         return self._root.is_file() and os.access(self._root, os.R_OK) and is_database(self._root)
@@ -487,10 +462,6 @@ class MarkdownMemory(HeldMemory):
             return (NoteFolder(self._root.parent, only=self._root.name),)
         is_foreign = self._is_loose or bool(self._foreign)
         return (NoteFolder(self._root, is_loose=self._is_loose, is_foreign=is_foreign), *self._agents)
-
-
-def _keeps_nothing(changes: Sequence[RowChange]) -> None:
-    """For the trait's own verbs, whose caller keeps what it wants to."""
 
 
 def _are_loose(given: Path, config: MemoryConfig) -> bool:

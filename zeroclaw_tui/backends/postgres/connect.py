@@ -15,6 +15,7 @@ from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
+    UNCONFIRMED,
     AccessDenied,
     DriverMissing,
     InspectorError,
@@ -156,7 +157,7 @@ class Connections:
         await asyncio.sleep(0)
 
     @asynccontextmanager
-    async def reading(self, *, seconds: float | None = None) -> AsyncIterator[asyncpg.Connection]:
+    async def reading(self, *, seconds: float = STATEMENT_SECONDS) -> AsyncIterator[asyncpg.Connection]:
         """Begin a read-only transaction in which a statement may take `seconds`.
 
         Raises NotReachable, Refused, Locked, and SearchInterrupted after `stop`.
@@ -179,21 +180,30 @@ class Connections:
             self._readings.discard(interrupted)
 
     @asynccontextmanager
-    async def writing(self, *, seconds: float | None = None) -> AsyncIterator[asyncpg.Connection]:
+    async def writing(self) -> AsyncIterator[asyncpg.Connection]:
         """Begin a transaction that is committed at the end and rolled back by any exception.
 
-        Once COMMIT is sent its answer is awaited, even if the task is cancelled meanwhile.
+        Once COMMIT is sent its answer is awaited, even if the task is cancelled meanwhile. The error is unsure if none
+        comes: the server may still commit.
         """
-        async with self._connection("SELECT 1") as connection:
-            transaction = connection.transaction()
-            try:
-                await transaction.start()
-                await connection.execute(_limits(seconds))
-                yield connection
-            except BaseException:
-                await _roll_back(connection, transaction.rollback)
-                raise
-            await wait_until_done(asyncio.ensure_future(transaction.commit()), lambda: None)
+        is_committing = False
+        try:
+            async with self._connection("SELECT 1") as connection:
+                transaction = connection.transaction()
+                try:
+                    await transaction.start()
+                    await connection.execute(_limits(STATEMENT_SECONDS))
+                    yield connection
+                except BaseException:
+                    await _roll_back(connection, transaction.rollback)
+                    raise
+                is_committing = True
+                await wait_until_done(asyncio.ensure_future(transaction.commit()), lambda: None)
+        except NotReachable as error:
+            if is_committing:
+                error.is_unsure = True
+                error.tell_so_far(UNCONFIRMED)
+            raise
 
     def stop(self) -> None:
         """Cancel the reading statements that run now; their tasks get SearchInterrupted."""
@@ -288,11 +298,10 @@ def _driver() -> Any:
     return asyncpg
 
 
-def _limits(seconds: float | None) -> str:
+def _limits(seconds: float) -> str:
     """The settings of one transaction; behind a pooler nothing may be set for longer."""
-    milliseconds = int((STATEMENT_SECONDS if seconds is None else seconds) * 1000)
     return (
-        f"SET LOCAL statement_timeout = {milliseconds}; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
+        f"SET LOCAL statement_timeout = {seconds * 1000:.0f}; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
         "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
         "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
     )

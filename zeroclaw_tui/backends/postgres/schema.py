@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,21 +40,25 @@ _MAY_BE: Mapping[str, tuple[str, ...]] = {
 }
 _READ_ONLY_SERVER = "The database server is read-only: it is a replica or configured as read-only."
 _LOOK = """
-SELECT n.oid IS NOT NULL AS has_schema,
-       coalesce(has_schema_privilege(n.oid, 'USAGE'), false) AS may_use_schema,
-       c.oid AS table_oid,
-       c.relkind::text AS kind,
+SELECT current_user::text AS user_name,
+       current_database()::text AS database,
        current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS is_read_only,
+       has_database_privilege(current_database(), 'CREATE') AS may_make_schemas,
+       n.oid IS NOT NULL AS has_schema,
+       coalesce(has_schema_privilege(n.oid, 'USAGE'), false) AS may_use_schema,
+       coalesce(has_schema_privilege(n.oid, 'CREATE'), false) AS may_make_tables,
+       c.oid::text AS table_oid,
+       c.relkind::text AS kind,
+       coalesce(pg_has_role(c.relowner, 'USAGE'), false) AS owns_table,
        (SELECT e.extnamespace::regnamespace::text FROM pg_extension e WHERE e.extname = 'vector') AS vector_schema,
-       EXISTS (SELECT 1 FROM pg_class a WHERE a.relnamespace = n.oid AND a.relname = 'agents') AS has_agents,
-       current_user::text AS user_name
+       EXISTS (SELECT 1 FROM pg_class a WHERE a.relnamespace = n.oid AND a.relname = 'agents') AS has_agents
 FROM (SELECT 1) AS one
 LEFT JOIN pg_namespace n ON n.nspname = $1
 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
 """
 _COLUMNS = """
 SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type,
-       attgenerated::text <> '' OR attidentity::text = 'a' AS is_generated, NOT attnotnull AS may_be_null
+       attgenerated::text <> '' AS is_generated, NOT attnotnull AS may_be_null
 FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
 _RIGHTS = """
@@ -114,7 +118,6 @@ _AGENT_COLUMN = """
 ALTER TABLE {table} ADD COLUMN agent_id TEXT NOT NULL,
     ADD CONSTRAINT memories_agent_id_notnull_chk CHECK (agent_id IS NOT NULL),
     ADD CONSTRAINT memories_agent_id_fk FOREIGN KEY (agent_id) REFERENCES "{schema}"."agents" (id)"""
-_SCHEMA_OF_VECTOR = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'"
 _UNIQUE = "memories_agent_key_uniq"
 _VECTOR_COLUMNS = """
 ALTER TABLE {table} ADD COLUMN namespace TEXT DEFAULT 'default', ADD COLUMN importance REAL,
@@ -216,7 +219,7 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
     if seen["table_oid"] is None:
         what = f"table {full}" if seen["has_schema"] else f"schema {schema}, so no table {full}"
         raise NothingYet(f"There is no {what} yet.", hint="ZeroClaw creates it at its first start with this database.")
-    oid = str(seen["table_oid"])
+    oid = seen["table_oid"]
     rows = await connection.fetch(_COLUMNS, oid)
     columns = {row["name"]: row["type"] for row in rows}
     form = _form_of(columns, seen["kind"], full)
@@ -280,11 +283,14 @@ def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], takes_writ
     if seen["is_read_only"]:
         return _READ_ONLY_SERVER
     if lacking:
-        rights = lacking[0] if len(lacking) == 1 else f"{', '.join(lacking[:-1])} and {lacking[-1]}"
-        return f"The user {shown(seen['user_name'])} lacks {rights} on the table {full}."
+        return f"The user {shown(seen['user_name'])} lacks {_joined(lacking)} on the table {full}."
     if not takes_writes:
         return f"{full} is a read-only view."
     return None
+
+
+def _joined(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def missing_in(table: Table) -> dict[str, str]:
@@ -327,10 +333,11 @@ async def make_table(
             hint="Versions up to 0.6.2 and from 0.7.4 on know it; --profile names another.",
         )
     version, table = parse_version(profile.version), f'"{schema}"."{name}"'
-    if await connection.fetchval("SELECT to_regclass($1::text) IS NOT NULL", table):
+    seen = await connection.fetchrow(_LOOK, schema, name)
+    if seen["table_oid"] is not None:
         raise Refused(f"There is a table {schema}.{name} already.")
-    await _check_rights(connection, schema)
-    if not await connection.fetchval("SELECT to_regnamespace($1::text) IS NOT NULL", f'"{schema}"'):
+    _check_rights(seen, schema)
+    if not seen["has_schema"]:
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
     has_agents = version >= _FIRST_WITH_AGENTS
     await connection.execute(_NEW_TABLE.format(table=table, unique="" if has_agents else "UNIQUE"))
@@ -341,13 +348,10 @@ async def make_table(
     for index, columns in indexes:
         # Its names are fixed, so a second table in one schema goes without, as ZeroClaw's does.
         await connection.execute(f"CREATE INDEX IF NOT EXISTS {index} ON {table} {columns}")
-    if vector_dimensions is not None:
-        vector = await connection.fetchval(_SCHEMA_OF_VECTOR)
-        if vector is not None:
-            await connection.execute(
-                _VECTOR_COLUMNS.format(table=table, vector=vector, dimensions=int(vector_dimensions))
-            )
-            await connection.execute(f"CREATE INDEX IF NOT EXISTS idx_memories_namespace ON {table} (namespace)")
+    vector = seen["vector_schema"]
+    if vector_dimensions is not None and vector is not None:
+        await connection.execute(_VECTOR_COLUMNS.format(table=table, vector=vector, dimensions=int(vector_dimensions)))
+        await connection.execute(f"CREATE INDEX IF NOT EXISTS idx_memories_namespace ON {table} (namespace)")
 
 
 async def _add_agents(connection: asyncpg.Connection, schema: str, name: str, table: str) -> None:
@@ -368,21 +372,14 @@ async def _add_agents(connection: asyncpg.Connection, schema: str, name: str, ta
     )
 
 
-async def _check_rights(connection: asyncpg.Connection, schema: str) -> None:
-    found = await connection.fetchrow(
-        """SELECT current_user::text AS name, current_database()::text AS place,
-                  to_regnamespace($1::text) IS NOT NULL AS is_there,
-                  has_database_privilege(current_database(), 'CREATE') AS may_make_schemas,
-                  coalesce(has_schema_privilege(to_regnamespace($1::text)::oid, 'CREATE'), false) AS may_make_tables""",
-        f'"{schema}"',
-    )
-    user, place = found["name"], found["place"]
-    if found["is_there"] and not found["may_make_tables"]:
+def _check_rights(seen: asyncpg.Record, schema: str) -> None:
+    user, place = seen["user_name"], seen["database"]
+    if seen["has_schema"] and not seen["may_make_tables"]:
         raise Refused(
             f"The user {user} may not make a table in the schema {schema}.",
             hint=f'Its owner can run: GRANT CREATE, USAGE ON SCHEMA "{schema}" TO "{user}";',
         )
-    if not found["is_there"] and not found["may_make_schemas"]:
+    if not seen["has_schema"] and not seen["may_make_schemas"]:
         raise Refused(
             f"The user {user} may not make the schema {schema} in the database {place}.",
             hint=f'Its owner can run: GRANT CREATE ON DATABASE "{place}" TO "{user}";',
@@ -400,8 +397,7 @@ _SERVER = """
 SELECT current_setting('server_version') AS version,
        current_setting('server_encoding') AS encoding,
        (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
-       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector_available,
-       pg_is_in_recovery() AS is_replica
+       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector_available
 """
 _TABLE = """
 SELECT pg_table_size(c.oid) AS rows_size, pg_indexes_size(c.oid) AS indexes_size,
@@ -424,7 +420,7 @@ async def health_of(
     server = await connection.fetchrow(_SERVER)
     place = await connection.fetchrow(_TABLE, table.schema, table.name)
     rows = await _rows(connection, table)
-    version = shown(str(server["version"]).split()[0])
+    version = shown(server["version"].split()[0])
     rights = [right for right in ("SELECT", "INSERT", "UPDATE", "DELETE") if right not in table.lacking]
     facts: dict[str, Any] = {
         "database": location,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Scored, T, Work
+from zeroclaw_tui.backends.base import Entries, Memory, Scored, T
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
 from zeroclaw_tui.backends.postgres import search
@@ -54,26 +54,12 @@ from zeroclaw_tui.backends.postgres.sql import (
     version_from,
 )
 from zeroclaw_tui.backends.postgres.watch import version_of
-from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
-from zeroclaw_tui.backends.revert import (
-    MOST_ROWS,
-    StoreJob,
-    keep_nothing,
-)
+from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
-from zeroclaw_tui.memory.change import (
-    Advance,
-    Draft,
-    Keep,
-    Removal,
-    See,
-    Stamp,
-    StoredRow,
-    Vector,
-)
+from zeroclaw_tui.memory.change import Change, Draft, See, StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NothingYet, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet, UsageError
 from zeroclaw_tui.memory.query import (
     EVERYTHING,
     VERSIONS,
@@ -89,16 +75,15 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSetting
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
 _ROWS_AT_ONCE = 500
 _RECORDS_AT_ONCE = 2000
-_DRAFTS_AT_ONCE = 2000
 _WHOLE_ROWS_AT_ONCE = 100
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
-_NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
 
 
 class _RolledBack(Exception):
@@ -427,44 +412,34 @@ class PostgresMemory(SqlMemory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
-
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        """Write many memories, each as `store` does, some thousands to a statement."""
-        await self.write_rows(StoreJob(drafts).run, most=_DRAFTS_AT_ONCE)
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
 
     async def forget(self, key: str) -> bool:
-        """Delete the memories of that key; as ZeroClaw's own verb does it, those of all agents that hold one."""
+        """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""
         while True:
-            removal = await self.remove(await self.rows(Query(VERSIONS, keys=[key])), keep_nothing)
-            if not removal.changed:
-                return removal.removed > 0
+            versions = await self.rows(Query(VERSIONS, keys=[key]))
+            result = await self.apply([Change(version, None) for version in versions], None)
+            if not result.skipped:
+                return result.written > 0
 
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
-        removal = await super().remove(stamps, keep, advance)
-        return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
+    async def _fetch(
+        self, statement: str, values: Sequence[Any], *, seconds: float = STATEMENT_SECONDS
+    ) -> Sequence[Any]:
+        async with self.connections.reading(seconds=seconds) as connection:
+            rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=patience(seconds))
+            return rows
 
-    async def write_rows(self, work: Work[Answer], vector: Vector | None = None, *, most: int = MOST_ROWS) -> Answer:
-        """A few hundred rows to a transaction, `most` of them."""
-        try:
-            return await self._written(work, vector, most)
-        except TableMoved:
-            # ZeroClaw has migrated the table: nothing was written, and what may be written is decided again.
-            await self.open_anew()
-        try:
-            return await self._written(work, vector, most)
-        except TableMoved:
-            raise Locked(
-                "Another program is changing the columns of the table.", hint="Try again when it has finished."
-            ) from None
-
-    async def _written(self, work: Work[Answer], vector: Vector | None, most: int) -> Answer:
+    async def _with_writer(
+        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
+    ) -> T:
         if "write" in self.why_not:
             raise self.refuse_to_write()
-        rows = PostgresRows(self.connections, self.table, vector, most=most)
-        answer = await work(rows)
-        self._table = replace(self.table, agents=rows.agents)
-        return answer
+        writer = PostgresWriter(self.connections, self.table, permanently=permanently)
+        done = await work(writer)
+        if writer.table != self.table:
+            await self.open_anew()
+        return done
+
+
+def _ids(handles: Sequence[Handle]) -> list[str]:
+    return [str(handle) for handle in handles if can_hold(str(handle))]

@@ -1,23 +1,20 @@
-"""Storing, changing and removing memories of a PostgreSQL table by ZeroClaw's own rules, in short transactions."""
+"""Writing the rows of a PostgreSQL table by ZeroClaw's own rules, in short transactions."""
 
 from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from itertools import groupby
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.postgres.connect import (
-    PASS_SECONDS,
-    Connections,
-)
-from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_agents
+from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
+from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
 from zeroclaw_tui.backends.postgres.sql import (
     Parameters,
+    can_hold,
     casts,
-    category_written,
     check_text,
     ids_are,
     keys_are,
@@ -27,218 +24,175 @@ from zeroclaw_tui.backends.postgres.sql import (
     stored_columns,
     stored_row,
 )
-from zeroclaw_tui.backends.revert import MOST_ROWS, kept
-from zeroclaw_tui.backends.tables import TableRows
-from zeroclaw_tui.memory.change import (
-    AGENTS,
-    Draft,
-    DuplicateKey,
-    Keep,
-    NewVector,
-    RowChange,
-    StoredRow,
-    Value,
-    Vector,
-)
+from zeroclaw_tui.backends.tables import TableWriter
+from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, RowChange, Stamp, StoredRow, Value, Vector
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
-LATER = "greatest(clock_timestamp(), m.{0} + interval '1 microsecond')"
-"""A time of storing that is later than the last one, even where two clocks differ."""
-
-_COLUMNS = """
-SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, attgenerated::text <> '' AS is_computed
-FROM pg_attribute WHERE attrelid = to_regclass($1::text) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
-"""
+_MICROSECOND = timedelta(microseconds=1)
 _AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at", "category_as_stored")
-"""What values of a row may be called where the tutorial's table has other names."""
+"""Names that values of a row may have although the tutorial's table has no such columns."""
+_NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
 
 
-class TableMoved(Exception):
-    """The columns are no longer those that were read on opening: ZeroClaw has migrated the table."""
-
-
-class _NothingIsUnique(Exception):
-    """No rule of the table says that a key is there once, so no statement can go by it."""
-
-
-class PostgresRows(TableRows):
-    """The rows of a table; every step is a transaction, and what is looked at in it stays locked until its end."""
+class PostgresWriter(TableWriter):
+    """Writes the rows of a table; a batch is one transaction, and the rows it has read stay locked until its end."""
 
     noun = "table"
+    batch_rows = 500
 
-    def __init__(
-        self, connections: Connections, table: Table, vector: Vector | None = None, *, most: int = MOST_ROWS
-    ) -> None:
-        super().__init__(vector)
+    def __init__(self, connections: Connections, table: Table, *, permanently: bool) -> None:
+        super().__init__()
+        self.table = table
+        """The table as it was in the last batch: another program may have migrated it, or added agents."""
         self._connections = connections
-        self._table = table
-        self._agents: dict[str, str] = dict(table.agents)
-        self._computed: frozenset[str] = frozenset()
+        self._permanently = permanently
         self._connection: asyncpg.Connection = None
-        self.at_once = most
+        self._locks_rows = True
+        self._agents: dict[str, str] = {}
+        self._time: datetime = datetime.min
 
     @property
     def has_agents(self) -> bool:
-        """Whether the table is one of ZeroClaw >= 0.8.0."""
-        return self._table.form == "agents"
+        return self.table.form == "agents"
 
     @property
     def agents(self) -> dict[str, str]:
-        """The aliases by id."""
         return self._agents
 
     @property
     def columns(self) -> Iterable[str]:
-        """Those of the table, and what its values are called here."""
-        return (*self._table.columns, *_NOT_COLUMNS)
+        return (*self.table.columns, *_NOT_COLUMNS)
 
     @asynccontextmanager
-    async def step(self, keep: Keep) -> AsyncIterator[None]:
-        """A transaction: committed at the end, or nothing of it happened. Raises TableMoved before anything is done."""
-        self._changes = []
-        async with self._connections.writing() as connection:
-            await self._begin(connection)
+    async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
+        """A transaction; read-only and without locks for a dry run."""
+        connections = self._connections
+        opened = connections.reading(seconds=PASS_SECONDS) if dry_run else connections.writing()
+        self._locks_rows = not dry_run
+        async with opened as connection:
+            self._connection = connection
+            table = await read_table(connection, self.table.schema, self.table.name)
+            self._agents = dict(table.agents)
+            self.table = dataclasses.replace(table, agents=self._agents)
+            self._time = await connection.fetchval("SELECT clock_timestamp()")
             yield
-            if self._changes:
-                await kept(keep, self._changes)
 
-    @asynccontextmanager
-    async def look(self) -> AsyncIterator[None]:
-        """One that changes nothing and locks nothing. Raises TableMoved."""
-        self._is_looking = True
-        async with self._connections.reading(seconds=PASS_SECONDS) as connection:
-            await self._begin(connection)
-            yield
-        self._is_looking = False
-
-    def check_draft(self, draft: Draft) -> None:
-        """Raises Refused for what the table has no column for, or PostgreSQL takes in no text."""
-        check_text(draft.key, draft.content, draft.category, draft.session_id, draft.namespace, draft.agent)
-        self._check_has(draft.named)
-        self._check_has([] if draft.session_id is None else ["session_id"])
-        if draft.agent is not None and not self.has_agents:
+    def check(self, after: Draft | Edit) -> None:
+        if isinstance(after, Edit):
+            self._check_has(after.values)
+            check_text(*(value for value in after.values.values() if isinstance(value, str)))
+            return
+        check_text(after.key, after.content, after.category, after.session_id, after.namespace, after.agent)
+        self._check_has(after.named)
+        self._check_has([] if after.session_id is None else ["session_id"])
+        if after.agent is not None and not self.has_agents:
             raise Refused("This table knows no agents.", hint="Leave the agent out: all memories here have one owner.")
 
-    def check_edit(self, values: Mapping[str, Value]) -> None:
-        """Raises Refused for what the table has no column for, or PostgreSQL takes in no text."""
-        self._check_has(values)
-        check_text(*(value for value in values.values() if isinstance(value, str)))
-
-    def check_vectors(self, vectors: Sequence[NewVector]) -> None:
-        """Raises Refused for vectors that the column does not take."""
-        if not self._table.keeps_vectors:
-            raise Refused("This table has no column for pgvector's vectors.")
-        length = self._table.dimensions
-        for wanted in vectors:
-            if length not in (None, wanted.vector.dimensions):
-                raise Refused(
-                    f"The table takes vectors of {length} numbers; the model makes {wanted.vector.dimensions}.",
-                    hint="Name a model in the config that fits, or have the column altered by who owns the table.",
-                )
-
-    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
-        """The rows of these ids."""
-        return {row.id: row for row in await self._locked(ids=[*ids])}
-
-    async def fetch(self, rows: Sequence[StoredRow], owners: Iterable[str]) -> Iterable[StoredRow]:
-        """By id, and by key and owner, with one statement."""
-        return await self._locked({row.id for row in rows}, {row.key for row in rows}, [*owners])
-
-    async def fetch_id(self, row: StoredRow) -> StoredRow | None:
-        """By its id."""
-        return next(iter(await self._locked(ids=[row.id])), None)
-
-    async def fetch_key(self, key: str, owner: str | None) -> StoredRow | None:
-        """By key and agent's id."""
-        return next(iter(await self._locked(keys=[key], owners=[] if owner is None else [owner])), None)
+    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+        """By one statement, in the order of the ids, so that two writers wait for each other without a deadlock."""
+        given, parts = Parameters(), []
+        if rows:
+            parts.append(ids_are(self.table, {row.id for row in rows}, given))
+        if keys:
+            owners = {owner for owner, _ in keys if owner is not None}
+            texts = {key for _, key in keys if can_hold(key)}
+            parts.append(f"({keys_are(self.table, texts, owners or None, given)})")
+        return await self._fetch(
+            f"SELECT {stored_columns(self.table)} FROM {self.table.quoted} AS m "
+            f"WHERE {' OR '.join(parts)} ORDER BY m.id {'FOR UPDATE' if self._locks_rows else ''}",
+            given,
+        )
 
     state_of = staticmethod(state_of)
 
-    def as_stored(self, values: Mapping[str, Value], row: StoredRow) -> Mapping[str, Value]:
-        """A session as ZeroClaw writes it, importance as a number."""
-        stored = _plain(values)
-        if "session_id" in stored and stored["session_id"] != row.values["session_id"]:
-            stored["session_id"] = self.session_stored(stored["session_id"])
-        return stored
-
-    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
-        """As ZeroClaw's own store writes it; its times are the server's."""
-        values: dict[str, Value] = {"content": draft.content, "category": draft.category, **_plain(draft.named)}
-        if self._table.has("session_id"):
+    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        """As ZeroClaw's own store writes it: a replaced row keeps its id, namespace, importance and creation time."""
+        values: dict[str, Value] = {"content": draft.content, "category": draft.category, **_as_stored(draft.named)}
+        if self.table.has("session_id"):
             values["session_id"] = self.session_stored(draft.session_id)
-        data = self._usable_vector()
+        data = self._usable_vector(draft.vector)
         if existing is not None:
             return self._changed(existing, values, data)
-        fixed: dict[str, Value] = {"id": str(uuid.uuid4()), "key": draft.key}
+        row_id, now = str(uuid.uuid4()), self._later_than("")
+        values |= {"id": row_id, "key": draft.key, "created_at": now, "updated_at": now}
         if owner is not None:
-            fixed["agent_id"] = owner
+            values["agent_id"] = owner
         if data is not None:
-            fixed["embedding"] = data
+            values["embedding"] = data
         alias = None if owner is None else self._agents.get(owner)
-        return StoredRow(str(fixed["id"]), {**fixed, **values}, str(fixed["id"]), agent=alias)
+        return StoredRow(row_id, values, row_id, agent=alias)
 
-    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
-        """New content with the given vector or none."""
-        return self._changed(row, values, self._usable_vector() if "content" in values else None)
+    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+        """With the time it is now; new content with the given vector or none."""
+        values = _as_stored(edit.values)
+        if "session_id" in values and values["session_id"] != row.values["session_id"]:
+            values["session_id"] = self.session_stored(values["session_id"])
+        if all(row.values.get(name) == value for name, value in values.items()):
+            return row
+        is_new = "content" in values and values["content"] != row.values["content"]
+        return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
 
-    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
-        """With the values that today's table has columns for; it lies where its id is."""
-        back = super().returned(row, over, owner, apart=apart)
-        return dataclasses.replace(back, handle=back.id, values={**back.values, "id": back.id})
+    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+        """Its handle is its id; a row of another store may have no times. Raises Refused."""
+        restored = super().restored_row(row, existing, owner, new_id=new_id)
+        check_text(*(value for value in restored.values.values() if isinstance(value, str)))
+        values = {**restored.values, "id": restored.id}
+        created = values.get("created_at") or self._later_than("")
+        values |= {"created_at": created, "updated_at": values.get("updated_at") or created}
+        return dataclasses.replace(restored, handle=restored.id, values=values)
 
     async def delete(self, rows: Sequence[StoredRow]) -> None:
-        """By their ids."""
         if rows:
             given = Parameters()
-            condition = ids_are(self._table, [row.id for row in rows], given)
-            await self._connection.execute(f"DELETE FROM {self._table.quoted} AS m WHERE {condition}", *given.values)
+            condition = ids_are(self.table, [row.id for row in rows], given)
+            await self._connection.execute(f"DELETE FROM {self.table.quoted} AS m WHERE {condition}", *given.values)
 
     async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
-        """Only what differs, and with `touch` the time of storing."""
-        table = self._table
-        wanted = self._bound(dataclasses.replace(row, values={**row.values, **values}))
-        present, shapes, given = self._bound(row), self._casts(), Parameters()
-        changed = [name for name in self._writable if wanted[name] != present[name]]
-        parts = [f"{quoted(name)} = {shapes[name] % given.text(wanted[name])}" for name in changed]
-        if touch and table.updated != table.created:
-            parts = [part for part in parts if not part.startswith(quoted(table.updated))]
-            parts.append(f"{quoted(table.updated)} = {LATER.format(table.updated)}")
+        """Only what differs."""
+        table, given = self.table, Parameters()
+        present = parameters(row, table)
+        wanted = parameters(dataclasses.replace(row, values={**row.values, **values}), table)
+        parts = [
+            f"{quoted(name)} = {cast % given.text(wanted[name])}"
+            for name, cast in casts(table).items()
+            if wanted[name] != present[name]
+        ]
         if not parts:
             return row
-        found = await self._rows(
+        changed = await self._fetch(
             f"UPDATE {table.quoted} AS m SET {', '.join(parts)} WHERE {ids_are(table, [row.id], given)} "
             f"RETURNING {stored_columns(table)}",
             given,
         )
-        return found[0]
+        return changed[0]
 
     async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
-        """Rows that name the same columns by one statement, since what is not named is the table's to fill in."""
+        """One statement for rows with values for the same columns: the table itself fills in the others."""
         groups: dict[frozenset[str], list[StoredRow]] = {}
         for row in rows:
             groups.setdefault(frozenset(row.values), []).append(row)
         written: dict[str, StoredRow] = {}
-        for alike in groups.values():
-            written |= {row.id: row for row in await self._inserted(alike)}
+        for group in groups.values():
+            written |= {row.id: row for row in await self._insert_group(group)}
         for row in rows:
             if row.id not in written:
-                raise await self._taken(row)
+                raise await self._why_not_inserted(row)
         return [written[row.id] for row in rows]
 
     async def present_other(self, row: StoredRow) -> StoredRow | None:
-        """An agent by its id, held."""
         record = await self._connection.fetchrow(
             f"SELECT {_AGENT} FROM {self._agents_table} WHERE id::text = $1::text FOR UPDATE", row.id
         )
         return None if record is None else _agent_row(record)
 
     async def insert_other(self, row: StoredRow) -> StoredRow:
-        """An agent, with the time it was made."""
         record = await self._connection.fetchrow(
             f"INSERT INTO {self._agents_table} (id, alias, created_at) "
             f"VALUES ($1::text, $2::text, coalesce(CAST($3::text AS timestamptz), now())) RETURNING {_AGENT}",
@@ -251,7 +205,7 @@ class PostgresRows(TableRows):
         from asyncpg import ForeignKeyViolationError
 
         owns = await self._connection.fetchval(
-            f"SELECT EXISTS (SELECT FROM {self._table.quoted} AS m WHERE m.agent_id::text = $1::text)", row.id
+            f"SELECT EXISTS (SELECT FROM {self.table.quoted} AS m WHERE m.agent_id::text = $1::text)", row.id
         )
         if owns:
             return False
@@ -263,7 +217,6 @@ class PostgresRows(TableRows):
         return True
 
     async def add_agent(self, alias: str) -> RowChange:
-        """Another program may add it at the same moment."""
         record = await self._connection.fetchrow(
             f"INSERT INTO {self._agents_table} (id, alias, created_at) VALUES ($1::text, $2::text, now()) "
             f"ON CONFLICT DO NOTHING RETURNING {_AGENT}",
@@ -272,117 +225,71 @@ class PostgresRows(TableRows):
         )
         if record is not None:
             return RowChange(None, _agent_row(record))
-        there = _agent_row(
+        present = _agent_row(
             await self._connection.fetchrow(f"SELECT {_AGENT} FROM {self._agents_table} WHERE alias = $1::text", alias)
         )
-        return RowChange(there, there)
+        return RowChange(present, present)
 
     def has_table(self, name: str) -> bool:
-        """Agents alone have one here."""
+        """Only agents have one here."""
         return name == AGENTS and self.has_agents
 
-    async def upsert(self, drafts: Sequence[Draft]) -> bool:
-        """By one statement for those that name the same fields; False where no rule of the table makes a key unique.
-
-        Of two drafts with one key the later counts, and its place in the order.
-        """
-        chosen: dict[tuple[str | None, str], Draft] = {}
-        for draft in drafts:
-            owner, _ = await self.owner_named(draft.agent)
-            chosen.pop((owner, draft.key), None)
-            chosen[owner, draft.key] = draft
-        place = 0
-        try:
-            for _, group in groupby(chosen.items(), key=lambda item: frozenset(item[1].named)):
-                some = [*group]
-                await self._upserted([owner for (owner, _), _ in some], [draft for _, draft in some], place)
-                place += len(some)
-        except _NothingIsUnique:
-            return False
-        return True
-
-    async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
-        """By one statement."""
-        if not filled:
-            return
-        table, given = self._table, Parameters()
+    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
+        """By one statement. Raises Refused if the column takes vectors of another length."""
+        table, given = self.table, Parameters()
+        for _, new in rows:
+            if table.dimensions not in (None, new.vector.dimensions):
+                raise Refused(
+                    f"The table takes vectors of {table.dimensions} numbers; the model makes {new.vector.dimensions}.",
+                    hint="Name a model in the config that fits, or have the column altered by who owns the table.",
+                )
         texts = [
-            parameters(StoredRow(row.id, {**row.values, "embedding": wanted.vector.data}), table)["embedding"]
-            for row, wanted in filled
+            parameters(StoredRow(row.id, {**row.values, "embedding": new.vector.data}), table)["embedding"]
+            for row, new in rows
         ]
-        ids = given.texts([row.id for row, _ in filled])
-        shape = casts(table)["embedding"] % "g.vector"
-        condition = ids_are(table, [row.id for row, _ in filled], given)
+        row_ids = [row.id for row, _ in rows]
+        ids, vectors = given.texts(row_ids), given.texts(texts)
         await self._connection.execute(
-            f"UPDATE {table.quoted} AS m SET embedding = {shape} "
-            f"FROM unnest({ids}, {given.texts(texts)}) AS g(id, vector) WHERE m.id::text = g.id AND {condition}",
+            f"UPDATE {table.quoted} AS m SET embedding = {casts(table)['embedding'] % 'new.vector'} "
+            f"FROM unnest({ids}, {vectors}) AS new(id, vector) "
+            f"WHERE m.id::text = new.id AND {ids_are(table, row_ids, given)}",
             *given.values,
         )
 
-    async def _begin(self, connection: asyncpg.Connection) -> None:
-        found = await connection.fetch(_COLUMNS, self._table.quoted)
-        if {row["name"]: row["type"] for row in found} != dict(self._table.columns):
-            raise TableMoved
-        self._agents = dict(await read_agents(connection, self._table.schema)) if self.has_agents else {}
-        self._table = dataclasses.replace(self._table, agents=self._agents)
-        self._computed = frozenset(row["name"] for row in found if row["is_computed"])
-        self._connection = connection
-        self._by_id, self._by_key = {}, {}
-
-    @property
-    def _writable(self) -> list[str]:
-        """The columns that take values."""
-        return [name for name in self._table.columns if name not in self._computed]
+    def summary(self) -> tuple[str, ...]:
+        """Whether the space of deleted rows is overwritten."""
+        return (_NOT_ZEROED,) if self._permanently and self.done else ()
 
     @property
     def _agents_table(self) -> str:
-        return f'"{self._table.schema}"."agents"'
+        return f'"{self.table.schema}"."agents"'
 
     def _check_has(self, names: Iterable[str]) -> None:
-        why_not = missing_in(self._table)
+        why_not = missing_in(self.table)
         for name in names:
             if name in why_not:
                 raise Refused(why_not[name], hint="Leave it out.")
 
-    async def _locked(
-        self, ids: Iterable[str] = (), keys: Iterable[str] = (), owners: Sequence[str] = ()
-    ) -> list[StoredRow]:
-        """The rows of these ids, and those of these keys, in the order of their ids and held until the end."""
-        given = Parameters()
-        parts = [
-            *([ids_are(self._table, ids, given)] if ids else []),
-            *([f"({keys_are(self._table, keys, owners or None, given)})"] if keys else []),
-        ]
-        if not parts:
-            return []
-        return await self._rows(
-            f"SELECT {stored_columns(self._table)} FROM {self._table.quoted} AS m "
-            f"WHERE {' OR '.join(parts)} ORDER BY m.id {'' if self._is_looking else 'FOR UPDATE'}",
-            given,
-        )
-
-    async def _inserted(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
-        """Rows as they then are in the table, those left out whose id or key is taken; times that are not named become
-        now."""
-        table, shapes, given = self._table, self._casts(), Parameters()
-        names = [name for name in self._writable if any(_has(row, name, table) for row in rows)]
-        bound = [self._bound(row) for row in rows]
-        arrays = ", ".join(given.texts([values[name] for values in bound]) for name in names)
-        now = [name for name in dict.fromkeys((table.created, table.updated)) if name not in names]
-        targets = ", ".join(quoted(name) for name in (*names, *now))
-        chosen = ", ".join([*(shapes[name] % f"g.c{at}" for at, name in enumerate(names)), *["now()"] * len(now)])
-        return await self._rows(
-            f"INSERT INTO {table.quoted} AS m ({targets}) OVERRIDING SYSTEM VALUE "
-            f"SELECT {chosen} FROM unnest({arrays}) AS g({', '.join(f'c{at}' for at in range(len(names)))}) "
+    async def _insert_group(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+        """Insert rows; returns those whose id and key were free."""
+        table, given = self.table, Parameters()
+        bound = [parameters(row, table) for row in rows]
+        times = (table.created, table.updated)
+        chosen = {name: cast for name, cast in casts(table).items() if name in rows[0].values or name in times}
+        arrays = ", ".join(given.texts([values[name] for values in bound]) for name in chosen)
+        places = [f"c{number}" for number in range(len(chosen))]
+        values = ", ".join(cast % f"new.{place}" for cast, place in zip(chosen.values(), places, strict=True))
+        return await self._fetch(
+            f"INSERT INTO {table.quoted} AS m ({', '.join(map(quoted, chosen))}) OVERRIDING SYSTEM VALUE "
+            f"SELECT {values} FROM unnest({arrays}) AS new({', '.join(places)}) "
             f"ON CONFLICT DO NOTHING RETURNING {stored_columns(table)}",
             given,
         )
 
-    async def _taken(self, row: StoredRow) -> Refused:
+    async def _why_not_inserted(self, row: StoredRow) -> Exception:
         """The error for a row that the table did not take."""
-        existing = await self.fetch_key(row.key, self.owner(row))
-        if existing is not None:
-            return DuplicateKey(row.key, existing)
+        if await self.read([row], [(self.owner(row), row.key)]):
+            return WriteConflict()
         return Refused(
             f"The table does not take another memory with the key {one_line(row.key)!r}, by a rule of its own.",
             hint="A table made before ZeroClaw 0.8.0 may allow each key once for all agents together.",
@@ -390,81 +297,36 @@ class PostgresRows(TableRows):
 
     def _changed(self, row: StoredRow, values: Mapping[str, Value], data: bytes | None) -> StoredRow:
         """Creation time and id stay. A vector of other content would be worse than none."""
-        if self._table.has("embedding"):
-            same_content = values.get("content", row.values["content"]) == row.values["content"]
-            values = {**values, "embedding": (row.values["embedding"] or data) if same_content else data}
-        return dataclasses.replace(row, values={**row.values, **values})
+        changed = {**row.values, **values}
+        if self.table.updated != self.table.created:
+            changed["updated_at"] = self._later_than(str(row.values["updated_at"]))
+        if self.table.has("embedding"):
+            same_content = changed["content"] == row.values["content"]
+            changed["embedding"] = (row.values["embedding"] or data) if same_content else data
+        return dataclasses.replace(row, values=changed)
 
-    def _usable_vector(self) -> bytes | None:
-        """The vector's data where the table has room for it."""
-        vector, table = self._vector, self._table
+    def _later_than(self, stored: str) -> str:
+        """The server's time, later for each row of a batch, and later than the one stored."""
+        self._time += _MICROSECOND
+        earlier = moment(stored)
+        later = self._time if earlier is None else max(self._time, earlier + _MICROSECOND)
+        return later.isoformat(timespec="microseconds")
+
+    def _usable_vector(self, vector: Vector | None) -> bytes | None:
+        """The vector's data if the table has room for it."""
+        table = self.table
         if vector is None or not table.has("embedding"):
             return None
         if table.keeps_vectors and table.dimensions in (None, vector.dimensions):
             return vector.data
         length = "" if table.dimensions is None else f" of {table.dimensions} numbers"
-        self.remarks[
+        self.notes[
             f"Stored without its vector of {vector.dimensions} numbers: the table takes vectors{length} only."
         ] = None
         return None
 
-    async def _upserted(self, owners: Sequence[str | None], drafts: Sequence[Draft], first: int) -> None:
-        """A microsecond lies between each and the next, so that they keep their order."""
-        from asyncpg import InvalidColumnReferenceError
-
-        table = self._table
-        columns = self._values(owners, drafts)
-        given, shapes = Parameters(), casts(table)
-        arrays = ", ".join(given.texts(values) for values in columns.values())
-        now = f"now() + (g.place + {first:d}) * interval '1 microsecond'"
-        times = list(dict.fromkeys((table.created, table.updated)))
-        chosen = ", ".join([*(shapes[name] % f"g.c{at}" for at, name in enumerate(columns)), *[now] * len(times)])
-        unique = "(agent_id, key)" if self.has_agents else "(key)"
-        sets = [f'"{name}" = excluded."{name}"' for name in columns if name not in ("id", "key", "agent_id")]
-        if table.updated != table.created:
-            updated = table.updated
-            sets.append(f"{updated} = greatest(excluded.{updated}, m.{updated} + interval '1 microsecond')")
-        if table.has("embedding"):
-            sets.append("embedding = CASE WHEN m.content = excluded.content THEN m.embedding END")
-        targets = ", ".join(f'"{name}"' for name in (*columns, *times))
-        statement = (
-            f"INSERT INTO {table.quoted} AS m ({targets}) SELECT {chosen} "
-            f"FROM unnest({arrays}) WITH ORDINALITY AS g({', '.join(f'c{at}' for at in range(len(columns)))}, place) "
-            f"ON CONFLICT {unique} DO UPDATE SET {', '.join(sets)}"
-        )
-        try:
-            async with self._connection.transaction():
-                await self._connection.execute(statement, *given.values)
-        except InvalidColumnReferenceError as error:
-            raise _NothingIsUnique from error
-
-    def _values(self, owners: Sequence[str | None], drafts: Sequence[Draft]) -> dict[str, list[str | None]]:
-        """The values of each column as text; all of these drafts name the same fields."""
-        spelled = {draft.category: category_written(draft.category, self._table) for draft in drafts}
-        columns: dict[str, list[str | None]] = {
-            "id": [str(uuid.uuid4()) for _ in drafts],
-            "key": [draft.key for draft in drafts],
-            "content": [draft.content for draft in drafts],
-            "category": [spelled[draft.category] for draft in drafts],
-        }
-        if self._table.has("session_id"):
-            columns["session_id"] = [self.session_stored(draft.session_id) for draft in drafts]
-        if self.has_agents:
-            columns["agent_id"] = list(owners)
-        for name in drafts[0].named:
-            columns[name] = [None if (value := getattr(draft, name)) is None else str(value) for draft in drafts]
-        return columns
-
-    def _bound(self, row: StoredRow) -> dict[str, Any]:
-        """Also the numbers that PostgreSQL counts up itself: a row that comes back has its own."""
-        return {**{name: row.values.get(name) for name in self._writable}, **parameters(row, self._table)}
-
-    def _casts(self) -> dict[str, str]:
-        known = casts(self._table)
-        return {name: known.get(name, f"CAST(%s AS {self._table.columns[name]})") for name in self._writable}
-
-    async def _rows(self, statement: str, given: Parameters) -> list[StoredRow]:
-        return [stored_row(record, self._table) for record in await self._connection.fetch(statement, *given.values)]
+    async def _fetch(self, statement: str, given: Parameters) -> list[StoredRow]:
+        return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *given.values)]
 
 
 def _agent_row(record: Mapping[str, Value]) -> StoredRow:
@@ -472,14 +334,7 @@ def _agent_row(record: Mapping[str, Value]) -> StoredRow:
     return StoredRow(str(values["id"]), values, agent=str(values["alias"]), table=AGENTS)
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Value]:
+def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
     return {
         name: float(value) if name == "importance" and value is not None else value for name, value in values.items()
     }
-
-
-def _has(row: StoredRow, column: str, table: Table) -> bool:
-    """Whether a row names the value of a column, which the tutorial's table may call otherwise."""
-    if table.form == "uuid" and column == table.created:
-        return "created_at" in row.values or "updated_at" in row.values
-    return column in row.values

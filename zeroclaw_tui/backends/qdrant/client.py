@@ -174,12 +174,12 @@ class QdrantClient:
             if offset is None:
                 return
 
-    async def retrieve(self, ids: Sequence[int | str]) -> list[Point]:
-        """The points of these ids with payloads and vectors, in any order; ids without a point are left out."""
+    async def retrieve(self, ids: Sequence[int | str], *, vectors: bool = True) -> list[Point]:
+        """The points of these ids with payloads, in any order; ids without a point are left out."""
         found: list[Point] = []
-        for start in range(0, len(ids), _PAGE_SIZE_WITH_VECTORS):
-            part = list(ids[start : start + _PAGE_SIZE_WITH_VECTORS])
-            body = {"ids": part, "with_payload": True, "with_vector": True}
+        page_size = _PAGE_SIZE_WITH_VECTORS if vectors else _PAGE_SIZE
+        for start in range(0, len(ids), page_size):
+            body = {"ids": list(ids[start : start + page_size]), "with_payload": True, "with_vector": vectors}
             found += self._points(await self.request("POST", "/points", body))
         return found
 

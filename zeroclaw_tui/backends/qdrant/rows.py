@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import struct
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from zeroclaw_tui.backends.qdrant.client import Filter, Point, QdrantClient
-from zeroclaw_tui.backends.revert import Operation, Rows
 from zeroclaw_tui.backends.tables import sanitised, utc_now
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.config.memory_config import shown
-from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, StoredRow, Value, Vector
+from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Stamp, StoredRow, Value, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
@@ -45,6 +45,7 @@ NO_AGENTS = "No point here names an agent: agents came with ZeroClaw 0.8.0."
 EDITABLE = ("content", "key", "category", "session_id")
 _NONE = "ZeroClaw stores no {} in Qdrant."
 WHY_NOT = {
+    "atomic": "Qdrant has no transactions: what another program writes at the same moment can be overwritten.",
     "keyword": "ZeroClaw searches Qdrant by vectors only; it has no keyword index there.",
     "namespaces": _NONE.format("namespace"),
     "namespace": _NONE.format("namespace"),
@@ -162,8 +163,12 @@ class CollectionInfo:
         return StoredRow(id, values, id, owner)
 
 
-class QdrantRows(Rows):
-    """The points of a collection; the owner of a row is its agent, if points name agents."""
+class QdrantWriter(RowWriter):
+    """Writes the points of a collection; the owner of a row is its agent, if points name agents.
+
+    Qdrant has no transactions: another program can write between the comparison and the write. The rows that are read
+    afterwards show it.
+    """
 
     keys_are_unique = False
 
@@ -172,65 +177,40 @@ class QdrantRows(Rows):
         client: QdrantClient,
         info: CollectionInfo,
         embed: Callable[[Sequence[str]], Awaitable[Sequence[bytes]]],
-        vector: Vector | None = None,
     ) -> None:
         super().__init__()
         self._client = client
         self._info = info
         self._embed = embed
-        self._vector = None if vector is None else vector_data(vector, info)
-        self._restored_ids: set[str] = set()
-        self._by_id: dict[str, StoredRow | None] = {}
-        self._by_key: dict[tuple[str | None, str], list[StoredRow]] = {}
 
-    def check_draft(self, draft: Draft) -> None:
-        require_unicode(draft.key, (draft.key, draft.content, draft.category, draft.session_id, draft.agent))
-
-    def check_edit(self, values: Mapping[str, Value]) -> None:
-        for name in values:
+    def check(self, after: Draft | Edit) -> None:
+        if isinstance(after, Draft):
+            require_unicode(after.key, (after.key, after.content, after.category, after.session_id, after.agent))
+            return
+        for name in after.values:
             if name not in EDITABLE:
                 raise Refused(WHY_NOT[name])
-        require_unicode(str(values.get("key", "")), values.values())
+        require_unicode(str(after.values.get("key", "")), after.values.values())
 
-    def check_vectors(self, vectors: Sequence[NewVector]) -> None:
-        for new in vectors:
-            vector_data(new.vector, self._info)
+    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+        """The oldest points first: of several with one key that one counts."""
+        ids = [parsed for row in rows if (parsed := parse_id(self.identity(row))) is not None]
+        points = await self._client.retrieve(ids)
+        names = sorted({key for _, key in keys})
+        if names:
+            of_keys = self._info.of_keys(names)
+            points += [point async for page in self._client.scroll(of_keys, vectors=True) for point in page]
+        found = {row.id: row for row in map(self._info.row, points)}
+        return sorted(found.values(), key=lambda row: (str(row.values["created_at"]), row.id))
 
-    async def expect(self, changes: Sequence[RowChange]) -> None:
-        self._restored_ids |= {self.identity(change.before) for change in changes if change.before}
-        rows = [self._info.converted(row) for change in changes for row in (change.before, change.after) if row]
-        ids = {row.id for row in rows}
-        self._by_id = dict.fromkeys(ids) | await self.of_ids(ids)
-        self._by_key = {(row.agent, row.key): [] for row in rows}
-        for row in await self._rows_of_keys(sorted({row.key for row in rows}), None):
-            self._by_key.setdefault((row.agent, row.key), []).append(row)
-
-    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
-        valid = [parsed for name in ids if (parsed := parse_id(name)) is not None]
-        points = await self._client.retrieve(valid)
-        return {row.id: row for row in map(self._info.row, points)}
-
-    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
-        """The oldest point of that key; points that are being restored do not count."""
-        return next((row for row in await self._of_key(key, owner) if row.id not in self._restored_ids), None)
-
-    async def others_of_key(self, key: str, owner: str | None) -> Sequence[StoredRow]:
-        return (await self._of_key(key, owner))[1:]
-
-    def identity(self, row: StoredRow) -> str:
-        return self._info.converted(row).id
+    def identity(self, row: Stamp | StoredRow) -> str:
+        return row.id if isinstance(row, Stamp) else self._info.converted(row).id
 
     def owner(self, row: StoredRow) -> str | None:
         return self._info.converted(row).agent
 
-    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
-        return (alias or DEFAULT_AGENT) if self._info.has_agents else None, None
-
-    async def present(self, row: StoredRow) -> StoredRow | None:
-        name = self.identity(row)
-        if name not in self._by_id:
-            self._by_id[name] = (await self.of_ids([name])).get(name)
-        return self._by_id[name]
+    async def resolve_owner(self, row: StoredRow | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+        return (row.agent or DEFAULT_AGENT) if self._info.has_agents else None, None
 
     def same(self, one: StoredRow, other: StoredRow) -> bool:
         return same_payload(self._info.converted(one), self._info.converted(other))
@@ -238,110 +218,61 @@ class QdrantRows(Rows):
     def state_of(self, row: StoredRow) -> str:
         return StoredRow.of(self._info.entry(row)).fingerprint
 
-    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
-        self.remarks |= {WHY_NOT[name]: None for name in draft.named}
+    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        self.notes |= {WHY_NOT[name]: None for name in draft.named}
         if draft.agent is not None and not self._info.has_agents:
-            self.remarks[NO_AGENTS] = None
+            self.notes[NO_AGENTS] = None
         row = self._info.drafted(draft, existing.id if existing else None)
         self._note_session(draft.session_id, row)
-        return self._with_given_vector(row)
+        return self._with_vector(row, draft.vector)
 
-    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
-        wanted = self._info.edited(row, values)
-        self._note_session(values.get("session_id"), wanted)
-        return wanted if "embedding" in wanted.values else self._with_given_vector(wanted)
+    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+        new = self._info.edited(row, edit.values)
+        if same_payload(new, row):
+            return row
+        self._note_session(edit.values.get("session_id"), new)
+        return new if "embedding" in new.values else self._with_vector(new, edit.vector)
 
-    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
         if OTHER_FIELDS not in row.values:
             lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_DEFAULTS.get(name, ()))]
-            self.remarks |= {WHY_NOT[name]: None for name in lost}
+            self.notes |= {WHY_NOT[name]: None for name in lost}
         row = self._info.converted(row)
         require_unicode(row.key, row.values.values())
-        if not apart:
+        if not new_id:
             return row
-        new_id = str(uuid.uuid4())
-        return StoredRow(new_id, {**row.values, "id": new_id}, new_id, row.agent)
+        new = str(uuid.uuid4())
+        return StoredRow(new, {**row.values, "id": new}, new, row.agent)
 
-    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
-        """Embed rows without a vector before anything is journaled. Raises Refused, EmbeddingFailed."""
-        rows = [operation.wanted for operation in operations if operation.wanted is not None and not operation.is_done]
-        embedded = iter(await self._embedded(rows))
-        return await super().write(
-            [one if one.wanted is None or one.is_done else replace(one, wanted=next(embedded)) for one in operations]
-        )
+    async def prepare(self, rows: Sequence[StoredRow]) -> Mapping[str, StoredRow]:
+        """Embed rows without a vector. Raises Refused, EmbeddingFailed."""
+        return {row.id: row for row in await self._embedded([row for row in rows if "embedding" not in row.values])}
 
-    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
         """Write all new points, then delete the others, then read what Qdrant has."""
-        final: dict[str, StoredRow | None] = {}
-        for operation in operations:
-            if operation.over is not None:
-                final[operation.over.id] = None
-            if operation.wanted is not None:
-                final[operation.wanted.id] = operation.wanted
-        rows = [row for row in final.values() if row is not None]
+        rows = [one.new for one in operations if one.new is not None]
         await self._client.write("/points", [point_of(row) for row in rows])
-        deleted = [parse_id(name) for name, row in final.items() if row is None]
+        deleted = [parse_id(one.existing.id) for one in operations if one.new is None and one.existing is not None]
         if deleted:
             await self._client.delete({"points": deleted})
-        self._by_id, self._by_key = {}, {}
-        written = await self._read_back(rows)
-        changes: list[RowChange] = []
-        for operation in operations:
-            wanted = operation.wanted
-            if wanted is not None and final[wanted.id] is wanted:
-                wanted = written[wanted.id]
-            changes.append(RowChange(operation.over, wanted, reverses=operation.reverses))
-        return changes
+        return await self._read_back(rows)
 
-    async def upsert(self, drafts: Sequence[Draft]) -> bool:
-        """Write new points, then delete the earlier ones of their keys, so that an interruption loses nothing."""
-        latest = {(draft.key, draft.agent): draft for draft in drafts}
-        rows = await self._embedded([self._info.drafted(draft, None) for draft in latest.values()])
-        await self._client.write("/points", [point_of(row) for row in rows])
-        for agent in {row.agent for row in rows}:
-            written = [row for row in rows if row.agent == agent]
-            earlier = self._info.of_keys([row.key for row in written], agent)
-            earlier["must_not"] = [{"has_id": [parse_id(row.id) for row in written]}]
-            await self._client.delete({"filter": earlier})
-        return True
-
-    async def forget(self, key: str) -> bool:
-        """Delete the points of a key of every agent; True if there was one."""
-        points = self._info.of_keys([key])
-        exists = await self._client.count_points(points) > 0
-        if exists:
-            await self._client.delete({"filter": points})
-        return exists
-
-    async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
-        vectors = [(row.id, vector_data(new.vector, self._info)) for row, new in filled]
+    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
+        vectors = [(row.id, vector_data(new.vector, self._info)) for row, new in rows]
         points = [{"id": parse_id(name), "vector": unpack_vector(data)} for name, data in vectors]
         await self._client.write("/points/vectors", points)
 
-    async def _of_key(self, key: str, owner: str | None) -> list[StoredRow]:
-        if (owner, key) not in self._by_key:
-            self._by_key[owner, key] = await self._rows_of_keys([key], owner)
-        return self._by_key[owner, key]
-
-    async def _rows_of_keys(self, keys: Sequence[str], owner: str | None) -> list[StoredRow]:
-        """The rows of these keys, the oldest first."""
-        points = [
-            point async for page in self._client.scroll(self._info.of_keys(keys, owner), vectors=True) for point in page
-        ]
-        return sorted(map(self._info.row, points), key=lambda row: (str(row.values["created_at"]), row.id))
-
     async def _embedded(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
-        missing = [row for row in rows if "embedding" not in row.values]
-        for row in missing:
+        for row in rows:
             if not row.key.strip() and not str(row.values["content"]).strip():
                 raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
-        texts = [text_to_embed(row.key, str(row.values["content"])) for row in missing]
-        vectors = iter(await self._embed(texts) if texts else ())
-        return [row if "embedding" in row.values else _with_vector(row, next(vectors)) for row in rows]
+        texts = [text_to_embed(row.key, str(row.values["content"])) for row in rows]
+        vectors = await self._embed(texts) if texts else ()
+        return [_with_vector(row, vector) for row, vector in zip(rows, vectors, strict=True)]
 
     async def _read_back(self, rows: Sequence[StoredRow]) -> dict[str, StoredRow]:
         """The rows as Qdrant has them, with a remark for each that another program has changed already."""
-        found = await self.of_ids([row.id for row in rows])
+        found = {row.id: row for row in await self.read(rows, ())} if rows else {}
         for row in rows:
             key = cut(one_line(row.key), _MAX_SHOWN_KEY)
             if row.id not in found:
@@ -350,17 +281,17 @@ class QdrantRows(Rows):
                     hint="Another program may have deleted it at the same moment. Check again.",
                 )
             if not same_payload(found[row.id], row):
-                self.remarks[_OVERWRITTEN.format(key)] = None
+                self.notes[_OVERWRITTEN.format(key)] = None
         return found
 
-    def _with_given_vector(self, row: StoredRow) -> StoredRow:
-        return row if self._vector is None else _with_vector(row, self._vector)
+    def _with_vector(self, row: StoredRow, vector: Vector | None) -> StoredRow:
+        return row if vector is None else _with_vector(row, vector_data(vector, self._info))
 
     def _note_session(self, session: Value, row: StoredRow) -> None:
         stored = row.values["session_id"]
         if isinstance(session, str) and session and stored not in (session, None):
             sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
-            self.remarks[sentence] = None
+            self.notes[sentence] = None
 
 
 def _with_vector(row: StoredRow, vector: bytes) -> StoredRow:

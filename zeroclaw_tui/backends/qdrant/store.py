@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
-from zeroclaw_tui.backends.base import Answer, Scored, Work
+from zeroclaw_tui.backends.base import Scored
 from zeroclaw_tui.backends.fallback import HeldMemory, show, stamp_of
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -33,7 +33,7 @@ from zeroclaw_tui.backends.qdrant.rows import (
     OTHER_FIELDS,
     WHY_NOT,
     CollectionInfo,
-    QdrantRows,
+    QdrantWriter,
     any_of,
     inspect_collection,
     of_agents,
@@ -41,15 +41,15 @@ from zeroclaw_tui.backends.qdrant.rows import (
     text_to_embed,
     wrong_length,
 )
-from zeroclaw_tui.backends.revert import StoreJob
 from zeroclaw_tui.backends.upkeep import Upkeep
+from zeroclaw_tui.backends.writing import RowWriter
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_embedder, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import embed_each
-from zeroclaw_tui.memory.change import Draft, See, Stamp, StoredRow, Vector
+from zeroclaw_tui.memory.change import Change, Draft, See, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused
-from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, VERSIONS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -237,18 +237,21 @@ class QdrantMemory(HeldMemory):
             return loaded
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
+        found: Any
+        if query.read is VERSIONS:
+            # A version has no vector, which only the server has.
+            found = [stamp_of(entry) for entry in await self.rows(replace(query, read=ENTRIES))]  # type: ignore[arg-type]
+            return found  # type: ignore[no-any-return]
         try:
             return await super().rows(query)
         except TooManyPoints as error:
             rows = await self._rows_on_server(query, error)
-        found: Any
         if query.read.name == "row":
             found = await self._stored([row.id for row in rows])
         else:
             readings: dict[str, Callable[[StoredRow], Any]] = {
                 "entry": self._info.entry,
                 "excerpt": lambda row: self._info.entry(row).excerpt(),
-                "version": self.stamp_of,
                 "handle": lambda row: row.id,
             }
             found = [readings[query.read.name](row) for row in rows]
@@ -274,10 +277,10 @@ class QdrantMemory(HeldMemory):
     def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
         return list(json.loads(str(row.values[OTHER_FIELDS]))) if name == OTHER_FIELDS else (name,)
 
-    async def _stored(self, handles: Sequence[Handle]) -> list[StoredRow]:
-        """The rows of these handles with their vectors, read from the server."""
+    async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[StoredRow]:
+        """The rows of these handles, read from the server."""
         ids = [parsed for handle in handles if (parsed := parse_id(str(handle))) is not None]
-        points = await self._client.retrieve(ids)
+        points = await self._client.retrieve(ids, vectors=vectors)
         rows = {row.id: row for row in map(self._info.row, points)}
         return [rows[str(handle)] for handle in handles if str(handle) in rows]
 
@@ -360,27 +363,29 @@ class QdrantMemory(HeldMemory):
         return Near(found, await self.count())
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory of the default agent as a new point; an earlier one of that key is deleted."""
-        await self.store_batch([Draft(key, content, category, session_id)])
-
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        await self.write_rows(StoreJob(drafts).run)
+        """Write one memory of the default agent; it replaces one of that key."""
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
 
     async def forget(self, key: str) -> bool:
         """Delete a key of every agent, as ZeroClaw does; True if it existed, which ZeroClaw always returns."""
-        return await self.write_rows(lambda rows: rows.forget(key))
 
-    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
-        """Embed key and content unless `vector` is given; ids, times and unknown payload fields are preserved.
+        async def delete(writer: RowWriter) -> bool:
+            points = self._info.of_keys([key])
+            exists = await self._client.count_points(points) > 0
+            if exists:
+                await self._client.delete({"filter": points})
+            return exists
 
-        Raises Refused without an embedder, and EmbeddingFailed.
-        """
+        return await self._with_writer(delete)
+
+    async def _with_writer(
+        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
+    ) -> T:
         if "write" in self.why_not:
             raise self.refuse_to_write()
-        rows = QdrantRows(self._client, self._info, self._embed, vector)
         async with self._writing:
             try:
-                return await work(rows)
+                return await work(QdrantWriter(self._client, self._info, self._embed))
             finally:
                 self._write_count += 1
                 self._loaded_at = None
@@ -392,7 +397,7 @@ class QdrantMemory(HeldMemory):
         """Read rows by name, or a list in the order of ids. Raises `error` for everything else."""
         names = query.handles if query.handles is not None else query.ids
         if names is not None:
-            rows = await self._stored(list(dict.fromkeys(names)))
+            rows = await self._stored(list(dict.fromkeys(names)), vectors=False)
             return [row for row in rows if matches(self._info.entry(row), query.filter)]
         conditions = self._info.conditions(query.filter)
         if conditions is None or query.prefix is not None or query.contents is not None:

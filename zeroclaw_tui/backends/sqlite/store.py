@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from operator import itemgetter
@@ -13,7 +13,7 @@ from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
-from zeroclaw_tui.backends.base import Answer, Entries, Scored, Work
+from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, wait_until_done
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
@@ -26,6 +26,7 @@ from zeroclaw_tui.backends.sqlite.select import (
     version_from,
 )
 from zeroclaw_tui.backends.upkeep import Upkeep
+from zeroclaw_tui.backends.writing import RowWriter
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -63,14 +64,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
-        Advance,
-        Draft,
-        Keep,
-        Removal,
         See,
-        Stamp,
         StoredRow,
-        Vector,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import Evidence
@@ -84,7 +79,6 @@ _handle: Callable[[Any], Any] = itemgetter(0)
 
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
 _TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
-_STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 
 
 class SqliteMemory(SqlMemory):
@@ -361,29 +355,22 @@ class SqliteMemory(SqlMemory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        from zeroclaw_tui.backends.revert import keep_nothing
-        from zeroclaw_tui.memory.change import Draft
+        from zeroclaw_tui.memory.change import Change, Draft
 
-        await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
-
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
-        from zeroclaw_tui.backends.revert import StoreJob
-
-        await self.write_rows(StoreJob(drafts).run)
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
-        from zeroclaw_tui.backends.revert import keep_nothing
+        from zeroclaw_tui.memory.change import Change
 
         while True:
             versions = await self.rows(Query(VERSIONS, keys=[key]))
             if len(versions) > 1:
                 names = ", ".join(sorted(str(version.agent) for version in versions))
                 raise Refused(f"Several agents have the key {key!r}: {names}.", hint="Name the agent, or the id.")
-            removal = await self.remove(versions, keep_nothing)
-            if not removal.changed:
-                return removal.removed > 0
+            result = await self.apply([Change(version, None) for version in versions], None)
+            if not result.skipped:
+                return result.written > 0
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
@@ -418,26 +405,6 @@ class SqliteMemory(SqlMemory):
                 del row
 
         await self._find(look, wanted)
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Delete rows in batches that hold the write lock for about 40 ms each, with pauses for other writers.
-
-        With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
-        """
-        from zeroclaw_tui.backends.revert import RemoveJob, finished
-        from zeroclaw_tui.backends.sqlite.write import SqliteRows
-
-        removing = RemoveJob(stamps, keep, advance)
-
-        def work(writing: Writing) -> Removal:
-            removal = finished(removing.run(SqliteRows(writing)))
-            if not zero or not removal.removed or removal.cancelled or writing.zeroed():
-                return removal
-            return replace(removal, notes=(*removal.notes, _STILL_IN_LOG.format(writing.path.name)))
-
-        return await self.write(work, zero=zero)
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[Notice]]:
         """A connection, and what had to be done to the file for it."""
@@ -475,30 +442,30 @@ class SqliteMemory(SqlMemory):
                 self._search = search
             return self._search
 
-    async def _find(self, work: Callable[[Connection], Answer], filter: MemoryFilter) -> Answer:
+    async def _find(self, work: Callable[[Connection], T], filter: MemoryFilter) -> T:
         """Read with the functions that compare a text with those of the filter."""
 
-        def look(connection: Connection) -> Answer:
+        def look(connection: Connection) -> T:
             with find_functions(connection, filter):
                 return work(connection)
 
         return await self.reads.run(look)
 
-    async def repair_rows(self, work: Callable[[Writing], Answer]) -> Answer:
+    async def repair_rows(self, work: Callable[[Writing], T]) -> T:
         """Write also where the store is read-only for what this repairs."""
         from zeroclaw_tui.backends.sqlite.transaction import Writing
 
         return await Writing(self.path, self.schema).run(work)
 
-    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
-        """In batches that hold the write lock for about 40 ms each, with pauses for other writers; rowids, vectors and
-        every column come back."""
-        from zeroclaw_tui.backends.revert import finished
-        from zeroclaw_tui.backends.sqlite.write import SqliteRows
+    async def _with_writer(
+        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
+    ) -> T:
+        from zeroclaw_tui.backends.sqlite.write import SqliteWriter
+        from zeroclaw_tui.backends.writing import run_sync
 
-        return await self.write(lambda writing: finished(work(SqliteRows(writing, vector))))
+        return await self.write(lambda writing: run_sync(work(SqliteWriter(writing))), zero=permanently)
 
-    async def write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
+    async def write(self, work: Callable[[Writing], T], *, zero: bool = False) -> T:
         """What `work` returns, which writes on a thread."""
         from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved
 
@@ -509,7 +476,7 @@ class SqliteMemory(SqlMemory):
             await self.open_anew()
             return await self._written(work, zero)
 
-    async def _written(self, work: Callable[[Writing], Answer], zero: bool) -> Answer:
+    async def _written(self, work: Callable[[Writing], T], zero: bool) -> T:
         from zeroclaw_tui.backends.sqlite.transaction import Writing
 
         if "write" in self.why_not:

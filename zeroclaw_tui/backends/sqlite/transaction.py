@@ -11,11 +11,11 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, Schema
@@ -35,13 +35,19 @@ from zeroclaw_tui.memory.change import (
     AGENTS,
     EMBEDDING_CACHE,
     MEMORIES,
-    Keep,
-    RowChange,
     StoredRow,
     TriggersMissing,
     Value,
 )
-from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Refused, SearchInterrupted, Unreadable
+from zeroclaw_tui.memory.errors import (
+    UNCONFIRMED,
+    DiskFull,
+    InspectorError,
+    Locked,
+    Refused,
+    SearchInterrupted,
+    Unreadable,
+)
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
@@ -234,9 +240,6 @@ def _same(one: Value, other: Value) -> bool:
 
 
 Answer = TypeVar("Answer")
-_Row = tuple[str, str]
-"""A table and an id."""
-
 HELD_SECONDS = 0.04
 """How long a batch may hold the write lock."""
 PAUSE_SECONDS = 0.015
@@ -248,7 +251,6 @@ ROWS_ALONE = 500
 _LOOK_SECONDS = 1.0
 """How old the knowledge of who else has the database open may be."""
 _INDEX = "memories_fts"
-_UNCONFIRMED = "The last step is not confirmed. Check with `zeroclaw memory list`."
 
 
 class SchemaMoved(Exception):
@@ -307,12 +309,9 @@ class Writing:
         self.zero = zero
         self._connection: sqlite3.Connection | None = None
         self._stop = threading.Event()
-        self._given_up = False
         self._released = 0.0
         self._look_again = 0.0
         self._alone = False
-        self._not_ours: BaseException | None = None
-        self._batch: Sequence[RowChange] = ()
         self._is_unsure = False
 
     @property
@@ -330,14 +329,10 @@ class Writing:
     async def run(self, work: Callable[[Writing], Answer]) -> Answer:
         """What `work` answers. Raises InspectorError kinds, and SchemaMoved.
 
-        Cancelling the await stops the work before its next batch, or before it keeps anything, and waits until what
-        is under way is committed or rolled back.
+        Cancelling the await stops the work before its next batch, and waits until the present one is committed or
+        rolled back.
         """
-        return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, self._run, work), self._give_up)
-
-    def _give_up(self) -> None:
-        self._given_up = True
-        self.stop()
+        return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, self._run, work), self.stop)
 
     def stop(self) -> None:
         """Begin no further batch; from any thread."""
@@ -367,20 +362,22 @@ class Writing:
     def transaction(self) -> Iterator[Transaction]:
         """Hold the write lock; commit at the end, or roll everything back.
 
-        Raises SchemaMoved before anything can be written. A commit that fails is looked after: where its changes are
-        there all the same, and durable, it counts as done.
+        Raises SchemaMoved and SearchInterrupted before anything can be written.
         """
         connection = self.connection
-        self._batch = ()
         connection.execute("BEGIN IMMEDIATE")
         try:
+            if self.is_stopped:
+                raise SearchInterrupted
             transaction = self.look()
             yield transaction
             try:
                 connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                if connection.in_transaction or self._became(error) != "done":
-                    raise
+            except sqlite3.Error:
+                # SQLite keeps the transaction open where nothing was written; else the log may have the whole batch,
+                # which the next program that opens the database would take as committed.
+                self._is_unsure = not connection.in_transaction
+                raise
             self._released = time.perf_counter()
         except BaseException:
             # Closing the connection rolls back as well, whatever this meets.
@@ -403,52 +400,11 @@ class Writing:
         the disk does not take it."""
         return _folded(self.connection)
 
-    def _became(self, error: sqlite3.Error) -> Literal["done", "not done", "unknown"]:
-        """What is there after a commit that failed.
-
-        SQLite rolls back what it knows of, but a frame that commits may be in the log already (an fsync failed, or the
-        shared memory could not grow), and whoever opens the database next would take it for done. Folding in the log
-        ends that: what this connection does not know of is cut off with it.
-        """
-        self._is_unsure = True
-        # It says so of a write that is not whole, and the frame that commits is the last one.
-        is_certain = getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
-        is_certain = _folded(self.connection) or is_certain
-        before, after = _ends(self._batch)
-        try:
-            now = self._states_of(before)
-        except (sqlite3.Error, SchemaMoved):
-            return "unknown"
-        if not is_certain or before == after or now not in (before, after):
-            return "unknown"
-        self._is_unsure = False
-        return "done" if now == after else "not done"
-
-    def _states_of(self, rows: Iterable[_Row]) -> dict[_Row, str | None]:
-        transaction = self.look()
-        found = {row: transaction.table(row[0]).with_id(row[1]) for row in rows}
-        return {row: None if held is None else held.fingerprint for row, held in found.items()}
-
-    def keep(self, keep: Keep, changes: Sequence[RowChange]) -> None:
-        """Have changes kept. What that raises is no error of this database's."""
-        if self._given_up:
-            raise SearchInterrupted
-        if not changes:
-            return
-        self._batch = changes
-        try:
-            keep(changes)
-        except BaseException as error:
-            self._not_ours = error
-            raise
-
     def _run(self, work: Callable[[Writing], Answer]) -> Answer:
         try:
             with closing(_connected(self.path, zero=self.zero)) as self._connection:
                 return work(self)
         except (sqlite3.Error, OverflowError) as error:
-            if error is self._not_ours:
-                raise
             raise self._explained(error) from error
         finally:
             self._connection = None
@@ -458,25 +414,9 @@ class Writing:
         told = not_written(self.path, error)
         before = f"{self.done:,} rows were done before." if self.done else ""
         told.is_unsure = self._is_unsure
-        told.so_far = f"{before} {_UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
+        told.so_far = f"{before} {UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
         told.hint = f"{told.so_far} {told.hint}"
         return told
-
-
-def _ends(changes: Sequence[RowChange]) -> tuple[dict[_Row, str | None], dict[_Row, str | None]]:
-    """The fingerprints of all rows of a batch before and after it, None where there is no row."""
-    before: dict[_Row, str | None] = {}
-    after: dict[_Row, str | None] = {}
-    for change in changes:
-        if change.before is not None:
-            row = change.before.table, change.before.id
-            before.setdefault(row, change.before.fingerprint)
-            after[row] = None
-        if change.after is not None:
-            row = change.after.table, change.after.id
-            before.setdefault(row, None)
-            after[row] = change.after.fingerprint
-    return before, after
 
 
 def _is_own(path: Path) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.health import Compacted, Outdated, Pages, Repair, RepairResult, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-    from zeroclaw_tui.memory.change import Keep, StoredRow
+    from zeroclaw_tui.memory.change import Journal, StoredRow
     from zeroclaw_tui.memory.statistics import Storage
 
 
@@ -135,9 +135,9 @@ class SqliteUpkeep:
             lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
         )
 
-    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
+    async def forget_cached_vectors(self, contents: Sequence[str], journal: Journal) -> int:
         from zeroclaw_tui.backends.sqlite.write import forget_cached_vectors
 
         if not self._store.schema.has_cached_vectors:
             return 0
-        return await self._store.write(partial(forget_cached_vectors, contents=contents, keep=keep))
+        return await self._store.write(partial(forget_cached_vectors, contents=contents, journal=journal))

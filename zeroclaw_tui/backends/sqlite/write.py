@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.revert import MOST_ROWS, Operation
+from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.sqlite.select import state_of
 from zeroclaw_tui.backends.sqlite.transaction import FAR, ROWS_ALONE, Pace, RawTable, Transaction, Writing, check_index
-from zeroclaw_tui.backends.tables import TableRows, local_now, utc_now
-from zeroclaw_tui.files.database import as_text, bound, quoted
+from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
+from zeroclaw_tui.backends.writing import BATCH_ROWS, Operation, OwnedKey
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import (
     AGENTS,
     EMBEDDING_CACHE,
     Draft,
-    Keep,
+    Edit,
+    Journal,
     NewVector,
     RowChange,
     Stamp,
@@ -36,39 +37,35 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
-_DRAFTS_AT_ONCE = 100
-_KEPT = frozenset({"id", "key", "created_at", "agent_id", "embedding"})
-"""What a memory that is stored again keeps; its vector only for the content it was made of."""
+_STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
-class SqliteRows(TableRows):
-    """The rows of a database, on the thread of a `Writing`; every step holds the write lock for about 40 ms."""
+class SqliteWriter(TableWriter):
+    """Writes the rows of a database on the thread of a `Writing`; a batch holds the write lock for about 40 ms."""
 
     noun = "database"
 
-    def __init__(self, writing: Writing, vector: Vector | None = None) -> None:
-        super().__init__(vector)
+    def __init__(self, writing: Writing) -> None:
+        super().__init__()
         self._writing = writing
         self._pace = Pace()
         self._held = 0.0
-        self._in_step = 0
+        self._rows_read = 0
         self._far = 0
         self._open: Transaction | None = None
 
     @property
-    def at_once(self) -> int:  # type: ignore[override]
+    def batch_rows(self) -> int:  # type: ignore[override]
         """As many as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
         return ROWS_ALONE if self._writing.is_alone() else self._pace.rows
 
     @property
     def is_stopped(self) -> bool:  # type: ignore[override]
-        """Whether the work was asked to stop."""
         return self._writing.is_stopped
 
     @property
     def done(self) -> int:
-        """How many rows are changed for good, for the sentence of what fails."""
         return self._writing.done
 
     @done.setter
@@ -77,110 +74,76 @@ class SqliteRows(TableRows):
 
     @property
     def has_agents(self) -> bool:
-        """Whether the file is one of ZeroClaw >= 0.8.0."""
         return self._writing.schema.has_agents
 
     @property
     def agents(self) -> dict[str, str]:
-        """The aliases by id."""
         return self._transaction.aliases
 
     @property
     def columns(self) -> Iterable[str]:
-        """Those of the memories."""
         return self._transaction.memories.columns
 
-    @asynccontextmanager
-    async def step(self, keep: Keep) -> AsyncIterator[None]:
-        """A transaction, after a pause for other writers."""
-        if self._held:
-            self._writing.rest(self._held)
-        self._in_step, self._changes = 0, []
-        with self._writing.transaction() as self._open:
-            yield
-            self._writing.keep(keep, self._changes)
-        self._held = self._open.seconds
-        self._pace.took(self._in_step, self._held)
-
-    @asynccontextmanager
-    async def look(self) -> AsyncIterator[None]:
-        """The tables as they are now."""
-        self._open, self._is_looking = self._writing.look(), True
-        yield
-        self._is_looking = False
-
-    async def read(self, work: Callable[[], Answer]) -> Answer:
+    async def blocking(self, work: Callable[[], T]) -> T:
         """At once: this is a thread of its own."""
         return work()
 
-    def check_draft(self, draft: Draft) -> None:
-        """Raises Refused for a field, or an owner, that this generation has no column for."""
-        self.check_edit(draft.named)
-        if draft.agent is not None and not self.has_agents:
-            raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
+    @asynccontextmanager
+    async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
+        """A transaction, after a pause for other writers."""
+        self._rows_read = 0
+        if dry_run:
+            self._open = self._writing.look()
+            yield
+            return
+        if self._held:
+            self._writing.rest(self._held)
+        with self._writing.transaction() as self._open:
+            yield
+        self._held = self._open.seconds
+        self._pace.took(self._rows_read, self._held)
 
-    def check_edit(self, values: Mapping[str, Value]) -> None:
-        """Raises Refused for a field this generation has no column for."""
-        for name in values:
+    def check(self, after: Draft | Edit) -> None:
+        for name in after.named if isinstance(after, Draft) else after.values:
             if not self._schema.has(name):
                 raise Refused(lacks(name), hint="Leave it out.")
+        if isinstance(after, Draft) and after.agent is not None and not self.has_agents:
+            raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
-    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
-        """The rows of these ids."""
-        wanted = [*ids]
-        self._in_step = len(wanted)
-        return self._transaction.memories.with_ids(wanted)
-
-    async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:
-        """Rows whose id is no text are found by their rowid."""
-        present = await self.of_ids([stamp.id for stamp in stamps])
+    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
         memories = self._transaction.memories
-        return [present.get(stamp.id) or memories.with_id(stamp.id, stamp.handle) for stamp in stamps]
-
-    async def fetch(self, rows: Sequence[StoredRow], owners: Iterable[str]) -> Iterable[StoredRow]:
-        """By id, and by key of whatever agent."""
-        self._in_step = len(rows)
-        memories = self._transaction.memories
-        by_id = memories.with_ids(list({row.id for row in rows}))
-        by_key = memories.with_keys(list({row.values.get("key") for row in rows}))
-        return [*by_id.values(), *by_key.values()]
-
-    async def fetch_id(self, row: StoredRow) -> StoredRow | None:
-        """By its id, or its rowid where that is no text."""
-        return self._transaction.memories.with_id(row.id, row.handle)
-
-    async def fetch_key(self, key: str, owner: str | None) -> StoredRow | None:
-        """By key and agent's id."""
-        return self._transaction.memories.with_key(key, owner)
+        self._rows_read += len(rows)
+        found = memories.with_ids(list({row.id for row in rows}))
+        # An id that is no text is found by the rowid.
+        others = [memories.with_id(row.id, row.handle) for row in rows if row.id not in found]
+        by_key = memories.with_keys(list({key for _, key in keys})) if keys else {}
+        return [*found.values(), *(row for row in others if row is not None), *by_key.values()]
 
     state_of = staticmethod(state_of)
 
-    def as_stored(self, values: Mapping[str, Value], row: StoredRow) -> Mapping[str, Value]:
-        """What is None and needs a value gets the usual one."""
-        stored = _as_stored(values)
-        if stored.get("session_id") != row.values.get("session_id") and "session_id" in stored:
-            stored["session_id"] = self.session_stored(stored["session_id"])
-        return stored
-
-    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
-        """As ZeroClaw's own store writes it; overwritten, it keeps its id, its place and the time it was made."""
+    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        """As ZeroClaw's own store writes it; a replaced row keeps its id, its rowid and its time of creation."""
         values = self._values(draft)
-        data = self._usable_vector()
+        data = self._usable_vector(draft.vector)
         if existing is not None:
             return self._changed(existing, {**self._reset(), **values}, data)
         row = self._new(draft.key, owner, values) | {"embedding": data}
         return StoredRow(str(row["id"]), row)
 
-    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
         """With the time it is now; new content with the given vector or none."""
+        values = _as_stored(edit.values)
+        if "session_id" in values and values["session_id"] != row.values.get("session_id"):
+            values["session_id"] = self.session_stored(values["session_id"])
+        if all(row.values.get(name) == value for name, value in values.items()):
+            return row
         is_new = "content" in values and values["content"] != row.values["content"]
-        return self._changed(row, values, self._usable_vector() if is_new else None)
+        return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
 
-    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
-        """The keyword index follows its triggers: raises TriggersMissing where it would fall behind."""
-        if not all(operation.is_done for operation in operations):
-            check_index(self._transaction.connection)
-        return await super().carry_out(operations)
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+        """The keyword index follows its triggers. Raises TriggersMissing if one is missing."""
+        check_index(self._transaction.connection)
+        return await super().write(operations)
 
     async def delete(self, rows: Sequence[StoredRow]) -> None:
         """By their rowids."""
@@ -228,38 +191,27 @@ class SqliteRows(TableRows):
         """Whether it has columns."""
         return bool(self._transaction.table(name).columns)
 
-    async def upsert(self, drafts: Sequence[Draft]) -> bool:
-        """By statements of some hundreds; False where the table lacks the uniqueness ZeroClaw gives it."""
-        self._in_step = len(drafts)
-        if not self._can_upsert():
-            return False
-        check_index(self._transaction.connection)
-        for start in range(0, len(drafts), _DRAFTS_AT_ONCE):
-            part = drafts[start : start + _DRAFTS_AT_ONCE]
-            for names, alike in groupby(part, key=lambda draft: tuple(draft.named)):
-                await self._upsert(names, [*alike])
-        return True
-
-    async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
         """Raises Refused for vectors of another model than the store names, before any of them is written."""
-        for wanted in {
-            (new.vector.provider, new.vector.model, new.vector.dimensions): new for _, new in filled
-        }.values():
+        for wanted in {(new.vector.provider, new.vector.model, new.vector.dimensions): new for _, new in rows}.values():
             theirs = self._other_model(wanted.vector)
             if theirs is not None:
                 raise another_model(theirs)
         check_index(self._transaction.connection)
         self._transaction.connection.executemany(
             "UPDATE memories SET embedding = ? WHERE rowid = ?",
-            ((wanted.vector.data, row.handle) for row, wanted in filled),
+            ((wanted.vector.data, row.handle) for row, wanted in rows),
         )
 
     def summary(self) -> tuple[str, ...]:
-        """How many lie elsewhere than they did."""
-        if not self._far:
-            return ()
-        have = "memory has" if self._far == 1 else "memories have"
-        return (f"{self._far:,} {have} a new rowid: its own lies far above all others of this database.",)
+        """How many rows have another rowid, and whether the log still has what was deleted permanently."""
+        notes = []
+        if self._far:
+            have = "memory has" if self._far == 1 else "memories have"
+            notes.append(f"{self._far:,} {have} a new rowid: its own lies far above all others of this database.")
+        if self._writing.zero and self.done and not self._writing.zeroed():
+            notes.append(_STILL_IN_LOG.format(self._writing.path.name))
+        return tuple(notes)
 
     @property
     def _transaction(self) -> Transaction:
@@ -300,49 +252,19 @@ class SqliteRows(TableRows):
         fields: dict[str, Value] = {**USUAL, **dict.fromkeys(RESET)} if self.has_agents else {}
         return {name: value for name, value in fields.items() if self._schema.has(name)}
 
-    def _usable_vector(self) -> bytes | None:
+    def _usable_vector(self, vector: Vector | None) -> bytes | None:
         """The vector's data, unless the store says that its vectors come from another model (ZeroClaw >= 0.8.3)."""
-        if self._vector is None:
+        if vector is None:
             return None
-        theirs = self._other_model(self._vector)
+        theirs = self._other_model(vector)
         if theirs is None:
-            return self._vector.data
-        self.remarks[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
+            return vector.data
+        self.notes[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
         return None
 
     def _other_model(self, vector: Vector) -> str | None:
         connection = self._transaction.connection
         return other_model(connection, self._schema, vector.provider, vector.model, vector.dimensions)
-
-    async def _upsert(self, names: Sequence[str], drafts: Sequence[Draft]) -> None:
-        """Drafts that name the same fields, in one statement run for each."""
-        reset = self._reset()
-        rows = [self._new(draft.key, (await self.owner_named(draft.agent))[0], self._values(draft)) for draft in drafts]
-        changing = [
-            name for name in rows[0] if name not in _KEPT and (name not in USUAL or name in reset or name in names)
-        ]
-        sets = [f"{quoted(name)} = excluded.{quoted(name)}" for name in changing]
-        sets += [f"{quoted(name)} = NULL" for name in RESET if name in reset]
-        sets.append("embedding = CASE WHEN content = excluded.content THEN embedding END")
-        for marks, alike in groupby((bound(row.values()) for row in rows), key=lambda pair: pair[0]):
-            statement = (
-                f"INSERT INTO memories ({', '.join(map(quoted, rows[0]))}) VALUES ({marks}) "
-                f"ON CONFLICT ({self._unique}) DO UPDATE SET {', '.join(sets)}"
-            )
-            self._transaction.connection.executemany(statement, (values for _, values in alike))
-
-    def _can_upsert(self) -> bool:
-        statement = f"EXPLAIN INSERT INTO memories (key) VALUES ('') ON CONFLICT ({self._unique}) DO NOTHING"
-        try:
-            self._transaction.connection.execute(statement).fetchall()
-        except sqlite3.OperationalError:
-            return False
-        return True
-
-    @property
-    def _unique(self) -> str:
-        """What a key belongs to one memory of."""
-        return "agent_id, key" if self.has_agents else "key"
 
 
 def another_model(theirs: str) -> Refused:
@@ -353,17 +275,18 @@ def another_model(theirs: str) -> Refused:
     )
 
 
-def forget_cached_vectors(writing: Writing, contents: Sequence[str], keep: Keep) -> int:
-    """Remove what ZeroClaw's embedding cache holds of these contents; gives how many."""
+def forget_cached_vectors(writing: Writing, contents: Sequence[str], journal: Journal) -> int:
+    """Delete what ZeroClaw's embedding cache has of these contents; returns how many rows."""
     hashes = _content_hashes(contents)
-    for start in range(0, len(hashes), MOST_ROWS):
+    for start in range(0, len(hashes), BATCH_ROWS):
         with writing.transaction() as transaction:
             cache = transaction.table(EMBEDDING_CACHE)
-            rows = list(cache.with_ids(hashes[start : start + MOST_ROWS]).values())
-            writing.keep(keep, [RowChange(row, None) for row in rows])
+            rows = list(cache.with_ids(hashes[start : start + BATCH_ROWS]).values())
+            if rows:
+                journal.record([RowChange(row, None) for row in rows])
             cache.delete([row.handle for row in rows])
         writing.done += len(rows)
-        if start + MOST_ROWS < len(hashes):
+        if start + BATCH_ROWS < len(hashes):
             writing.rest(transaction.seconds)
     return writing.done
 

@@ -57,7 +57,7 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes
-from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Keep
+from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Journal
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, Query
 from zeroclaw_tui.memory.text import first_names, one_line
@@ -548,17 +548,17 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
         return Outcome("clean", 0)
 
     async def work(action: RunningAction, going: Advance) -> Outcome:
-        count, notes, keep, room = 0, list[str](), action.keep, LARGEST
+        count, notes, room = 0, list[str](), LARGEST
         for copy in chosen:
             if not going(count):
                 break
             try:
                 if copy.kind == "embedding cache":
                     contents = list(dict.fromkeys(text.content for text in copy.texts))
-                    count += await require_database(library.memory).forget_cached_vectors(contents, keep)
+                    count += await require_database(library.memory).forget_cached_vectors(contents, action)
                 elif copy.where is not None and copy.where.columns:
                     gone, said = await asyncio.to_thread(
-                        _clean_database, copy.where, Path(copy.place), copy.texts, keep
+                        _clean_database, copy.where, Path(copy.place), copy.texts, action
                     )
                     count += gone
                     notes += said
@@ -567,7 +567,7 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
                 else:
                     room -= await asyncio.to_thread(_checked_size, Path(copy.place), room)
                     cut = await _cut_for(library, copy)
-                    count += await asyncio.to_thread(_rewrite, Path(copy.place), cut, keep)
+                    count += await asyncio.to_thread(_rewrite, Path(copy.place), cut, action)
             except InspectorError as error:
                 notes.append(str(error))
                 await _take_back(library, action, copy.place)
@@ -609,7 +609,7 @@ async def _cut_for(library: Library, copy: Copy) -> Cut:
     return cut
 
 
-def _rewrite(path: Path, cut: Cut, keep: Keep) -> int:
+def _rewrite(path: Path, cut: Cut, journal: Journal) -> int:
     """Replace a file by what a cut leaves of it, with its mode; gives how many texts went.
 
     Raises Unreadable and Refused, ChangedMeanwhile among them, and what `keep` raises; the file is then as it was.
@@ -622,13 +622,13 @@ def _rewrite(path: Path, cut: Cut, keep: Keep) -> int:
     if new == data:
         return 0
     try:
-        write_file(path, data, new, keep)
+        write_file(path, data, new, journal)
     except FileVanished as error:
         raise ChangedMeanwhile(path) from error
     return len(gone)
 
 
-def _clean_database(place: Place, path: Path, texts: Sequence[Text], keep: Keep) -> tuple[int, list[str]]:
+def _clean_database(place: Place, path: Path, texts: Sequence[Text], journal: Journal) -> tuple[int, list[str]]:
     """Put [removed] in place of the texts in the columns of a database; gives how many went, and sentences.
 
     Each write is short, so that a running ZeroClaw never waits long for its turn.
@@ -646,7 +646,7 @@ def _clean_database(place: Place, path: Path, texts: Sequence[Text], keep: Keep)
         for start in range(0, len(numbers), AT_ONCE):
             going.clear()
             try:
-                change_values(path, table, columns, numbers[start : start + AT_ONCE], cut, keep)
+                change_values(path, table, columns, numbers[start : start + AT_ONCE], cut, journal)
             except InspectorError as error:
                 return len(gone), [str(error)]
             gone |= going

@@ -398,7 +398,7 @@ async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired
     path = Path(finding.target)
 
     async def work(action: RunningAction, going: Advance) -> Outcome:
-        await asyncio.to_thread(remove_file, path, action.keep)
+        await asyncio.to_thread(remove_file, path, action)
         return Outcome("clean", 1)
 
     try:

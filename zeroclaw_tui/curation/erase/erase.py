@@ -17,7 +17,6 @@ from typing import Any
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.erase.removal import (
     Chosen,
@@ -37,7 +36,7 @@ from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import describe_processes, processes_using
-from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Advance, Change, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -406,11 +405,10 @@ class _Run:
         memory = self._library.memory
         if memory.about.program is not None:
             return None
-        if self._marked:
-            await memory.remove(self._marked, keep_nothing, zero=True)
         stamps = await _rows_of_store(self._library, self.chosen)
-        if stamps:
-            await memory.remove(stamps, keep_nothing, zero=True)
+        deleting = [Change(version, None) for version in (*self._marked, *stamps)]
+        if deleting:
+            await memory.apply(deleting, None, permanently=True)
         if stamps or self._marked:
             self._erased |= {place.place for place in self._plan.taken if place.kind == "store"}
         return memory.about.keeps_deleted

@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Advance, Keep, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Advance, Change, Journal, Stamp, StoredRow
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
@@ -620,17 +620,16 @@ class _Running:
 
     async def work(self, action: RunningAction, going: Advance) -> Outcome:
         """All of it, in that action."""
-        keep = action.keep
         unchanged = await self._unchanged()
         rows = [item for item in unchanged if item.stamp is not None]
         files = [item for item in unchanged if item.id.startswith("file:")]
         entries = [item for item in unchanged if item.id.startswith("audit:")]
-        await self._remove_rows(rows, keep, going)
+        await self._remove_rows(rows, action, going)
         if not self._is_cancelled:
-            await asyncio.to_thread(self._do_files, files, keep, going)
+            await asyncio.to_thread(self._do_files, files, action, going)
         if not self._is_cancelled:
-            await asyncio.to_thread(self._remove_entries, entries, keep, going)
-        await asyncio.to_thread(self._write_state, keep)
+            await asyncio.to_thread(self._remove_entries, entries, action, going)
+        await asyncio.to_thread(self._write_state, action)
         if self._touched:
             await action.strike_changes(await asyncio.to_thread(self._numbers_kept, action.number))
         if len(self._done) != len(self._chosen):
@@ -673,31 +672,32 @@ class _Running:
             return not (self._root / item.name).exists()
         return True
 
-    async def _remove_rows(self, items: Sequence[HygieneItem], keep: Keep, going: Advance) -> None:
+    async def _remove_rows(self, items: Sequence[HygieneItem], journal: Journal, going: Advance) -> None:
         if not items:
             return
         by_id = {item.stamp.id: item for item in items if item.stamp is not None}
         stamps = [item.stamp for item in items if item.stamp is not None]
-        removal = await self._library.memory.remove(stamps, keep, going)
-        left = {*removal.changed, *removal.gone}
-        for name in removal.changed:
+        changes = [Change(stamp, None) for stamp in stamps]
+        removal = await self._library.memory.apply(changes, journal, on_progress=going)
+        left = {*removal.skipped, *removal.already}
+        for name in removal.skipped:
             self._leave(by_id[name], is_gone=False)
-        for name in removal.gone:
+        for name in removal.already:
             self._leave(by_id[name], is_gone=True)
         removed = [item for item in items if item.stamp is not None and item.stamp.id not in left]
         # Rows go in their order, so what a stop left are the last ones.
-        self._done += removed[: removal.removed]
+        self._done += removed[: removal.written]
         self._is_cancelled = removal.cancelled or not going(len(items))
 
-    def _do_files(self, items: Sequence[HygieneItem], keep: Keep, going: Advance) -> None:
+    def _do_files(self, items: Sequence[HygieneItem], journal: Journal, going: Advance) -> None:
         for item in items:
             path = self._root / item.name
             try:
                 # What ZeroClaw archives and deletes in one run goes at once: its bytes are kept either way.
                 if item.target is None or item.and_purged:
-                    remove_file(path, keep)
+                    remove_file(path, journal)
                 else:
-                    move_file(path, self._root / item.target, keep)
+                    move_file(path, self._root / item.target, journal)
                 self._done.append(item)
             except FileVanished:
                 self._touch(item)
@@ -716,7 +716,7 @@ class _Running:
         names = [item.name] if item.target is None else [item.name, item.target]
         self._touched |= {str(canonical(self._root / name)) for name in names}
 
-    def _remove_entries(self, items: Sequence[HygieneItem], keep: Keep, going: Advance) -> None:
+    def _remove_entries(self, items: Sequence[HygieneItem], journal: Journal, going: Advance) -> None:
         days = self._present.rules.days("audit log")
         if not items or days is None:
             return
@@ -726,7 +726,7 @@ class _Running:
             some = items[start : start + AT_ONCE]
             numbers = [int(item.id.removeprefix("audit:")) for item in some]
             try:
-                removed = remove_entries(file, numbers, cutoff, keep)
+                removed = remove_entries(file, numbers, cutoff, journal)
             except InspectorError as error:
                 self._touched |= {entry_id(file, number) for number in numbers}
                 self._notes.append(f"The audit log was left as it is: {one_line(error.message)}")
@@ -739,7 +739,7 @@ class _Running:
                 self._is_cancelled = True
                 return
 
-    def _write_state(self, keep: Keep) -> None:
+    def _write_state(self, journal: Journal) -> None:
         if not has_folder(self._library.config):
             return
         why = self._why_no_state()
@@ -750,7 +750,7 @@ class _Running:
         report = replace(self._present, items=tuple(self._done)).report()
         try:
             data = state_bytes(version, self._library.trash.now(), report)
-            write_file(file, read_bytes(file), data, keep, stays_if_changed=True)
+            write_file(file, read_bytes(file), data, journal, stays_if_changed=True)
             return
         except FileVanished:
             self._notes.append(f"{NAME} was written by another program at that moment and stays as it is.")

@@ -469,7 +469,7 @@ async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, adv
     them. A note says what was not found there.
 
     "overwrite" gives the store's memory what the file holds and leaves it the rest (its id, its place, and what
-    ZeroClaw's format loses); "rename" puts the file's beside it. Raises Clashes where a memory changed since the plan
+    ZeroClaw's format loses); "rename" puts the file's beside it. Raises Conflicts where a memory changed since the plan
     was made, before anything is written (with "rename" it then comes in beside), and what every write raises.
     """
     refuse_read_only(library)
@@ -593,5 +593,5 @@ async def make_and_keep(config: MemoryConfig, plan: HydratePlan, profile: str | 
 
 async def _keep(library: Library, plan: HydratePlan, action: RunningAction, advance: Advance) -> Outcome:
     there = await rows_by_id(library.memory, list(plan.rows))
-    await asyncio.to_thread(action.keep, [RowChange(None, row) for row in there.values()])
+    await asyncio.to_thread(action.record, [RowChange(None, row) for row in there.values()])
     return Outcome("hydrate", len(plan.new))

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.side_files import LARGEST, FileVanished, write_file
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
+from zeroclaw_tui.memory.change import Advance, Journal, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -528,7 +528,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     data = await asyncio.to_thread(made)
 
     async def work(action: RunningAction, advance: Advance) -> Outcome:
-        await asyncio.to_thread(_write, file, former, data, action.keep)
+        await asyncio.to_thread(_write, file, former, data, action)
         return Outcome("snapshot", count, notes=() if core.has_vectors else (_NO_VECTORS,))
 
     return await carried_out(library, "snapshot", f"wrote {NAME} ({count:,} core memories)", work)
@@ -594,11 +594,11 @@ def _is_export(data: bytes) -> bool:
         return False
 
 
-def _write(file: Path, former: tuple[bytes | None, bytes | None], data: tuple[bytes, bytes], keep: Keep) -> None:
+def _write(file: Path, former: tuple[bytes | None, bytes | None], data: tuple[bytes, bytes], journal: Journal) -> None:
     """The lossless copy first; whatever ends this in between, the two contradict each other, and it is not used."""
     for path, expected, new in zip((file.with_name(SIDE_CAR), file), former[::-1], data[::-1], strict=True):
         try:
             # ZeroClaw writes its snapshot anew at each start: an undo must not put an older one in place of that.
-            write_file(path, expected, new, keep, stays_if_changed=path == file)
+            write_file(path, expected, new, journal, stays_if_changed=path == file)
         except FileVanished as error:
             raise Refused(f"Another program wrote {path} meanwhile.", hint="Look at it, then try again.") from error

@@ -17,7 +17,6 @@ from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-from functools import partial
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
@@ -28,7 +27,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
+from zeroclaw_tui.curation.changes import Outcome, change_rows
 from zeroclaw_tui.curation.hygiene.plan import Expiry
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, without_agents
@@ -46,9 +45,8 @@ from zeroclaw_tui.curation.transfer.fit import (
     read_line,
 )
 from zeroclaw_tui.curation.trash.journal import Verb
-from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
-from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
+from zeroclaw_tui.memory.change import AGENTS, Advance, Change, OnConflict, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -190,7 +188,7 @@ class Spool:
     def __init__(self) -> None:
         # Only this process ever reads what it wrote: the file has no name.
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="zeroclaw-tui-")  # noqa: SIM115
-        self._batch: list[RowChange] = []
+        self._batch: list[Change] = []
         self._size = 0
         self.count = 0
 
@@ -203,7 +201,7 @@ class Spool:
     def add(self, row: StoredRow, present: StoredRow | None = None) -> None:
         """One more, in the place of one that is `present`. Raises Unreadable where the disk of temporary files is
         full."""
-        self._batch.append(RowChange(row, present))
+        self._batch.append(Change(present, row))
         self._size += row.size
         self.count += 1
         if len(self._batch) >= _AT_ONCE or self._size >= _BYTES_AT_ONCE:
@@ -218,8 +216,8 @@ class Spool:
                 raise cannot_write_temporary(error) from error
             self._batch, self._size = [], 0
 
-    def batches(self) -> Iterator[Sequence[RowChange]]:
-        """What was added, a few hundred at a time."""
+    def changes(self) -> Iterator[Change]:
+        """What was added, in that order."""
         place = 0
         while True:
             # More than one pass may be under way, each at its own place.
@@ -229,7 +227,7 @@ class Spool:
             except EOFError:
                 return
             place = self._file.tell()
-            yield batch
+            yield from batch
 
 
 class MatchKind(Enum):
@@ -905,7 +903,7 @@ async def bring(
     verb: Verb,
     summary: str,
     spool: Spool,
-    clash: Clash,
+    clash: OnConflict,
     advance: Advance | None,
     agents: Collection[str] = (),
 ) -> Outcome:
@@ -913,17 +911,11 @@ async def bring(
     `change_rows` raises."""
     if not spool.count:
         return Outcome(verb, 0)
-    memory = library.memory
-    if memory.keeps_lines:
-
-        async def append(action: RunningAction, going: Advance) -> Outcome:
-            done = await memory.append(spool.batches, action.keep, going)
-            return Outcome(verb, done.reverted, cancelled=done.cancelled)
-
-        return await carried_out(library, verb, summary, append, advance)
     now = library.trash.now().isoformat()
-    added = [_agent(alias, now) for alias in agents] if memory.agents_are_rows else []
-    return await change_rows(library, verb, summary, partial(_batches, added, spool), clash=clash, advance=advance)
+    added = [_agent(alias, now) for alias in agents] if library.memory.agents_are_rows else []
+    return await change_rows(
+        library, verb, summary, lambda: chain(added, spool.changes()), clash=clash, advance=advance
+    )
 
 
 async def verify(library: Library, matching: Matching, advance: Advance | None) -> tuple[int, int, tuple[str, ...]]:
@@ -935,14 +927,10 @@ async def verify(library: Library, matching: Matching, advance: Advance | None) 
     return matching.verified(), *matching.missing(_MOST_DIFFERING)
 
 
-def _batches(agents: Sequence[RowChange], spool: Spool) -> Iterator[Sequence[RowChange]]:
-    return chain([agents] if agents else [], spool.batches())
-
-
-def _agent(alias: str, now: str) -> RowChange:
+def _agent(alias: str, now: str) -> Change:
     """An agent to add, which its memories refer to."""
     id = str(uuid4())  # noqa: A001
-    return RowChange(StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS), None)
+    return Change(None, StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS))
 
 
 def refuse_unless_written(memory: Memory) -> None:

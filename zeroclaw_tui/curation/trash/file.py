@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.files.database import transaction, wal_file
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, locked_or_closed, make_folder, new_file
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
 
@@ -87,7 +87,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 MOVED_TO, MOVED_FROM, STAYS, MADE = "moved_to", "moved_from", "stays_if_changed", "made_folder"
 FILE_NAME = "audit_file"
 """Under which names a kept change of a file, or of a row beside the store, tells where things were."""
-_OF_FILES, _PATHS = (FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)
+_OF_FILES, _PATHS = (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)
 
 
 def for_reading(file: Path) -> sqlite3.Connection | None:

@@ -25,7 +25,8 @@ from zeroclaw_tui.curation.trash.file import (
     searchable,
     unpack,
 )
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.text import WHITE_SPACE
 
 BATCH = 250
 """How many changes are read at once."""
@@ -48,6 +49,8 @@ EARLIER = """WITH RECURSIVE earlier(number) AS (VALUES (?) UNION
   JOIN kept before ON before.content_after = this.content AND before.store = this.store
   AND before.table_name = this.table_name AND before.number < this.number)"""
 """A kept change and those of the same memory before it: the same id, or where ids move the text it grew out of."""
+
+_FILES = (FILE, NOTES_FILE)
 
 _IN_TRASH = "deleted = 1 AND taken_back = 0"
 _LOOKED_AT = "table_name IN ('memories', 'file', 'memory_audit', 'other_row')"
@@ -302,7 +305,7 @@ def states(connection: sqlite3.Connection, action: int, places: Places) -> list[
         States(
             kept.number,
             row.table,
-            file_path(row) if row.table == FILE else row.id,
+            file_path(row) if row.table in _FILES else row.id,
             _state(kept.before),
             _state(kept.after),
             row if row.table in (AUDIT_LOG, OTHER_ROW) else None,
@@ -344,7 +347,7 @@ def oldest(connection: sqlite3.Connection) -> str | None:
 def _state(row: StoredRow | None) -> str | None:
     if row is None:
         return None
-    return file_state(row) if row.table == FILE else row.fingerprint
+    return file_state(row) if row.table in _FILES else row.fingerprint
 
 
 def _folded_contains(text: object, needle: str) -> bool:
@@ -430,13 +433,15 @@ def clock_is_doubtful(connection: sqlite3.Connection, now: datetime) -> bool:
     return jumped is not None
 
 
-def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChange]) -> None:
-    """Add these changes to an action."""
+def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChange]) -> list[int]:
+    """Add these changes to an action; returns their numbers."""
     store = connection.execute("SELECT store FROM actions WHERE number = ?", (action,)).fetchone()[0]
     # AUTOINCREMENT gives no number twice, and nobody else writes within this transaction.
     (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'kept'").fetchone()
     kept_bytes = 0
+    numbers: list[int] = []
     for number, change in enumerate(changes, last + 1):
+        numbers.append(number)
         row, key = change.row, change.row.values.get("key")
         before = None if change.before is None else pack(change.before)
         # Where a change reverses another, that one holds the vector which `after` has again.
@@ -459,6 +464,7 @@ def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChang
             connection.execute("INSERT INTO blobs (number, before, after) VALUES (?, ?, ?)", (number, *blobs))
         kept_bytes += size
     connection.execute("UPDATE actions SET size = size + ? WHERE number = ?", (kept_bytes, action))
+    return numbers
 
 
 def take_as_reversed(connection: sqlite3.Connection, action: int, numbers: Sequence[int]) -> None:
@@ -510,31 +516,61 @@ def forget_rows(connection: sqlite3.Connection, store: str, rows: Sequence[Store
     contents = [content for row in rows if (content := row.values.get("content"))]
     if ids_move(store):
         query = "SELECT number FROM kept WHERE store = ? AND table_name = ? AND ? IN (content, content_after)"
-        for content in contents:
-            forget_numbers(connection, _numbers(connection, query, number, MEMORIES, content))
+        bound = (bindable(content) if isinstance(content, str) else content for content in contents)
+        found = (_numbers(connection, query, number, MEMORIES, content) for content in bound)
+        forget_numbers(connection, [one for some in found for one in some])
+        _forget_notes(connection, number, contents)
     else:
         connection.executemany(
             "DELETE FROM kept WHERE id = ? AND store = ? AND table_name IN (?, ?)",
             [(bindable(row.id), number, row.table, NOTHING_DONE) for row in rows],
         )
     texts = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in contents]
-    query = """SELECT k.number, b.before FROM kept k JOIN blobs b ON b.number = k.number
-      WHERE k.store = ? AND k.table_name = ?"""
-    files = connection.execute(query, (number, FILE)).fetchall()
     strike(connection, [
-        file for file, blob in files if any(isinstance(text, bytes) and text in (blob or b"") for text in texts)
+        file for file, blob, _ in _files(connection, number, FILE)
+        if any(isinstance(text, bytes) and text in (blob or b"") for text in texts)
+    ])  # fmt: skip
+
+
+def _files(
+    connection: sqlite3.Connection, store: int | None, table: str
+) -> list[tuple[int, bytes | None, bytes | None]]:
+    """The numbers of the kept files of a store with their bytes before and after."""
+    query = """SELECT k.number, b.before, b.after FROM kept k JOIN blobs b ON b.number = k.number
+      WHERE k.store = ? AND k.table_name = ?"""
+    return connection.execute(query, (store, table)).fetchall()
+
+
+def _forget_notes(connection: sqlite3.Connection, store: int | None, contents: Iterable[Value]) -> None:
+    """Drop the kept notes files with a line of one of these contents; what was done is then undone line by line."""
+    lines = set(contents)
+
+    def has_one(data: bytes | None) -> bool:
+        text = (data or b"").decode("utf-8", "surrogateescape")
+        return not lines.isdisjoint(line.strip(WHITE_SPACE).removeprefix("- ") for line in text.split("\n"))
+
+    strike(connection, [
+        number for number, *blobs in _files(connection, store, NOTES_FILE) if any(map(has_one, blobs))
     ])  # fmt: skip
 
 
 def forget_numbers(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
-    """Drop these deleted memories, what was kept of them earlier, and whatever took them back and was undone."""
+    """Drop these deleted memories, what was kept of them earlier, and whatever took them back and was undone.
+
+    The notes files that had them as lines go too.
+    """
+    dropped: dict[int, set[str]] = {}
     for number in numbers:
-        connection.execute(
+        rows = connection.execute(
             f"{EARLIER}, chain(number) AS (SELECT number FROM earlier UNION"
             " SELECT later.number FROM chain JOIN kept later ON later.reverses = chain.number)"
-            " DELETE FROM kept WHERE number IN (SELECT number FROM chain)",
+            " DELETE FROM kept WHERE number IN (SELECT number FROM chain) RETURNING store, content, content_after",
             (number,),
-        )
+        ).fetchall()
+        for store, *contents in rows:
+            dropped.setdefault(store, set()).update(contents)
+    for store, lines in dropped.items():
+        _forget_notes(connection, store, lines)
 
 
 def forget_store(connection: sqlite3.Connection, store: str) -> None:

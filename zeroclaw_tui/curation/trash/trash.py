@@ -22,7 +22,17 @@ from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import Places
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, States, Verb, Version
 from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, RowChange, StoredRow
+from zeroclaw_tui.memory.change import (
+    AUDIT_LOG,
+    FILE,
+    MEMORIES,
+    NOTES_FILE,
+    OTHER_ROW,
+    Batches,
+    Journal,
+    RowChange,
+    StoredRow,
+)
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotFound
 
 if TYPE_CHECKING:
@@ -74,9 +84,12 @@ async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
 
     What is in neither state counts as done: the trash then holds on to it.
     """
+    lines_of_file = _lines_by_file(kept)
+    lines = {number for numbers in lines_of_file.values() for number in numbers}
     chains: dict[tuple[str, str], list[States]] = {}
     for states in kept:
-        chains.setdefault((states.table, states.id), []).append(states)
+        if states.number not in lines:
+            chains.setdefault((states.table, states.id), []).append(states)
     struck: set[int] = set()
     names = [name for table, name in chains if table == MEMORIES]
     for start in range(0, len(names), _ROWS_AT_ONCE):
@@ -89,14 +102,28 @@ async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
     from zeroclaw_tui.curation.side_files import file_digest
 
     for (table, name), chain in chains.items():
-        if table == FILE:
-            struck.update(_not_reached(chain, await asyncio.to_thread(file_digest, Path(name))))
+        if table in (FILE, NOTES_FILE):
+            files = _not_reached(chain, await asyncio.to_thread(file_digest, Path(name)))
+            struck.update(files, *(lines_of_file.get(file, ()) for file in files))
     struck.update(await asyncio.to_thread(_entries_as_before, kept))
     memories = {states.number for states in kept if states.table == MEMORIES}
     if memories and memories <= struck:
         # Agents and cached vectors change in the same transaction as the memories they belong to.
         struck.update(states.number for states in kept if states.table not in (FILE, AUDIT_LOG, OTHER_ROW))
     return sorted(struck)
+
+
+def _lines_by_file(kept: Sequence[States]) -> dict[int, list[int]]:
+    """The changes of memories that a store of notes made with a change of their file, which was kept right after them;
+    by the number of that."""
+    lines: list[int] = []
+    by_file: dict[int, list[int]] = {}
+    for states in kept:
+        if states.table == MEMORIES:
+            lines.append(states.number)
+        elif states.table == NOTES_FILE:
+            by_file[states.number], lines = lines, []
+    return by_file
 
 
 def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
@@ -118,10 +145,11 @@ def _entries_as_before(kept: Sequence[States]) -> list[int]:
     ]
 
 
-class RunningAction:
+class RunningAction(Journal):
     """An action that `Trash.begin` began: it holds the lock until it is finished, left or struck out.
 
-    `keep` and `forget` block, for the thread that changes a store; nothing else does. Raises Unreadable and Locked.
+    `record`, `withdraw` and `forget` block, for the thread that changes a store; nothing else does. Raises Unreadable
+    and Locked.
     """
 
     def __init__(self, trash: Trash, descriptor: int, verb: Verb, summary: str) -> None:
@@ -133,6 +161,8 @@ class RunningAction:
         self._drops = verb not in _TAKING_BACK
         self._guard = threading.Lock()
         self._has_begun = self._forgets = False
+        self._last: list[int] = []
+        """The numbers of the changes that were recorded last."""
         self.has_dropped = False
         """Whether earlier versions of rows have left the trash for good."""
         self._connection = trash_file.for_writing(trash.file)
@@ -145,11 +175,22 @@ class RunningAction:
             self._connection.close()
             raise
 
-    def keep(self, changes: Sequence[RowChange]) -> None:
-        """Put on disk what a backend is about to change, a batch at a time; one durable transaction (fsync) a call."""
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Save what a store is about to change, a batch at a time; one durable transaction (fsync) a call."""
         with self._written_further() as connection:
-            journal.keep(connection, self.number, map(self._trash.places.kept, changes))
+            self._last = journal.keep(connection, self.number, map(self._trash.places.kept, changes))
         self._has_begun |= bool(changes)
+
+    def withdraw(self) -> None:
+        """Take out what the last `record` saved."""
+        with self._written_further() as connection:
+            journal.strike(connection, self._last)
+        self._last = []
+
+    def dropping(self) -> Journal:
+        """A journal for changes that shall never come back: instead of recording them it drops their earlier versions
+        from the trash."""
+        return _Dropping(self)
 
     def forget(self, changes: Sequence[RowChange]) -> None:
         """The same for what shall never come back: earlier versions of these rows leave the trash as well, zeroed."""
@@ -568,6 +609,17 @@ class Trash:
             for one in found
             if (row := one.before) is not None
         ]
+
+
+class _Dropping(Journal):
+    def __init__(self, action: RunningAction) -> None:
+        self._action = action
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        self._action.forget(changes)
+
+    def withdraw(self) -> None:
+        """Earlier versions stay dropped."""
 
 
 def _recover(connection: sqlite3.Connection, action: int, struck: Sequence[int]) -> None:

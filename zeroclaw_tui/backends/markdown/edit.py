@@ -1,0 +1,243 @@
+"""Changing lines of one notes file in memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from zeroclaw_tui.backends.markdown.lines import (
+    Line,
+    Place,
+    body_of,
+    checked_content,
+    joined,
+    lines_of,
+    places_in,
+    raw_lines,
+    with_content,
+)
+from zeroclaw_tui.backends.markdown.sources import Source, is_new, number_of
+from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, RowChange, RowConflict, Stamp, StoredRow
+from zeroclaw_tui.memory.errors import Refused
+
+MOVED = "The lines beside it have gone from {}, so it is at the end now."
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A file after some changes, and what these came to."""
+
+    data: bytes | None = None
+    changes: list[RowChange] = field(default_factory=list)
+    """For the journal: of each step the memories, then the file."""
+    written: int = 0
+    already: list[str] = field(default_factory=list)
+    conflicts: list[RowConflict] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    rows: list[tuple[Change, StoredRow]] = field(default_factory=list)
+    """New rows, each with its change."""
+    notes: dict[str, None] = field(default_factory=dict)
+    deleted: list[int] = field(default_factory=list)
+    """The numbers of deleted lines, as their versions have them."""
+
+    def add(self, other: Outcome) -> None:
+        """Add what other changes came to; `data` is left to the caller."""
+        self.changes += other.changes
+        self.written += other.written
+        self.already += other.already
+        self.conflicts += other.conflicts
+        self.skipped += other.skipped
+        self.rows += other.rows
+        self.notes |= other.notes
+        self.deleted += other.deleted
+
+    def meet(self, wanted: StoredRow, existing: StoredRow | None, *, skipped: bool) -> None:
+        """Note a line that is not as it was expected, or is gone."""
+        self.conflicts.append(RowConflict(wanted, existing, "deleted" if existing is None else "changed"))
+        self.skipped += [wanted.id] if skipped else []
+
+    def record(self, change: Change, before: StoredRow | None, after: StoredRow | None) -> None:
+        """Count a memory that was written, and note it for the journal."""
+        self.changes.append(RowChange(before, after, reverses=change.reverses))
+        self.written += 1
+        self.rows += [] if after is None else [(change, after)]
+
+
+@dataclass(slots=True, eq=False)
+class _LineEdit:
+    """A line that becomes another one: no `old` inserts it before the line `gap`, no `new` deletes it."""
+
+    change: Change
+    old: Line | None
+    new: bytes
+    gap: int = -1
+    index: int = -1
+    """Which line of the new file it is."""
+
+
+class LineEditor:
+    """Changes lines of a file. `deleted` are the numbers of lines that were deleted since the changes were planned;
+    `why_not` has a sentence for each field that a line cannot have."""
+
+    def __init__(self, source: Source, data: bytes | None, deleted: Sequence[int], why_not: Mapping[str, str]) -> None:
+        self._source, self._deleted, self._why_not = source, deleted, why_not
+        self._lines = lines_of(data or b"")
+        self._entries = [line for line in self._lines if line.entry is not None]
+        self._by_state: dict[str, list[Line]] = defaultdict(list)
+        for line in self._entries:
+            self._by_state[source.state(line.content)].append(line)
+        self._edits: list[_LineEdit] = []
+        self._outcome = Outcome(data)
+
+    def run(self, changes: Sequence[Change], on_conflict: OnConflict) -> Outcome:
+        """Apply changes."""
+        for change in changes:
+            if change.before is not None and not is_new(change):
+                self._change(change, change.before, on_conflict)
+        # From the first line on: each then finds the lines above it in place.
+        for change in sorted(changes, key=_line_number):
+            if isinstance(change.after, StoredRow) and change.before is None and not is_new(change):
+                self._restore(change, change.after)
+        appended = [_LineEdit(change, None, _new_line(change.after)) for change in changes if is_new(change)]
+        if self._edits or appended:
+            self._write(appended)
+        return self._outcome
+
+    def _change(self, change: Change, expected: Stamp | StoredRow, on_conflict: OnConflict) -> None:
+        line, after = self._find(expected), change.after
+        if line is None:
+            self._miss(change, expected, on_conflict)
+        elif after is None:
+            self._edits.append(_LineEdit(change, line, b""))
+            self._outcome.deleted.append(number_of(expected.id))
+        else:
+            new = self._edited(line, after) if isinstance(after, Edit) else _with_end_of(line, after)
+            if new == line.raw:
+                self._outcome.already.append(expected.id)
+                self._outcome.rows.append((change, self._source.row(line)))
+            else:
+                self._edits.append(_LineEdit(change, line, new))
+
+    def _find(self, expected: Stamp | StoredRow) -> Line | None:
+        """The line of the same content that is nearest to where it was; each line is found once."""
+        if isinstance(expected, Stamp):
+            candidates = self._by_state[expected.state]
+        else:
+            candidates = self._by_state[self._source.state(str(expected.values["content"]))]
+        near = self._number_now(expected)
+        line = min(candidates, key=lambda line: abs((line.entry or 0) - near), default=None)
+        if line is not None:
+            candidates.remove(line)
+        return line
+
+    def _number_now(self, expected: Stamp | StoredRow) -> int:
+        number = number_of(expected.id)
+        return number - bisect_left(self._deleted, number)
+
+    def _miss(self, change: Change, expected: Stamp | StoredRow, on_conflict: OnConflict) -> None:
+        """The line is not as it was expected; whether another one has its number tells whether it is gone."""
+        after, number = change.after, self._number_now(expected)
+        existing = self._source.row(self._entries[number]) if 0 <= number < len(self._entries) else None
+        is_there = isinstance(after, StoredRow) and self._by_state[self._source.state(after.entry().content)]
+        if is_there or (after is None and existing is None):
+            self._outcome.already.append(expected.id)
+            return
+        wanted = expected if isinstance(expected, StoredRow) else _row_of(expected)
+        can_restore = isinstance(after, StoredRow) and on_conflict in ("overwrite", "rename")
+        self._outcome.meet(wanted, existing, skipped=not can_restore)
+        if isinstance(after, StoredRow) and can_restore:
+            self._restore(change, after)
+
+    def _edited(self, line: Line, edit: Edit) -> bytes:
+        row = self._source.row(line)
+        for name, value in edit.values.items():
+            if name != "content" and value != row.values.get(name):
+                raise Refused(self._why_not[name], hint="Only the content of a line can be changed.")
+        wanted = str(edit.values.get("content", line.content))
+        return line.raw if wanted == line.content else with_content(line.raw, checked_content(wanted, line.content))
+
+    def _restore(self, change: Change, row: StoredRow) -> None:
+        """Put a deleted line where it was: between its neighbours, or else where its number was."""
+        raw, inserted = _raw_of(row), [edit.new for edit in self._edits if edit.old is None]
+        if [*(line.raw for line in self._lines), *inserted].count(raw) >= int(row.values.get("alike") or 1):
+            self._outcome.already.append(row.id)
+            return
+        near, place = _line_number(change) - len(inserted), Place.of(row)
+        gap = min(max(near, 0), len(self._lines))
+        if place is not None:
+            fits = [(one.above == place.above) + (one.below == place.below) for one in self._places]
+            gap = max(range(len(fits)), key=lambda at: (fits[at], -abs(at - near)))
+            if not fits[gap]:
+                gap = len(self._lines)
+                self._outcome.notes[MOVED.format(self._source.note.name)] = None
+        self._edits.append(_LineEdit(change, None, raw, gap))
+
+    @cached_property
+    def _places(self) -> list[Place]:
+        return places_in([line.raw for line in self._lines])
+
+    def _write(self, appended: Sequence[_LineEdit]) -> None:
+        """Put the new file together, and note each change with its rows in the old and the new file."""
+        by_gap: dict[int, list[_LineEdit]] = defaultdict(list)
+        for edit in self._edits:
+            by_gap[edit.gap if edit.old is None else edit.old.index].append(edit)
+        new: list[bytes] = []
+        for index in range(len(self._lines) + 1):
+            # Lines come before the one whose place they take.
+            for edit in sorted(by_gap[index], key=lambda edit: edit.old is not None):
+                edit.index = len(new)
+                new += [edit.new] if edit.new else []
+            if index < len(self._lines) and all(edit.old is None for edit in by_gap[index]):
+                new.append(self._lines[index].raw)
+        for edit in appended:
+            # ZeroClaw puts a blank line between memories.
+            new += raw_lines(self._source.heading) if not new else [b"\n"] if new[-1].endswith(b"\n") else []
+            edit.index = len(new)
+            new.append(edit.new)
+        self._outcome.data = joined(new)
+        every = [*self._edits, *appended]
+        lines = lines_of(self._outcome.data) if any(edit.new for edit in every) else []
+        gone = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
+        places = places_in([b"" if line.index in gone else line.raw for line in self._lines]) if gone else []
+        for edit in every:
+            place = places[edit.old.index] if edit.old is not None and not edit.new else None
+            before = None if edit.old is None else self._source.row(edit.old, place)
+            after = self._source.row(lines[edit.index]) if edit.new else None
+            self._outcome.record(edit.change, before, after)
+
+
+def _new_line(memory: object) -> bytes:
+    """The line that ZeroClaw writes for a new memory. Raises Refused for what no line can be."""
+    if isinstance(memory, Draft):
+        content = checked_content(memory.content)
+        if "\n" in memory.key or "\r" in memory.key:
+            raise Refused("A key in Markdown memory cannot have a line break.", hint="Choose another key.")
+        text = f"- **{memory.key}**: {content}\n"
+    else:
+        assert isinstance(memory, StoredRow)
+        text = f"- {memory.entry().content}\n"
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _with_end_of(line: Line, row: object) -> bytes:
+    assert isinstance(row, StoredRow)
+    return body_of(_raw_of(row)) + line.raw[len(body_of(line.raw)) :]
+
+
+def _raw_of(row: StoredRow) -> bytes:
+    raw = row.values["raw"]
+    assert isinstance(raw, bytes)
+    return raw
+
+
+def _line_number(change: Change) -> int:
+    number = change.after.values.get("line") if isinstance(change.after, StoredRow) else None
+    return number if isinstance(number, int) else 0
+
+
+def _row_of(version: Stamp) -> StoredRow:
+    values = {"key": version.key, "content": "", "category": version.category, "created_at": version.timestamp}
+    return StoredRow(version.id, values, version.handle, version.agent)
