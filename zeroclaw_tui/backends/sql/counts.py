@@ -92,13 +92,14 @@ class Counting:
                 return select.column(_COLUMNS.get(field, field)) or "NULL"
 
     def _value(self, field: CountField) -> str:
-        """The SQL of a field's value, made of the column that was read for it."""
+        """The SQL of a field's value, made of the column that was read for it.
+
+        Columns are not changed where that can wait: of those PostgreSQL knows how many groups there will be.
+        """
         match field:
-            case "category" | "session":
-                return f"coalesce({field}, '')"
             case "age":
                 ages = " ".join(f"WHEN age > {limit} THEN {at}" for at, limit in enumerate(self._limits))
-                return f"CASE WHEN age IS NULL THEN {len(_DAYS) + 1} {ages} ELSE {len(_DAYS)} END"
+                return f"CASE {ages} WHEN age IS NULL THEN {len(_DAYS) + 1} ELSE {len(_DAYS)} END"
             case "size":
                 sizes = " ".join(f"WHEN size < {limit} THEN {at}" for at, limit in enumerate(SIZE_LIMITS))
                 return f"CASE {sizes} ELSE {len(SIZE_LIMITS)} END"
@@ -122,6 +123,6 @@ def _named(field: CountField, counter: Counter[Any], aliases: Mapping[str, str])
         case _:
             texts = Counter[str]()
             for value, count in counter.items():
-                if value is not None:
+                if value is not None or field == "session":
                     texts[aliases.get(as_text(value), as_text(value)) if field == "agent" else as_text(value)] += count
             return by_count(texts)
