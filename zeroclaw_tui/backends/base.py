@@ -303,7 +303,7 @@ class Memory(ABC):
         A cancelled task ends after the batch that has begun. Raises UsageError and Refused for values that the store
         cannot have, Locked, TriggersMissing, DiskFull, Unreadable, and what `journal` raises.
         """
-        from zeroclaw_tui.backends.writing import ChangeSet
+        from zeroclaw_tui.backends.change_set import ChangeSet
 
         change_set = ChangeSet(changes, journal, on_conflict=on_conflict, dry_run=dry_run, on_progress=on_progress)
         return await self._with_writer(change_set.run, permanently=permanently)

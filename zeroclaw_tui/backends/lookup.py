@@ -122,7 +122,7 @@ async def fill_vectors(memory: Memory, vectors: Sequence[NewVector]) -> FilledVe
     Rows that changed meanwhile or are missing are skipped and counted. Raises Refused if the store has no vectors, or
     vectors of another model, and what every write raises.
     """
-    from zeroclaw_tui.backends.writing import FillVectors
+    from zeroclaw_tui.backends.change_set import FillVectors
 
     if "vectors" in memory.why_not:
         raise Refused(memory.why_not["vectors"])

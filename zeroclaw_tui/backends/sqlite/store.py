@@ -460,8 +460,8 @@ class SqliteMemory(SqlMemory):
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
     ) -> T:
+        from zeroclaw_tui.backends.change_set import run_sync
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
-        from zeroclaw_tui.backends.writing import run_sync
 
         return await self.write(lambda writing: run_sync(work(SqliteWriter(writing))), zero=permanently)
 

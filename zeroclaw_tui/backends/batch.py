@@ -1,0 +1,409 @@
+"""The plan for a batch of changes: what each one meets in the store, and what is written then."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter
+from zeroclaw_tui.memory.change import (
+    CONFLICTS_LISTED,
+    Change,
+    Draft,
+    Edit,
+    OnConflict,
+    RowChange,
+    RowConflict,
+    Stamp,
+    StoredRow,
+)
+from zeroclaw_tui.memory.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a set of changes does with conflicts, and what it has done before a batch."""
+
+    on_conflict: OnConflict
+    dry_run: bool
+    handled: set[str]
+    """Identities that earlier batches changed, in a dry run or where keys are not unique."""
+
+
+async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change]) -> Batch:
+    """The plan for the memories of a batch. A row that is to lose its key makes room for another, unless a conflict
+    keeps it where it is: then it is planned again."""
+    owners: list[str | None] = []
+    agents: list[RowChange] = []
+    keys: set[OwnedKey] = set()
+    for change in changes:
+        owner = None
+        if isinstance(change.after, Draft | StoredRow):
+            owner, agent = await writer.resolve_owner(change.after, create=not policy.dry_run)
+            agents += [] if agent is None else [agent]
+            keys.add((owner, change.after.key))
+        owners.append(owner)
+    targets = [row for change in changes for row in _rows_of(change)]
+    present = [*await writer.read(targets, keys)] if targets or keys else []
+    moving = {
+        writer.identity(change.before)
+        for change in changes
+        if change.before is not None and (change.after is None or _moves(change))
+    }
+    while True:
+        batch = Batch(policy, writer, Rows(writer, present, keys), moving, agents=agents)
+        for change, owner in zip(changes, owners, strict=True):
+            await batch.plan(change, owner)
+        staying = moving & batch.conflicting
+        if not staying:
+            return batch
+        moving -= staying
+
+
+def _rows_of(change: Change) -> list[Stamp | StoredRow]:
+    wanted = [change.after] if isinstance(change.after, StoredRow) else []
+    return [*([] if change.before is None else [change.before]), *wanted]
+
+
+def _moves(change: Change) -> bool:
+    """Whether a change gives a row another key."""
+    after, before = change.after, change.before
+    if isinstance(after, Edit):
+        return "key" in after.values and before is not None and after.values["key"] != before.key
+    return isinstance(after, StoredRow) and before is not None and after.key != before.key
+
+
+class Rows:
+    """The rows that a batch is about, as they will be after the operations that are planned so far."""
+
+    def __init__(self, writer: RowWriter, present: Iterable[StoredRow], keys: Iterable[OwnedKey]) -> None:
+        self._writer = writer
+        self._by_id: dict[str, StoredRow | None] = {}
+        self._by_key: dict[OwnedKey, dict[str, StoredRow]] = {key: {} for key in keys}
+        self._displaced: dict[str, StoredRow] = {}
+        """Rows whose key is their identity and is taken already by another row, before they have left it."""
+        for row in present:
+            self.put(row)
+
+    def current(self, row: Stamp | StoredRow) -> StoredRow | None:
+        """The row of that identity."""
+        identity = self._writer.identity(row)
+        return self._displaced.get(identity) or self._by_id.get(identity)
+
+    async def with_key(self, key: OwnedKey) -> list[StoredRow]:
+        """The rows with a key, the one that counts first."""
+        if key not in self._by_key:
+            self._by_key[key] = {}
+            for row in await self._writer.read((), [key]):
+                if self._writer.identity(row) not in self._by_id:
+                    self.put(row)
+        return list(self._by_key[key].values())
+
+    def put(self, row: StoredRow) -> None:
+        """Add or replace a row."""
+        identity = self._writer.identity(row)
+        self._remove(identity)
+        self._by_id[identity] = row
+        self._by_key.setdefault((self._writer.owner(row), row.key), {})[identity] = row
+
+    def displace(self, row: StoredRow) -> None:
+        """Add a row; the one that has its identity, if any, leaves later."""
+        identity = self._writer.identity(row)
+        before = self._by_id.get(identity)
+        self.put(row)
+        if before is not None:
+            self._displaced[identity] = before
+
+    def drop(self, row: StoredRow) -> None:
+        """Remove a row."""
+        identity = self._writer.identity(row)
+        if self._displaced.pop(identity, None) is None:
+            self._remove(identity)
+
+    def _remove(self, identity: str) -> None:
+        before = self._by_id.get(identity)
+        self._by_id[identity] = None
+        if before is not None:
+            self._by_key.get((self._writer.owner(before), before.key), {}).pop(identity, None)
+
+
+@dataclass(slots=True)
+class Batch:
+    """The plan for a batch, and what it meets."""
+
+    policy: Policy
+    writer: RowWriter
+    rows: Rows
+    moving: Collection[str]
+    """Identities of rows that this batch deletes or gives another key."""
+    agents: Sequence[RowChange] = ()
+    operations: list[Operation] = field(default_factory=list)
+    journal: list[RowChange] = field(default_factory=list)
+    """The changes for the journal, new rows as they are meant."""
+    already: list[str] = field(default_factory=list)
+    conflicts: list[RowConflict] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    conflicting: set[str] = field(default_factory=set)
+    new_rows: list[StoredRow] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    handled: set[str] = field(default_factory=set)
+    placed: set[str] = field(default_factory=set)
+    """Identities of rows that this batch has written already."""
+    written: int = 0
+    other_rows: int = 0
+
+    async def plan(self, change: Change, owner: str | None) -> None:
+        """Decide what a change needs."""
+        after, left_out = change.after, len(self.already) + len(self.skipped)
+        if isinstance(after, Draft):
+            await self._plan_draft(after, change, owner)
+        elif isinstance(after, Edit):
+            await self._plan_edit(after, change)
+        elif after is None:
+            self._plan_delete(change)
+        else:
+            await self._plan_row(after, change, owner)
+        self.written += left_out == len(self.already) + len(self.skipped)
+
+    async def _plan_draft(self, draft: Draft, change: Change, owner: str | None) -> None:
+        holders = await self._holders((owner, draft.key), None)
+        is_expected = bool(holders) and change.before is not None and self._is_expected(holders[0], change.before)
+        if holders and self.policy.on_conflict == "rename" and not is_expected:
+            draft = replace(draft, key=await self._free_key(draft.key, owner))
+            holders = []
+        elif holders and self.policy.on_conflict in ("refuse", "skip") and not is_expected:
+            wanted = self.writer.new_row(draft, None, owner)
+            self._conflict(wanted, holders[0], "key exists", change)
+            return
+        existing = holders[0] if holders else None
+        for other in holders[1:]:
+            self._do(Operation(other, None), None)
+        self._do(Operation(existing, self.writer.new_row(draft, existing, owner), touch=True), change.reverses)
+
+    async def _plan_edit(self, edit: Edit, change: Change) -> None:
+        assert change.before is not None, "an edit changes a row"
+        row = self.rows.current(change.before)
+        if row is None or not self._is_expected(row, change.before):
+            self._conflict(_as_row(change.before), row, "deleted" if row is None else "changed", change)
+            return
+        new = self.writer.edited_row(row, edit)
+        if new is row:
+            self._leave(change, row)
+            return
+        if new.key != row.key:
+            holders = await self._holders((self.writer.owner(row), new.key), row)
+            if holders:
+                self._conflict(new, holders[0], "key exists", change)
+                return
+        self._do(Operation(row, new, touch=True), change.reverses)
+
+    def _plan_delete(self, change: Change) -> None:
+        assert change.before is not None, "a change has a row before or after"
+        row = self.rows.current(change.before)
+        is_simulated = self._is_simulated(change.before)
+        if row is None and not is_simulated:
+            self._leave(change, None)
+        elif row is None or is_simulated or self._is_expected(row, change.before):
+            self._do(Operation(row or _as_row(change.before), None), change.reverses)
+        elif self.policy.on_conflict == "overwrite":
+            self._note_conflict(_as_row(change.before), row, "changed")
+            self._do(Operation(row, None), change.reverses)
+        elif self.policy.on_conflict == "rename":
+            self._note_conflict(_as_row(change.before), row, "changed")
+            key = repr(one_line(change.before.key))
+            self.writer.notes[f"{key} changed since it was stored, so it stays as it is now."] = None
+            self._leave(change, row)
+        else:
+            self._conflict(_as_row(change.before), row, "changed", change)
+
+    async def _plan_row(self, wanted: StoredRow, change: Change, owner: str | None) -> None:
+        """Put a row of any time in its place again."""
+        own = self.rows.current(wanted)
+        if own is not None and self.writer.same(own, wanted):
+            self._leave(change, own)
+            return
+        before = change.before
+        source = own if before is None else self.rows.current(before)
+        holders = await self._holders((owner, wanted.key), own, source)
+        if own is not None and source is not own and not self._leaves(own):
+            # The row takes the place of another one, but is already there.
+            holders.insert(0, own)
+        reason = self._obstacle(change, source, holders)
+        if reason is None:
+            self._put(change, wanted, source, owner)
+            return
+        existing = holders[0] if reason == "key exists" else source
+        if self.policy.on_conflict in ("refuse", "skip"):
+            self._conflict(wanted, existing, reason, change)
+            return
+        self._note_conflict(wanted, existing, reason)
+        if self.policy.on_conflict == "overwrite":
+            for holder in holders:
+                self._do(Operation(holder, None), None)
+            self._put(change, wanted, source, owner)
+        else:
+            key = await self._free_key(wanted.key, owner)
+            if key != wanted.key:
+                self.renamed[wanted.key] = key
+                wanted = replace(wanted, values={**wanted.values, "key": key})
+            is_separate = reason == "changed"
+            self._put(change, wanted, None if is_separate else source, owner, new_id=is_separate and source is not None)
+
+    def _obstacle(self, change: Change, source: StoredRow | None, holders: Sequence[StoredRow]) -> Reason | None:
+        target = change.target
+        if target is None or self._is_simulated(target):
+            pass
+        elif change.before is None:
+            if source is not None:
+                return "changed"
+        elif source is None:
+            return "deleted"
+        elif not self._is_expected(source, change.before):
+            return "changed"
+        return "key exists" if holders else None
+
+    async def _holders(self, key: OwnedKey, *own: StoredRow | None) -> list[StoredRow]:
+        """Rows that have a key which another one is to get, and that do not lose it in this batch."""
+        staying = {self.writer.identity(row) for row in own if row is not None}
+        return [
+            row
+            for row in await self.rows.with_key(key)
+            if (identity := self.writer.identity(row)) not in staying
+            and identity not in self.policy.handled
+            and not self._leaves(row)
+            and (self.writer.keys_are_unique or identity not in self.handled)
+        ]
+
+    def _leaves(self, row: StoredRow) -> bool:
+        """Whether a later change of this batch deletes a row or gives it another key."""
+        identity = self.writer.identity(row)
+        return identity in self.moving and identity not in self.placed
+
+    async def _free_key(self, key: str, owner: str | None) -> str:
+        """A key that is not in use: the same one, or with "(restored)" after it."""
+        free, number = key, 1
+        while await self.rows.with_key((owner, free)):
+            free = f"{key} (restored)" if number == 1 else f"{key} (restored {number})"
+            number += 1
+        return free
+
+    def _is_simulated(self, row: Stamp | StoredRow) -> bool:
+        """Whether an earlier batch of a dry run would have changed a row."""
+        return self.policy.dry_run and self.writer.identity(row) in self.policy.handled
+
+    def _is_expected(self, row: StoredRow, expected: Stamp | StoredRow) -> bool:
+        if isinstance(expected, Stamp):
+            return expected.state in (self.writer.state_of(row), row.fingerprint)
+        return self.writer.same(row, expected)
+
+    def _put(
+        self, change: Change, wanted: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool = False
+    ) -> None:
+        row = self.writer.restored_row(wanted, existing, owner, new_id=new_id)
+        self._do(Operation(existing, row), change.reverses)
+        if not self.writer.keys_are_unique:
+            # Of several rows that had one key, all are restored.
+            self.handled.add(self.writer.identity(row))
+
+    def _do(self, operation: Operation, reverses: int | None) -> None:
+        self.operations.append(operation)
+        self.journal.append(RowChange(operation.existing, operation.new, reverses=reverses))
+        if operation.existing is not None:
+            self.rows.drop(operation.existing)
+            self._handle(operation.existing)
+        if operation.new is not None:
+            self.rows.displace(operation.new)
+            self.placed.add(self.writer.identity(operation.new))
+            self._handle(operation.new)
+            self.new_rows.append(operation.new)
+
+    def _handle(self, row: StoredRow) -> None:
+        if self.policy.dry_run:
+            self.handled.add(self.writer.identity(row))
+
+    def _leave(self, change: Change, row: StoredRow | None) -> None:
+        """Nothing is to be done. An undone change is journaled as such; with the row that was there before, which
+        nobody else may have any more."""
+        target = change.target
+        assert target is not None, "a draft is always written"
+        known = row or (target if isinstance(target, StoredRow) else None)
+        if change.reverses is not None and known is not None:
+            self.journal.append(RowChange(known, row, reverses=change.reverses))
+        self.already.append(target.id)
+        if row is not None:
+            self.new_rows.append(row)
+
+    def _conflict(self, wanted: StoredRow, existing: StoredRow | None, reason: Reason, change: Change) -> None:
+        """Leave a change out."""
+        self._note_conflict(wanted, existing, reason)
+        self.skipped.append(change.target.id if change.target is not None else wanted.id)
+        if change.before is not None:
+            self.conflicting.add(self.writer.identity(change.before))
+
+    def _note_conflict(self, wanted: StoredRow, existing: StoredRow | None, reason: Reason) -> None:
+        self.conflicts.append(RowConflict(wanted, existing, reason))
+
+    def forget_operations(self) -> None:
+        """Nothing of it is written."""
+        self.written = 0
+        self.operations, self.journal, self.handled = [], [], set()
+        self.renamed, self.new_rows, self.already = {}, [], []
+
+    def net(self, writer: RowWriter) -> list[Operation]:
+        """What the operations come to together, one for each row."""
+        first: dict[str, StoredRow | None] = {}
+        last: dict[str, StoredRow | None] = {}
+        touched: set[str] = set()
+        for operation in self.operations:
+            existing, new = operation.existing, operation.new
+            for row in (existing, new):
+                touched |= {writer.identity(row)} if row is not None and operation.touch else set()
+            if existing is not None:
+                identity = writer.identity(existing)
+                taken = last.get(identity)
+                if taken is None or taken is existing:
+                    first.setdefault(identity, existing)
+                    last[identity] = None
+                else:
+                    # Another row has taken its key, which is its identity, before.
+                    first[identity] = existing
+            if new is not None:
+                identity = writer.identity(new)
+                first.setdefault(identity, None)
+                last[identity] = new
+        return [
+            Operation(existing, last[identity], identity in touched)
+            for identity, existing in first.items()
+            if existing is not None or last[identity] is not None
+        ]
+
+    def complete(self, rows: Mapping[str, StoredRow]) -> None:
+        """Take completed new rows."""
+        self.operations = [replace(one, new=self._as_written(one.new, rows)) for one in self.operations]
+        self.journal = self.journaled(rows)
+        for row in rows.values():
+            self.rows.put(row)
+        self.replace_rows(self.writer, rows)
+
+    def journaled(self, written: Mapping[str, StoredRow]) -> list[RowChange]:
+        """The changes as the journal has them, new rows as they were written."""
+        return [replace(change, after=self._as_written(change.after, written)) for change in self.journal]
+
+    def replace_rows(self, writer: RowWriter, written: Mapping[str, StoredRow]) -> None:
+        """Take new rows as the store has them."""
+        self.new_rows = [written.get(writer.identity(row), row) for row in self.new_rows[:CONFLICTS_LISTED]]
+
+    def _as_written(self, row: StoredRow | None, written: Mapping[str, StoredRow]) -> StoredRow | None:
+        """A row that another operation of the batch replaced stays as it was meant."""
+        if row is None:
+            return None
+        identity = self.writer.identity(row)
+        return written.get(identity, row) if self.rows.current(row) is row else row
+
+
+def _as_row(row: Stamp | StoredRow) -> StoredRow:
+    """What is known of a row."""
+    if isinstance(row, StoredRow):
+        return row
+    values = {"key": row.key, "content": "", "category": row.category, "created_at": row.timestamp}
+    return StoredRow(row.id, values, row.handle, row.agent)

@@ -1,0 +1,232 @@
+"""Applying changes to the rows of any store: compare, journal, write, a batch at a time.
+
+The coroutines here wait for nothing but the writer, so that a store with a thread of its own can drive them there with
+`run_sync`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from zeroclaw_tui.backends.batch import Batch, Policy, plan_batch
+from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, WriteConflict
+from zeroclaw_tui.memory.change import (
+    AGENTS,
+    CONFLICTS_LISTED,
+    MEMORIES,
+    Advance,
+    ApplyResult,
+    Change,
+    Draft,
+    Edit,
+    FilledVectors,
+    Journal,
+    NewVector,
+    OnConflict,
+    RowChange,
+    RowConflict,
+    StoredRow,
+)
+from zeroclaw_tui.memory.errors import Refused
+
+T = TypeVar("T")
+_TRIES = 3
+"""How often a batch is tried when other programs write the same rows."""
+
+
+def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, on any thread."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a coroutine that is run on a thread must not wait")
+
+
+class ChangeSet:
+    """Changes to apply with one policy.
+
+    `run` may be called again with another writer where the store had to be opened again; it goes on where it was.
+    """
+
+    def __init__(
+        self,
+        changes: Iterable[Change],
+        journal: Journal | None,
+        *,
+        on_conflict: OnConflict = "skip",
+        dry_run: bool = False,
+        on_progress: Advance | None = None,
+    ) -> None:
+        self._policy = Policy(on_conflict, dry_run, set())
+        self._is_one_batch = on_conflict == "refuse" and not dry_run
+        self._changes = iter(changes)
+        self._journal = journal
+        self._on_progress = on_progress
+        self._pending: list[Change] = []
+        self._is_read = False
+        self._processed = 0
+        self._total = _Total()
+
+    async def run(self, writer: RowWriter) -> ApplyResult:
+        """Apply them. Raises UsageError and Refused for values no store, or not this one, can have."""
+        writer.done = self._total.written
+        while batch := await writer.blocking(lambda: self._next_batch(writer)):
+            if self._processed and not self._goes_on(writer):
+                return self._total.result(writer, cancelled=True)
+            await self._apply(writer, batch)
+            self._pending = []
+            self._processed += sum(change.table != AGENTS for change in batch)
+            writer.done = self._total.written
+        if self._on_progress is not None:
+            self._on_progress(self._processed)
+        if self._policy.on_conflict == "refuse" and self._total.conflict_count:
+            self._total.written = 0
+        return self._total.result(writer)
+
+    def _goes_on(self, writer: RowWriter) -> bool:
+        return not writer.is_stopped and (self._on_progress is None or self._on_progress(self._processed))
+
+    def _next_batch(self, writer: RowWriter) -> Sequence[Change]:
+        """As many changes as the writer takes at once; all of them where a conflict refuses the set."""
+        batch = self._pending
+        size = sum(change.size for change in batch)
+        while not self._is_read and (
+            self._is_one_batch or not batch or (len(batch) < writer.batch_rows and size < BATCH_BYTES)
+        ):
+            change = next(self._changes, None)
+            if change is None:
+                self._is_read = True
+            else:
+                batch.append(_checked(change, writer))
+                size += change.size
+        return batch
+
+    async def _apply(self, writer: RowWriter, batch: Sequence[Change]) -> None:
+        for _ in range(_TRIES):
+            try:
+                async with writer.batch(dry_run=self._policy.dry_run):
+                    found = await self._write(writer, batch)
+            except WriteConflict:
+                continue
+            except _Conflicting as conflicting:
+                # Leaving the block by an exception has rolled the batch back.
+                found = conflicting.found
+            self._total.add(found)
+            self._policy.handled.update(found.handled)
+            return
+        raise Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
+
+    async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
+        others = [change for change in batch if change.table != MEMORIES]
+        memories = [change for change in batch if change.table == MEMORIES]
+        # An agent is inserted before its memories, and deleted after them.
+        added = [await writer.write_other(one, dry_run=self._policy.dry_run) for one in others if one.after is not None]
+        found = await plan_batch(self._policy, writer, memories)
+        if self._is_one_batch and found.skipped:
+            raise _Conflicting(found)
+        found.other_rows = sum(change.table != AGENTS for change in others)
+        if self._policy.dry_run:
+            return found
+        found.complete(await writer.prepare([one.new for one in found.net(writer) if one.new is not None]))
+        agents = [change for change in (*added, *found.agents) if change is not None]
+        removing = [change for change in others if change.after is None]
+        if not writer.is_transactional:
+            await self._record(writer, [*agents, *found.journaled({})])
+        try:
+            written = await writer.write(found.net(writer)) if found.operations else {}
+        except WriteConflict:
+            if self._journal is not None and not writer.is_transactional:
+                await writer.blocking(self._journal.withdraw)
+            raise
+        found.replace_rows(writer, written)
+        removed = [await writer.write_other(change, dry_run=False) for change in removing]
+        if writer.is_transactional:
+            gone = [change for change in removed if change is not None]
+            await self._record(writer, [*agents, *found.journaled(written), *gone])
+        return found
+
+    async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:
+        journal = self._journal
+        if journal is not None and changes:
+            await writer.blocking(lambda: journal.record(changes))
+
+
+def _checked(change: Change, writer: RowWriter) -> Change:
+    if isinstance(change.after, Draft | Edit):
+        after = change.after.checked()
+        writer.check(after)
+        return replace(change, after=after)
+    return change
+
+
+class _Conflicting(Exception):
+    """Leaves a batch of a set that is written whole or not at all."""
+
+    def __init__(self, found: Batch) -> None:
+        self.found = found
+        found.forget_operations()
+
+
+@dataclass(slots=True)
+class _Total:
+    """The results of all batches."""
+
+    written: int = 0
+    already: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    conflicts: list[RowConflict] = field(default_factory=list)
+    conflict_count: int = 0
+    rows: list[StoredRow] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, batch: Batch) -> None:
+        """Add those of one batch."""
+        self.written += batch.written + batch.other_rows
+        self.already += batch.already
+        self.skipped += batch.skipped
+        self.conflict_count += len(batch.conflicts)
+        self.conflicts += batch.conflicts[: CONFLICTS_LISTED - len(self.conflicts)]
+        self.rows += batch.new_rows[: CONFLICTS_LISTED - len(self.rows)]
+        self.renamed |= batch.renamed
+
+    def result(self, writer: RowWriter, *, cancelled: bool = False) -> ApplyResult:
+        """The result so far."""
+        return ApplyResult(
+            self.written,
+            tuple(self.already),
+            tuple(self.skipped),
+            tuple(self.conflicts),
+            self.conflict_count,
+            tuple(self.rows),
+            dict(self.renamed),
+            cancelled,
+            (*writer.notes, *writer.summary()),
+        )
+
+
+class FillVectors:
+    """Giving rows new vectors. `run` may be called again after the store was opened again."""
+
+    def __init__(self, vectors: Sequence[NewVector]) -> None:
+        self._vectors = vectors
+        self._next = self._filled = 0
+        self._skipped: list[str] = []
+
+    async def run(self, writer: RowWriter) -> FilledVectors:
+        """Write them into the rows that still have the fingerprint. Raises Refused for vectors that do not fit."""
+        while self._next < len(self._vectors) and not writer.is_stopped:
+            batch = {new.id: new for new in self._vectors[self._next : self._next + writer.batch_rows]}
+            async with writer.batch(dry_run=False):
+                rows = await writer.read([StoredRow(name, {}) for name in batch], ())
+                filled = [(row, batch[row.id]) for row in rows if row.fingerprint == batch[row.id].fingerprint]
+                await writer.fill(filled)
+            self._next += len(batch)
+            self._filled = writer.done = self._filled + len(filled)
+            done = {row.id for row, _ in filled}
+            self._skipped += [name for name in batch if name not in done]
+        return FilledVectors(self._filled, tuple(self._skipped))
