@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.base import create_embedder
+from zeroclaw_tui.embeddings.factory import create_embedder
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_provider_name_from_a_hostile_config_cannot_steer_the_terminal() -> No
 def test_making_an_embedder_loads_neither_numpy_nor_httpx(provider: str) -> None:
     script = (
         "import sys; from zeroclaw_tui.config.memory_config import EmbeddingConfig; "
-        "from zeroclaw_tui.embeddings.base import create_embedder; "
+        "from zeroclaw_tui.embeddings.factory import create_embedder; "
         f"create_embedder(EmbeddingConfig({provider!r})); "
         "print(sorted({'numpy', 'httpx'} & set(sys.modules)))"
     )

@@ -12,7 +12,7 @@ from support.http_endpoints import HttpEndpoint, embeddings, serving
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.secrets import seal
-from zeroclaw_tui.embeddings.base import create_embedder
+from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 SECRET_KEY = bytes(range(32))

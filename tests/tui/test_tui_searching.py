@@ -30,7 +30,7 @@ from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 
-class HeldMemory(SampleMemory):
+class LoadedMemory(SampleMemory):
     """Answers a search only when the test lets it, and keeps which ones were called off."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector:
 
 
 async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path) -> None:
-    store = HeldMemory()
+    store = LoadedMemory()
     async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
         await pilot.press("slash", *"ra")
         await until(pilot, lambda: [request.query for request in store.requests] == ["r", "ra"])
@@ -168,7 +168,7 @@ async def test_a_memory_that_arrives_behind_the_next_recall_is_not_shown(inspect
 
 
 async def test_clearing_the_search_while_it_runs_leaves_the_listing(tmp_path: Path) -> None:
-    store = HeldMemory()
+    store = LoadedMemory()
     async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
         await pilot.press("slash", "r")
         await until(pilot, lambda: len(store.requests) == 1)

@@ -1,7 +1,6 @@
-"""What stores without queries of their own have all the same.
+"""What a store can do that has the trait's verbs alone: searching with evidence, and writing that can be undone.
 
-By the trait's verbs alone: their recall explained, and writing that can be taken back. Ids and times are the store's
-own business then, and what comes back is stored anew. Of stores that are read whole: browsing, counting, looking up.
+Ids and times are set by the store then, and what undo restores is stored anew.
 """
 
 from __future__ import annotations
@@ -9,24 +8,20 @@ from __future__ import annotations
 import asyncio
 import shlex
 import threading
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Entries, Memory
-from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.matching import told_apart
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, See, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import (
     ENTRIES,
-    NEWEST_UPDATED,
     MemoryFilter,
     Query,
 )
@@ -34,6 +29,7 @@ from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import OwnEvidence
     from zeroclaw_tui.scoring.neighbours import RareWords
@@ -235,32 +231,3 @@ def copied_by(path: Path) -> str:
     """The command that copies the memories of another program's store to an agent of ZeroClaw's, as a sentence."""
     command = f"zeroclaw memory copy --location {shlex.quote(one_line(str(path)))} --to sqlite"
     return f"`{command}` copies its memories to your agent's database."
-
-
-class HeldMemory(Memory):
-    """A store whose memories are all loaded at once, and again when they have changed; it supplies `loaded`."""
-
-    @abstractmethod
-    async def loaded(self) -> Loaded:
-        """The memories as they are now: the same object for as long as nothing has changed."""
-
-    async def health_check(self) -> bool:
-        try:
-            await self.loaded()
-        except InspectorError:
-            return False
-        return True
-
-    async def get(self, key: str) -> MemoryEntry | None:
-        return next(iter((await self.loaded()).by_key.get(key, ())), None)
-
-    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """All memories that none has replaced, the last stored first."""
-        wanted = MemoryFilter(
-            category=None if category is None else (category,),
-            session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
-        )
-        return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
-
-    async def count(self) -> int:
-        return len((await self.loaded()).entries)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import HeldMemory, copied_by
+from zeroclaw_tui.backends.fallback import copied_by
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
@@ -32,7 +33,7 @@ Contents = TypeVar("Contents", bound=Loaded)
 _KEY_DIGITS = 12
 
 
-class ForeignFile(HeldMemory, Generic[Contents]):
+class ForeignFile(LoadedMemory, Generic[Contents]):
     """A store in one file of another program; a subclass reads the file and says what is in it."""
 
     keeps_texts = True

@@ -13,8 +13,9 @@ from typing import Any
 
 from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Scored, T
-from zeroclaw_tui.backends.fallback import HeldMemory, entry_of
+from zeroclaw_tui.backends.fallback import entry_of
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import left_of
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Change, Draft, Edit, Stamp, StoredRow
@@ -23,7 +24,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
 
 
-class InMemory(HeldMemory):
+class InMemory(LoadedMemory):
     """Nothing outlives the process. A key belongs to one memory; handles count up in the order of storing."""
 
     name = "in-memory"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
 from zeroclaw_tui.backends.base import Memory, Scored
-from zeroclaw_tui.backends.fallback import HeldMemory
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.config.locations import is_url
 from zeroclaw_tui.memory.errors import MAKES_STORE, Refused
 from zeroclaw_tui.memory.text import one_line
@@ -24,7 +24,7 @@ _PARTS = (
 _TURN_ON = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 
 
-class NoneMemory(HeldMemory):
+class NoneMemory(LoadedMemory):
     """Takes every verb and stores nothing, as ZeroClaw's own does.
 
     It also stands in for a store before ZeroClaw's first start, which has 0 memories.

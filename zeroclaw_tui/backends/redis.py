@@ -26,9 +26,10 @@ from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Scored, T
-from zeroclaw_tui.backends.fallback import HeldMemory, stamp_of
+from zeroclaw_tui.backends.fallback import stamp_of
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
+from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, WriteConflict
 from zeroclaw_tui.memory.change import Change, Draft, Edit, Stamp, StoredRow, Value
@@ -204,7 +205,7 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
-class RedisMemory(HeldMemory):
+class RedisMemory(LoadedMemory):
     """The memories of one server. A write is done completely or not at all."""
 
     name = "redis"

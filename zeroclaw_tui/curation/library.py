@@ -25,7 +25,8 @@ from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
-from zeroclaw_tui.embeddings.base import Embedder, create_embedder, endpoint_host
+from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
+from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import (
     MAKES_STORE,
     BeforeFirstStart,

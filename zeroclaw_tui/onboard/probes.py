@@ -25,14 +25,9 @@ from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
-from zeroclaw_tui.embeddings.base import (
-    ApiKeyError,
-    InputRejectedError,
-    WrongDimensionError,
-    create_embedder,
-    why_no_embedder,
-)
+from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError
 from zeroclaw_tui.embeddings.endpoint import is_loopback
+from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.files.disk import is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import (
     ASKED_READ_ONLY,

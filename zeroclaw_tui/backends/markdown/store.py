@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
+from zeroclaw_tui.backends.fallback import brought_in_by, show
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -184,7 +185,7 @@ WHY_NOT = {
 }
 
 
-class MarkdownMemory(HeldMemory):
+class MarkdownMemory(LoadedMemory):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
     `root` is the folder that holds them, or one .md file. `agents` maps an alias to that agent's own folder

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.qdrant.client import (
 )
 from zeroclaw_tui.backends.qdrant.rows import vector_size, wrong_length
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.embeddings.base import create_embedder
+from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import NothingYet, Refused, UsageError
 
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import HeldMemory, show, stamp_of
+from zeroclaw_tui.backends.fallback import show, stamp_of
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
+from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import age_groups, matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     TOTAL_SECONDS,
@@ -44,8 +45,9 @@ from zeroclaw_tui.backends.qdrant.rows import (
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.backends.writing import RowWriter
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
-from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
+from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import Change, Draft, See, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused
@@ -96,7 +98,7 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
-class QdrantMemory(HeldMemory):
+class QdrantMemory(LoadedMemory):
     """One collection. It embeds key and content together, and refuses to store without an embedder.
 
     A store replaces the memory of its key with a new id, as ZeroClaw does. `has_agents` says that points name their

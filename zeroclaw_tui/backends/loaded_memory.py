@@ -1,0 +1,40 @@
+"""The base of stores that are read whole."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from zeroclaw_tui.backends.base import Entries, Memory
+from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, MemoryFilter, Query
+
+
+class LoadedMemory(Memory):
+    """A store whose memories are all loaded at once, and again when they have changed; it supplies `loaded`."""
+
+    @abstractmethod
+    async def loaded(self) -> Loaded:
+        """The memories as they are now: the same object for as long as nothing has changed."""
+
+    async def health_check(self) -> bool:
+        try:
+            await self.loaded()
+        except InspectorError:
+            return False
+        return True
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return next(iter((await self.loaded()).by_key.get(key, ())), None)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """All memories that none has replaced, the last stored first."""
+        wanted = MemoryFilter(
+            category=None if category is None else (category,),
+            session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
+        )
+        return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
+
+    async def count(self) -> int:
+        return len((await self.loaded()).entries)
