@@ -22,6 +22,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, move_file, remove_file, write_file
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Edit
 from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.testing.tools import JournalRecorder
 
 Make = Callable[..., Place]
 OLD = "2026-01-01T00:00:00+00:00"
@@ -344,17 +345,17 @@ async def test_files_are_cared_for_whatever_the_backend(make_place: Make) -> Non
 
 
 def test_nothing_is_left_beside_a_file(tmp_path: Path) -> None:
-    kept: list[Any] = []
+    journal = JournalRecorder()
     file = tmp_path / "a"
     with pytest.raises(FileVanished):
-        remove_file(file, kept.extend)
+        remove_file(file, journal)
     with pytest.raises(FileVanished):
-        move_file(file, tmp_path / "b", kept.extend)
-    write_file(file, None, b"one", kept.extend)
+        move_file(file, tmp_path / "b", journal)
+    write_file(file, None, b"one", journal)
     with pytest.raises(FileVanished):
-        write_file(file, b"other", b"two", kept.extend)
+        write_file(file, b"other", b"two", journal)
     (tmp_path / "b").write_bytes(b"there")
     with pytest.raises(FileExistsError):
-        move_file(file, tmp_path / "b", kept.extend)
-    assert len(kept) == 1
+        move_file(file, tmp_path / "b", journal)
+    assert len(journal.changes) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
