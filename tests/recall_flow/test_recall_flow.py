@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -54,6 +55,10 @@ class Shelf(InMemory):
     ) -> OwnEvidence:
         self.asked.append((request, vector))
         return OwnEvidence(request, tuple(self.rows_in_order), "hybrid", "0..1", ("the store says hello",))
+
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(database=self)  # type: ignore[arg-type]
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         return self.cached

@@ -11,7 +11,7 @@ from support.settling import press, running, settled, until
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Static
-from tui_samples import Inspector, SampleMemory, browser, memory
+from tui_samples import Inspector, SampleMemory, browser, entries_in, memory
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -81,7 +81,7 @@ async def find(pilot: Pilot[Any], mode: Mode, text: str) -> None:
 
 async def go_to(pilot: Pilot[Any], finds: Finds, key: str) -> None:
     """Put the cursor on the memory of a key."""
-    rows(pilot.app).go_to(next(row.handle for row in finds.store._by_key.values() if row.key == key))  # type: ignore[arg-type]
+    rows(pilot.app).go_to(next(row.handle for row in entries_in(finds.store) if row.key == key))  # type: ignore[arg-type]
     await settled(pilot)
 
 

@@ -15,7 +15,7 @@ from support.screens import WIDE, line, lit_in, screen_text, screen_words
 from support.settling import burst, click_text, press, running, settled, until
 from textual.content import Content
 from textual.events import Paste
-from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
+from tui_samples import Inspector, SampleMemory, browser, entries_in, paced, sample_memories
 
 from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -154,7 +154,8 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
 async def test_a_memory_that_arrives_behind_the_next_recall_is_not_shown(inspector: Inspector) -> None:
     """Its part in one recall has no place among another's results."""
     store = inspector.store
-    store._by_key = {key: replace(each, embedding_dimensions=3) for key, each in store._by_key.items()}
+    for entry in entries_in(store):
+        store.add(replace(entry, embedding_dimensions=3))
     async with running(inspector.app(), WIDE) as (app, pilot):
         store.may_show_rows.clear()
         await pilot.press("slash", *"ramen")

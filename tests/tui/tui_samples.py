@@ -105,6 +105,11 @@ def hostile_memories() -> list[MemoryEntry]:
     return [memory(*parts, number) for number, parts in enumerate(HOSTILE, 1)]
 
 
+def entries_in(store: InMemory) -> list[MemoryEntry]:
+    """All memories of a store, at once."""
+    return list(store._entries.values())
+
+
 class SampleMemory(InMemory):
     """Ranks by words found, so that results have every part of a score; watches what it is asked."""
 

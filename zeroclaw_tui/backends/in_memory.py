@@ -46,8 +46,12 @@ class InMemory(LoadedMemory):
         self._entries: dict[Handle, MemoryEntry] = {}
         self._numbers = itertools.count(1)
         for entry in entries:
-            handle = self._free_handle(entry)
-            self._entries[handle] = replace(entry.whole(entry.content), handle=handle)
+            self.add(entry)
+
+    def add(self, entry: MemoryEntry) -> None:
+        """Add a memory as it is, in place of the one that has its id and handle."""
+        handle = self._free_handle(entry)
+        self._entries[handle] = replace(entry.whole(entry.content), handle=handle)
 
     async def loaded(self) -> Loaded:
         return Loaded(tuple(self._entries.values()))

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
@@ -266,6 +265,7 @@ def _asked(given: argparse.Namespace) -> dict[str, Value]:
 
 
 def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> None:
+    from zeroclaw_tui.backends.lookup import why_fixed
     from zeroclaw_tui.memory.change import SUPERSEDED_BY
 
     for name in names:

@@ -50,7 +50,6 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words, reversal_words, reversed_words, summary_words
-from zeroclaw_tui.memory.change import Batches
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action, Verb, Version
     from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
-    from zeroclaw_tui.memory.change import ApplyResult, RowChange
+    from zeroclaw_tui.memory.change import ApplyResult, Batches, RowChange
 
 
 SAMPLES = 3

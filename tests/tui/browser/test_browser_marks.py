@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import burst, press, running, settled, until
-from tui_samples import Inspector, browser
+from tui_samples import Inspector, browser, entries_in
 
 
 async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_all(inspector: Inspector) -> None:
@@ -14,7 +14,7 @@ async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_al
         assert "3 superseded memories stay" in screen_words(app)
         await press(pilot, "=245", "enter")
         assert browser(app).rows.row_count == 0
-        assert len(inspector.store._by_key) == 3
+        assert len(entries_in(inspector.store)) == 3
         await press(pilot, "u")
         assert browser(app).rows.row_count == 245
 
@@ -47,5 +47,5 @@ async def test_space_takes_one_row_out_of_all(inspector: Inspector) -> None:
         assert "Delete 244 memories?" in screen_text(app)
         await press(pilot, "=244", "enter")
         assert browser(app).rows.row_count == 1
-        assert "recipe" in {entry.key for entry in inspector.store._by_key.values()}
+        assert "recipe" in {entry.key for entry in entries_in(inspector.store)}
         assert "● " not in screen_text(app).splitlines()[-6]

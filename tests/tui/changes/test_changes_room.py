@@ -46,7 +46,7 @@ async def busy(sample: Sample) -> None:
     """Twelve memories, one of them edited, all of them purged, and another one stored since, over three days."""
     sample.clock.moment = NOW - timedelta(days=3)
     for one in chat_rows(12):
-        sample.memory._by_key[one.key] = one.entry()
+        sample.memory.add(one.entry())
     await edited(sample, row_id(1000), content="Asked about bread.\nAnd butter.")
     sample.clock.moment = NOW - timedelta(days=1)
     await delete(sample, *[one.id for one in chat_rows(12)], verb="purge")

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from textual.pilot import Pilot
-from tui_samples import SampleMemory, browser
+from tui_samples import SampleMemory, browser, entries_in
 
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.change import ApplyResult, Change, Journal, TriggersMissing
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -34,6 +35,13 @@ class Writable(SampleMemory):
             await self.steps(options.get("on_progress"))
         return await super().apply(every, journal, **options)
 
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(database=self)  # type: ignore[arg-type]
+
+    async def cached_vector(self, text: str) -> None:
+        """There is no cache."""
+
     async def repair(self) -> None:
         self.missing_triggers = []
 
@@ -47,4 +55,4 @@ def screen_of(pilot: Pilot[Any]) -> BrowserRoom:
 
 
 def keys_in(store: SampleMemory) -> set[str]:
-    return {entry.key for entry in store._by_key.values()}
+    return {entry.key for entry in entries_in(store)}

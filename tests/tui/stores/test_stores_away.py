@@ -9,7 +9,7 @@ from stores_samples import GONE, Away
 from support.screens import NARROW, WIDE, said, screen_text, screen_words
 from support.settling import press, running, settled, until
 from textual.widgets import TextArea
-from tui_samples import Inspector, browser, paced, sample_memories
+from tui_samples import Inspector, browser, entries_in, paced, sample_memories
 
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.lines import SearchBar
@@ -94,4 +94,4 @@ async def test_what_is_typed_in_the_editor_stays_and_saves_later(inspector: Insp
         store.failure = None
         await press(pilot, "ctrl+s")
         assert app.screen is browser(app)
-        assert any(entry.content == "Typed with care." for entry in store._by_key.values())
+        assert any(entry.content == "Typed with care." for entry in entries_in(store))

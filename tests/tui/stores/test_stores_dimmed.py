@@ -9,7 +9,7 @@ from stores_samples import NO_VECTORS, Known, Lucid, Server, TraitOnly, none, no
 from support.screens import WIDE, line, said, screen_text, screen_words, unsaid
 from support.settling import press, running, until
 from textual.widgets import Static
-from tui_samples import browser
+from tui_samples import browser, entries_in
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
@@ -104,7 +104,7 @@ async def test_ctrl_f_goes_through_the_search_modes(tmp_path: Path) -> None:
 
 
 async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) -> None:
-    store = Lucid(sqlite()._by_key.values())
+    store = Lucid(entries_in(sqlite()))
     async with running(Known(tmp_path, {"lucid": store}).app(), WIDE) as (app, pilot):
         await press(pilot, "slash", "=eat", "enter")
         assert screen_text(app).count("◇ lucid") == 2

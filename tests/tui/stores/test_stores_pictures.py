@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stores_samples import NO_SESSION, NO_VECTORS, Known, Lucid, none, notes, sqlite
 from support.settling import pressing
+from tui_samples import entries_in
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.store_choice import StoreStatus
@@ -40,6 +41,6 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
 
 def test_rows_of_lucid(snap_compare: Snap) -> None:
     """Marked in a column of their own."""
-    store = Lucid(sqlite()._by_key.values())
+    store = Lucid(entries_in(sqlite()))
     known = Known(PLACE, {"lucid": store})
     assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("slash", "e", "a", "t", "enter", "G"))

@@ -26,7 +26,6 @@ from zeroclaw_tui.backends.sqlite.select import (
     version_from,
 )
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.backends.writing import RowWriter
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
+    from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
         See,
