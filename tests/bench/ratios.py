@@ -93,7 +93,12 @@ def run_process(tree: Path, *arguments: str) -> tuple[Run, bytes]:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-c", *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        # Python looks for packages in the working directory first.
+        [sys.executable, "-c", *arguments],
+        cwd=tree,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     assert process.stdout is not None
     printed = process.stdout.read()
@@ -159,7 +164,7 @@ def key_to_screen(database: Path, keys: str, before: str = "") -> Way:
     """The median time from a key to the first byte of its answer."""
 
     def run(tree: Path) -> Run:
-        argv = ["env", f"PYTHONPATH={tree}", sys.executable, "-m", "zeroclaw_tui", str(database)]
+        argv = ["env", "-C", str(tree), f"PYTHONPATH={tree}", sys.executable, "-m", "zeroclaw_tui", str(database)]
         times, megabytes = key_times(argv, b"memory_0", keys, before)
         wall, processor = (sorted(each)[len(times) // 2] / 1000 for each in zip(*times, strict=True))
         return Run(wall, processor, megabytes)
