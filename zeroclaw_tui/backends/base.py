@@ -80,7 +80,6 @@ THE_TRAIT = MappingProxyType(
 T = TypeVar("T")
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
-Stamps: TypeAlias = "list[Stamp]"
 
 _ROWS_AT_ONCE = 500
 

@@ -31,8 +31,11 @@ class Policy:
 
 
 async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change]) -> Batch:
-    """The plan for the memories of a batch. A row that is to lose its key makes room for another, unless a conflict
-    keeps it where it is: then it is planned again."""
+    """Plan the changes of memories of a batch.
+
+    A key is free for another row if its present row leaves it in the same batch. If a conflict prevents that, the batch
+    is planned again.
+    """
     owners: list[str | None] = []
     agents: list[RowChange] = []
     keys: set[OwnedKey] = set()
@@ -217,7 +220,7 @@ class Batch:
             self._conflict(_as_row(change.before), row, "changed", change)
 
     async def _plan_row(self, wanted: StoredRow, change: Change, owner: str | None) -> None:
-        """Put a row of any time in its place again."""
+        """Write a row exactly as it is given, as undo and imports do."""
         own = self.rows.current(wanted)
         if own is not None and self.writer.same(own, wanted):
             self._leave(change, own)
@@ -323,8 +326,8 @@ class Batch:
             self.handled.add(self.writer.identity(row))
 
     def _leave(self, change: Change, row: StoredRow | None) -> None:
-        """Nothing is to be done. An undone change is journaled as such; with the row that was there before, which
-        nobody else may have any more."""
+        """Write nothing. A change that is undone already is still journaled, so that the trash counts it as undone and
+        has its row."""
         target = change.target
         assert target is not None, "a draft is always written"
         known = row or (target if isinstance(target, StoredRow) else None)
@@ -350,17 +353,18 @@ class Batch:
         self.operations, self.journal, self.handled = [], [], set()
         self.renamed, self.new_rows, self.already = {}, [], []
 
-    def net(self, writer: RowWriter) -> list[Operation]:
+    def net(self) -> list[Operation]:
         """What the operations come to together, one for each row."""
+        identity_of = self.writer.identity
         first: dict[str, StoredRow | None] = {}
         last: dict[str, StoredRow | None] = {}
         touched: set[str] = set()
         for operation in self.operations:
             existing, new = operation.existing, operation.new
             for row in (existing, new):
-                touched |= {writer.identity(row)} if row is not None and operation.touch else set()
+                touched |= {identity_of(row)} if row is not None and operation.touch else set()
             if existing is not None:
-                identity = writer.identity(existing)
+                identity = identity_of(existing)
                 taken = last.get(identity)
                 if taken is None or taken is existing:
                     first.setdefault(identity, existing)
@@ -369,7 +373,7 @@ class Batch:
                     # Another row has taken its key, which is its identity, before.
                     first[identity] = existing
             if new is not None:
-                identity = writer.identity(new)
+                identity = identity_of(new)
                 first.setdefault(identity, None)
                 last[identity] = new
         return [
@@ -384,15 +388,15 @@ class Batch:
         self.journal = self.journaled(rows)
         for row in rows.values():
             self.rows.put(row)
-        self.replace_rows(self.writer, rows)
+        self.replace_rows(rows)
 
     def journaled(self, written: Mapping[str, StoredRow]) -> list[RowChange]:
         """The changes as the journal has them, new rows as they were written."""
         return [replace(change, after=self._as_written(change.after, written)) for change in self.journal]
 
-    def replace_rows(self, writer: RowWriter, written: Mapping[str, StoredRow]) -> None:
+    def replace_rows(self, written: Mapping[str, StoredRow]) -> None:
         """Take new rows as the store has them."""
-        self.new_rows = [written.get(writer.identity(row), row) for row in self.new_rows[:CONFLICTS_LISTED]]
+        self.new_rows = [written.get(self.writer.identity(row), row) for row in self.new_rows[:CONFLICTS_LISTED]]
 
     def _as_written(self, row: StoredRow | None, written: Mapping[str, StoredRow]) -> StoredRow | None:
         """A row that another operation of the batch replaced stays as it was meant."""

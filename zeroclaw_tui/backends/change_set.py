@@ -132,18 +132,18 @@ class ChangeSet:
         found.other_rows = sum(change.table != AGENTS for change in others)
         if self._policy.dry_run:
             return found
-        found.complete(await writer.prepare([one.new for one in found.net(writer) if one.new is not None]))
+        found.complete(await writer.prepare([one.new for one in found.net() if one.new is not None]))
         agents = [change for change in (*added, *found.agents) if change is not None]
         removing = [change for change in others if change.after is None]
         if not writer.is_transactional:
             await self._record(writer, [*agents, *found.journaled({})])
         try:
-            written = await writer.write(found.net(writer)) if found.operations else {}
+            written = await writer.write(found.net()) if found.operations else {}
         except WriteConflict:
             if self._journal is not None and not writer.is_transactional:
                 await writer.blocking(self._journal.withdraw)
             raise
-        found.replace_rows(writer, written)
+        found.replace_rows(written)
         removed = [await writer.write_other(change, dry_run=False) for change in removing]
         if writer.is_transactional:
             gone = [change for change in removed if change is not None]

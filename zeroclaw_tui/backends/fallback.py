@@ -132,8 +132,6 @@ class TraitWriter(RowWriter):
     program writes between the comparison and the write is overwritten: the trait cannot prevent that.
     """
 
-    identified_by_key = True
-
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory

@@ -62,8 +62,6 @@ class RowWriter(ABC):
     """Whether a batch is written in one transaction, so that it is journaled after the write, as the store has it."""
     keys_are_unique = True
     """Whether the store itself ensures that an owner has a key only once."""
-    identified_by_key = False
-    """Whether a row is the same memory for as long as it has the same key; else as long as it has the same id."""
     batch_rows: int = BATCH_ROWS
     is_stopped: bool = False
     """Whether no further batch should begin."""

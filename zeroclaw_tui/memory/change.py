@@ -1,4 +1,4 @@
-"""What a person changes, and what of it must be kept so that it can be taken back."""
+"""Changes of rows, and what the journal records of them so that they can be undone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Value = str | int | float | bytes | None
 
 MEMORIES, AGENTS, EMBEDDING_CACHE, FILE, AUDIT_LOG = "memories", "agents", "embedding_cache", "file", "memory_audit"
 NOTES_FILE, OTHER_ROW = "notes_file", "other_row"
-"""What a stored row belongs to: the table of that name, a file beside the store, the log of audit.db beside it, a file
-of a Markdown store, or any table of another database."""
+"""The table that a row belongs to. `FILE` is any file outside of the store, `AUDIT_LOG` the table of audit.db,
+`NOTES_FILE` a file of a Markdown store, `OTHER_ROW` a row of another database."""
 
 SUPERSEDED_BY = "superseded_by"
-"""What an edit may only take away (None): a superseded memory is then shown again. Where the store has any."""
+"""A field that an edit can only clear (None), so that a superseded memory is current again."""
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
 _CHANGES = "A memory has changed or was created again."
@@ -29,9 +29,9 @@ _CHANGES = "A memory has changed or was created again."
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """One row exactly as its store holds it: every column by name, also those that nobody here knows.
+    """One row exactly as its store has it: every column by name, also columns that this program does not know.
 
-    `id` is its primary key. `handle` is where it lay (SQLite: rowid). `agent` is the owner's alias, where there is
+    `id` is its primary key, `handle` its position in the store (SQLite: rowid), `agent` the owner's alias, if there is
     one. A memory's values have at least key and content; the other names are those of ZeroClaw's memories table, or the
     backend's own.
     """
@@ -44,9 +44,9 @@ class StoredRow:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 in hex over all values but the vector and the place in a file.
+        """SHA-256 in hex over all values except the vector and the position in a file.
 
-        ZeroClaw may embed a row anew that is otherwise the same, and write before a line of a file.
+        Both can change while the memory stays the same: ZeroClaw embeds a row again, or writes above a line.
         """
         compared = {name: _comparable(value) for name, value in self.values.items() if name not in _NOT_COMPARED}
         return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
@@ -73,9 +73,9 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """One row before and after; None where it was not, or is no more. `number` is the trash's, once it is kept.
+    """One row before and after a change, None where there is no such row, as the journal records it.
 
-    `reverses` is the number of the kept change that this one takes back.
+    `number` is its number in the journal, `reverses` the number of the journaled change that it undoes.
     """
 
     before: StoredRow | None
@@ -122,9 +122,9 @@ replace it, or write the new row under another key."""
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which memory, in which state: a row is only removed while it still has the state that was shown.
+    """The version of a row: a change is written only if the row still has this state.
 
-    `state` is the backend's own text. The rest is what a plan counts; `size` is the content's length in bytes.
+    `state` is a text of the backend's own. The rest is what a plan counts; `size` is the content's length in bytes.
     """
 
     id: str

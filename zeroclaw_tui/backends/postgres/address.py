@@ -57,11 +57,6 @@ class PostgresAddress:
             return shown(host)
         return f"[{host}]:{port}" if ":" in host else f"{shown(host)}:{port}"
 
-    @property
-    def names_table(self) -> bool:
-        """Whether the URL names the schema or the table."""
-        return any(self.options.get(name) for name in TABLE_OPTIONS)
-
     def location(self, schema: str = USUAL_SCHEMA, table: str = USUAL_TABLE) -> str:
         """The URL without its password, and with schema and table where they are not the usual ones."""
         host, port = self.hosts[0]

@@ -439,7 +439,3 @@ class PostgresMemory(SqlMemory):
         if writer.table != self.table:
             await self.open_anew()
         return done
-
-
-def _ids(handles: Sequence[Handle]) -> list[str]:
-    return [str(handle) for handle in handles if can_hold(str(handle))]
