@@ -11,16 +11,16 @@ from support.small_store import make
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Change, StoredRow
+from zeroclaw_tui.memory.change import Change, Row
 from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.testing.tools import JournalRecorder, undo
 
 WHEN = "2026-01-01T00:00:00+00:00"
 
 
-def _row(id: str, key: str, content: str) -> StoredRow:
+def _row(id: str, key: str, content: str) -> Row:
     values: dict[str, Any] = {"id": id, "key": key, "content": content, "category": "core"}
-    return StoredRow(id, values | {"created_at": WHEN, "updated_at": WHEN}, None)
+    return Row(id, values | {"created_at": WHEN, "updated_at": WHEN}, None)
 
 
 @pytest.fixture(params=["sqlite", "in-memory"])

@@ -277,15 +277,15 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
     assert "`zeroclaw memory redo` reverses either." in answer.err
     because = "'pet' (id id-2): the key exists again (id new-pet)."
     assert answer.json["error"]["message"] == f"{because} Nothing was restored."
-    clash = {"id": "id-2", "key": "pet", "because": because, "present": "new-pet"}
-    assert (answer.json["error"]["clashes"], answer.err.count(because)) == ([clash], 1)
+    on_conflict = {"id": "id-2", "key": "pet", "because": because, "present": "new-pet"}
+    assert (answer.json["error"]["clashes"], answer.err.count(because)) == ([on_conflict], 1)
     shown = memory("undo", "--dry-run")
     assert (shown.code, because in shown.out, "in conflict, so" in shown.out) == (0, True, True)
     assert "`zeroclaw memory redo` reverses either." in shown.out
     for way, count in (("refuse", 0), ("overwrite", 1), ("rename", 1)):
         planned = memory("undo", "--dry-run", "--json", *([] if way == "refuse" else [f"--{way}"])).json
         assert (planned["count"], planned["on_clash"]) == (count, way)
-        assert (planned["clashing"], planned["clashes"]) == (1, [clash])
+        assert (planned["clashing"], planned["clashes"]) == (1, [on_conflict])
         assert planned["renamed"] == ({"pet": "pet (restored)"} if way == "rename" else {})
     assert _rows(install) == before
     renamed = memory("undo", "--yes", "--rename", "--json").json

@@ -23,7 +23,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -133,11 +133,11 @@ class SampleMemory(InMemory):
             raise self.failure
         return await super().loaded()
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """With the vector (1.25, 0, 0) in rows whose memory has three dimensions."""
         await self.may_show_rows.wait()
         vector = {"embedding": struct.pack("<3f", 1.25, 0, 0)}
-        made = [(entry, StoredRow.of(entry)) for entry in entries]
+        made = [(entry, Row.of(entry)) for entry in entries]
         return [
             replace(row, values={**row.values, **vector}) if entry.embedding_dimensions == 3 else row
             for entry, row in made

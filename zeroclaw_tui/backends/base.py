@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
-        Advance,
         ApplyResult,
         Change,
         Journal,
         OnConflict,
+        ProgressCallback,
+        Row,
+        RowVersion,
         See,
-        Stamp,
-        StoredRow,
     )
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import CountField, Counts
@@ -196,11 +196,11 @@ class Memory(ABC):
 
         return Loaded(told_apart(await self.list(), self.name), backend=self.name)
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """The rows of loaded memories, exactly as the store has them."""
-        from zeroclaw_tui.memory.change import StoredRow
+        from zeroclaw_tui.memory.change import Row
 
-        return await to_thread(lambda: [StoredRow.of(entry) for entry in entries])
+        return await to_thread(lambda: [Row.of(entry) for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         """Count the memories that a filter selects, in all and by the values of some fields.
@@ -263,17 +263,17 @@ class Memory(ABC):
         for start in range(0, len(entries), _ROWS_AT_ONCE):
             await show(await self.rows_of(entries[start : start + _ROWS_AT_ONCE]), see)
 
-    def text_to_embed(self, row: StoredRow) -> str:
+    def text_to_embed(self, row: Row) -> str:
         """What of a memory its vector is made of."""
         return str(row.values["content"])
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
+    def stamp_of(self, row: Row) -> RowVersion:
         """The stamp of a row that `scan` showed, as `stamps` would give it; the store is not asked."""
         from zeroclaw_tui.backends.fallback import entry_of, stamp_of
 
         return stamp_of(entry_of(row))
 
-    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+    def other_fields(self, row: Row, name: str) -> Sequence[str]:
         """What stands in a value of a row that is no field of a memory, by the names a person there knows.
 
         That value itself; nothing where it only says again what the other values say.
@@ -288,7 +288,7 @@ class Memory(ABC):
         on_conflict: OnConflict = "skip",
         dry_run: bool = False,
         permanently: bool = False,
-        on_progress: Advance | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> ApplyResult:
         """Write changes of rows: the only way to store, edit, delete and restore memories.
 

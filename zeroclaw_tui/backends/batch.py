@@ -12,10 +12,10 @@ from zeroclaw_tui.memory.change import (
     Draft,
     Edit,
     OnConflict,
+    Row,
     RowChange,
     RowConflict,
-    Stamp,
-    StoredRow,
+    RowVersion,
 )
 from zeroclaw_tui.memory.text import one_line
 
@@ -41,7 +41,7 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
     keys: set[OwnedKey] = set()
     for change in changes:
         owner = None
-        if isinstance(change.after, Draft | StoredRow):
+        if isinstance(change.after, Draft | Row):
             owner, agent = await writer.resolve_owner(change.after, create=not policy.dry_run)
             agents += [] if agent is None else [agent]
             keys.add((owner, change.after.key))
@@ -63,8 +63,8 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
         moving -= staying
 
 
-def _rows_of(change: Change) -> list[Stamp | StoredRow]:
-    wanted = [change.after] if isinstance(change.after, StoredRow) else []
+def _rows_of(change: Change) -> list[RowVersion | Row]:
+    wanted = [change.after] if isinstance(change.after, Row) else []
     return [*([] if change.before is None else [change.before]), *wanted]
 
 
@@ -73,27 +73,27 @@ def _moves(change: Change) -> bool:
     after, before = change.after, change.before
     if isinstance(after, Edit):
         return "key" in after.values and before is not None and after.values["key"] != before.key
-    return isinstance(after, StoredRow) and before is not None and after.key != before.key
+    return isinstance(after, Row) and before is not None and after.key != before.key
 
 
 class Rows:
     """The rows that a batch is about, as they will be after the operations that are planned so far."""
 
-    def __init__(self, writer: RowWriter, present: Iterable[StoredRow], keys: Iterable[OwnedKey]) -> None:
+    def __init__(self, writer: RowWriter, present: Iterable[Row], keys: Iterable[OwnedKey]) -> None:
         self._writer = writer
-        self._by_id: dict[str, StoredRow | None] = {}
-        self._by_key: dict[OwnedKey, dict[str, StoredRow]] = {key: {} for key in keys}
-        self._displaced: dict[str, StoredRow] = {}
+        self._by_id: dict[str, Row | None] = {}
+        self._by_key: dict[OwnedKey, dict[str, Row]] = {key: {} for key in keys}
+        self._displaced: dict[str, Row] = {}
         """Rows whose key is their identity and is taken already by another row, before they have left it."""
         for row in present:
             self.put(row)
 
-    def current(self, row: Stamp | StoredRow) -> StoredRow | None:
+    def current(self, row: RowVersion | Row) -> Row | None:
         """The row of that identity."""
         identity = self._writer.identity(row)
         return self._displaced.get(identity) or self._by_id.get(identity)
 
-    async def with_key(self, key: OwnedKey) -> list[StoredRow]:
+    async def with_key(self, key: OwnedKey) -> list[Row]:
         """The rows with a key, the one that counts first."""
         if key not in self._by_key:
             self._by_key[key] = {}
@@ -102,14 +102,14 @@ class Rows:
                     self.put(row)
         return list(self._by_key[key].values())
 
-    def put(self, row: StoredRow) -> None:
+    def put(self, row: Row) -> None:
         """Add or replace a row."""
         identity = self._writer.identity(row)
         self._remove(identity)
         self._by_id[identity] = row
         self._by_key.setdefault((self._writer.owner(row), row.key), {})[identity] = row
 
-    def displace(self, row: StoredRow) -> None:
+    def displace(self, row: Row) -> None:
         """Add a row; the one that has its identity, if any, leaves later."""
         identity = self._writer.identity(row)
         before = self._by_id.get(identity)
@@ -117,7 +117,7 @@ class Rows:
         if before is not None:
             self._displaced[identity] = before
 
-    def drop(self, row: StoredRow) -> None:
+    def drop(self, row: Row) -> None:
         """Remove a row."""
         identity = self._writer.identity(row)
         if self._displaced.pop(identity, None) is None:
@@ -147,7 +147,7 @@ class Batch:
     conflicts: list[RowConflict] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     conflicting: set[str] = field(default_factory=set)
-    new_rows: list[StoredRow] = field(default_factory=list)
+    new_rows: list[Row] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     handled: set[str] = field(default_factory=set)
     placed: set[str] = field(default_factory=set)
@@ -219,7 +219,7 @@ class Batch:
         else:
             self._conflict(_as_row(change.before), row, "changed", change)
 
-    async def _plan_row(self, wanted: StoredRow, change: Change, owner: str | None) -> None:
+    async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
         """Write a row exactly as it is given, as undo and imports do."""
         own = self.rows.current(wanted)
         if own is not None and self.writer.same(own, wanted):
@@ -252,7 +252,7 @@ class Batch:
             is_separate = reason == "changed"
             self._put(change, wanted, None if is_separate else source, owner, new_id=is_separate and source is not None)
 
-    def _obstacle(self, change: Change, source: StoredRow | None, holders: Sequence[StoredRow]) -> Reason | None:
+    def _obstacle(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
         target = change.target
         if target is None or self._is_simulated(target):
             pass
@@ -265,7 +265,7 @@ class Batch:
             return "changed"
         return "key exists" if holders else None
 
-    async def _holders(self, key: OwnedKey, *own: StoredRow | None) -> list[StoredRow]:
+    async def _holders(self, key: OwnedKey, *own: Row | None) -> list[Row]:
         """Rows that have a key which another one is to get, and that do not lose it in this batch."""
         staying = {self.writer.identity(row) for row in own if row is not None}
         return [
@@ -277,7 +277,7 @@ class Batch:
             and (self.writer.keys_are_unique or identity not in self.handled)
         ]
 
-    def _leaves(self, row: StoredRow) -> bool:
+    def _leaves(self, row: Row) -> bool:
         """Whether a later change of this batch deletes a row or gives it another key."""
         identity = self.writer.identity(row)
         return identity in self.moving and identity not in self.placed
@@ -290,18 +290,18 @@ class Batch:
             number += 1
         return free
 
-    def _is_simulated(self, row: Stamp | StoredRow) -> bool:
+    def _is_simulated(self, row: RowVersion | Row) -> bool:
         """Whether an earlier batch of a dry run would have changed a row."""
         return self.policy.dry_run and self.writer.identity(row) in self.policy.handled
 
-    def _is_expected(self, row: StoredRow, expected: Stamp | StoredRow) -> bool:
-        if isinstance(expected, Stamp):
+    def _is_expected(self, row: Row, expected: RowVersion | Row) -> bool:
+        if isinstance(expected, RowVersion):
             # The fingerprint takes much longer, and only versions of single rows have it.
             return expected.state == self.writer.state_of(row) or expected.state == row.fingerprint
         return self.writer.same(row, expected)
 
     def _put(
-        self, change: Change, wanted: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool = False
+        self, change: Change, wanted: Row, existing: Row | None, owner: str | None, *, new_id: bool = False
     ) -> None:
         row = self.writer.restored_row(wanted, existing, owner, new_id=new_id)
         self._do(Operation(existing, row), change.reverses)
@@ -321,30 +321,30 @@ class Batch:
             self._handle(operation.new)
             self.new_rows.append(operation.new)
 
-    def _handle(self, row: StoredRow) -> None:
+    def _handle(self, row: Row) -> None:
         if self.policy.dry_run:
             self.handled.add(self.writer.identity(row))
 
-    def _leave(self, change: Change, row: StoredRow | None) -> None:
+    def _leave(self, change: Change, row: Row | None) -> None:
         """Write nothing. A change that is undone already is still journaled, so that the trash counts it as undone and
         has its row."""
         target = change.target
         assert target is not None, "a draft is always written"
-        known = row or (target if isinstance(target, StoredRow) else None)
+        known = row or (target if isinstance(target, Row) else None)
         if change.reverses is not None and known is not None:
             self.journal.append(RowChange(known, row, reverses=change.reverses))
         self.already.append(target.id)
         if row is not None:
             self.new_rows.append(row)
 
-    def _conflict(self, wanted: StoredRow, existing: StoredRow | None, reason: Reason, change: Change) -> None:
+    def _conflict(self, wanted: Row, existing: Row | None, reason: Reason, change: Change) -> None:
         """Leave a change out."""
         self._note_conflict(wanted, existing, reason)
         self.skipped.append(change.target.id if change.target is not None else wanted.id)
         if change.before is not None:
             self.conflicting.add(self.writer.identity(change.before))
 
-    def _note_conflict(self, wanted: StoredRow, existing: StoredRow | None, reason: Reason) -> None:
+    def _note_conflict(self, wanted: Row, existing: Row | None, reason: Reason) -> None:
         self.conflicts.append(RowConflict(wanted, existing, reason))
 
     def forget_operations(self) -> None:
@@ -356,8 +356,8 @@ class Batch:
     def net(self) -> list[Operation]:
         """What the operations come to together, one for each row."""
         identity_of = self.writer.identity
-        first: dict[str, StoredRow | None] = {}
-        last: dict[str, StoredRow | None] = {}
+        first: dict[str, Row | None] = {}
+        last: dict[str, Row | None] = {}
         touched: set[str] = set()
         for operation in self.operations:
             existing, new = operation.existing, operation.new
@@ -382,7 +382,7 @@ class Batch:
             if existing is not None or last[identity] is not None
         ]
 
-    def complete(self, rows: Mapping[str, StoredRow]) -> None:
+    def complete(self, rows: Mapping[str, Row]) -> None:
         """Take completed new rows."""
         self.operations = [replace(one, new=self._as_written(one.new, rows)) for one in self.operations]
         self.journal = self.journaled(rows)
@@ -390,15 +390,15 @@ class Batch:
             self.rows.put(row)
         self.replace_rows(rows)
 
-    def journaled(self, written: Mapping[str, StoredRow]) -> list[RowChange]:
+    def journaled(self, written: Mapping[str, Row]) -> list[RowChange]:
         """The changes as the journal has them, new rows as they were written."""
         return [replace(change, after=self._as_written(change.after, written)) for change in self.journal]
 
-    def replace_rows(self, written: Mapping[str, StoredRow]) -> None:
+    def replace_rows(self, written: Mapping[str, Row]) -> None:
         """Take new rows as the store has them."""
         self.new_rows = [written.get(self.writer.identity(row), row) for row in self.new_rows[:CONFLICTS_LISTED]]
 
-    def _as_written(self, row: StoredRow | None, written: Mapping[str, StoredRow]) -> StoredRow | None:
+    def _as_written(self, row: Row | None, written: Mapping[str, Row]) -> Row | None:
         """A row that another operation of the batch replaced stays as it was meant."""
         if row is None:
             return None
@@ -406,9 +406,9 @@ class Batch:
         return written.get(identity, row) if self.rows.current(row) is row else row
 
 
-def _as_row(row: Stamp | StoredRow) -> StoredRow:
+def _as_row(row: RowVersion | Row) -> Row:
     """What is known of a row."""
-    if isinstance(row, StoredRow):
+    if isinstance(row, Row):
         return row
     values = {"key": row.key, "content": "", "category": row.category, "created_at": row.timestamp}
-    return StoredRow(row.id, values, row.handle, row.agent)
+    return Row(row.id, values, row.handle, row.agent)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from zeroclaw_tui.memory.change import Advance
+    from zeroclaw_tui.memory.change import ProgressCallback
 
 Answer = TypeVar("Answer")
 
@@ -125,6 +125,6 @@ async def wait_until_done(running: asyncio.Future[Answer], stop: Callable[[], No
     return running.result()
 
 
-def cancellable_progress(stop: threading.Event, advance: Advance | None) -> Advance:
+def cancellable_progress(stop: threading.Event, on_progress: ProgressCallback | None) -> ProgressCallback:
     """Give a progress callback that also ends the work once `stop` is set."""
-    return lambda done: not stop.is_set() and (advance is None or advance(done))
+    return lambda done: not stop.is_set() and (on_progress is None or on_progress(done))

@@ -16,7 +16,6 @@ from zeroclaw_tui.memory.change import (
     AGENTS,
     CONFLICTS_LISTED,
     MEMORIES,
-    Advance,
     ApplyResult,
     Change,
     Draft,
@@ -25,9 +24,10 @@ from zeroclaw_tui.memory.change import (
     Journal,
     NewVector,
     OnConflict,
+    ProgressCallback,
+    Row,
     RowChange,
     RowConflict,
-    StoredRow,
 )
 from zeroclaw_tui.memory.errors import Refused
 
@@ -60,7 +60,7 @@ class ChangeSet:
         *,
         on_conflict: OnConflict = "skip",
         dry_run: bool = False,
-        on_progress: Advance | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> None:
         self._policy = Policy(on_conflict, dry_run, set())
         self._is_one_batch = on_conflict == "refuse" and not dry_run
@@ -181,7 +181,7 @@ class _Total:
     skipped: list[str] = field(default_factory=list)
     conflicts: list[RowConflict] = field(default_factory=list)
     conflict_count: int = 0
-    rows: list[StoredRow] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
 
     def add(self, batch: Batch) -> None:
@@ -222,7 +222,7 @@ class FillVectors:
         while self._next < len(self._vectors) and not writer.is_stopped:
             batch = {new.id: new for new in self._vectors[self._next : self._next + writer.batch_rows]}
             async with writer.batch(dry_run=False):
-                rows = await writer.read([StoredRow(name, {}) for name in batch], ())
+                rows = await writer.read([Row(name, {}) for name in batch], ())
                 filled = [(row, batch[row.id]) for row in rows if row.fingerprint == batch[row.id].fingerprint]
                 await writer.fill(filled)
             self._next += len(batch)

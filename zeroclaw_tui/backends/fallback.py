@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.matching import told_apart
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Draft, Edit, See, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, See
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import (
@@ -54,7 +54,7 @@ async def count_words(memory: Memory) -> RareWords:
 
     counted = RareWords()
 
-    def see(row: StoredRow) -> None:
+    def see(row: Row) -> None:
         entry = row.entry()
         counted.add(row.id if row.handle is None else row.handle, compared_text_of(entry.key, entry.content))
 
@@ -88,17 +88,17 @@ async def search_by_trait(memory: Memory, request: RecallRequest, *, deep: bool)
     )
 
 
-def entry_of(row: StoredRow) -> MemoryEntry:
-    """The memory a row of `StoredRow.of` is, every field as it was."""
+def entry_of(row: Row) -> MemoryEntry:
+    """The memory a row of `Row.of` is, every field as it was."""
     dimensions = row.values.get("embedding_dimensions")
     return replace(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
 
 
-def stamp_of(entry: MemoryEntry) -> Stamp:
+def stamp_of(entry: MemoryEntry) -> RowVersion:
     """The stamp of a memory with its full content; its state is the row's fingerprint."""
-    return Stamp(
+    return RowVersion(
         id=entry.id,
-        state=StoredRow.of(entry).fingerprint,
+        state=Row.of(entry).fingerprint,
         key=entry.key,
         category=entry.category,
         size=entry.size,
@@ -109,7 +109,7 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
     )
 
 
-async def show(rows: Iterable[StoredRow], see: See) -> None:
+async def show(rows: Iterable[Row], see: See) -> None:
     """Show rows one by one, on a thread on which they are taken too; cancelling the await ends it."""
     stop = threading.Event()
 
@@ -141,7 +141,7 @@ class TraitWriter(RowWriter):
             if (why := why_fixed(self._memory, name)) is not None:
                 raise Refused(why)
 
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """Raises Refused if several memories have one of the keys."""
         wanted = [*dict.fromkeys([*map(self.identity, rows), *(key for _, key in keys)])]
         get_batch = getattr(self._memory, "get_batch", None)
@@ -152,17 +152,17 @@ class TraitWriter(RowWriter):
                     f"Several memories have the key {key!r}, and {self._memory.name} writes by the key alone.",
                     hint="The program that stored them can change one of them.",
                 )
-        return map(StoredRow.of, found)
+        return map(Row.of, found)
 
-    def identity(self, row: Stamp | StoredRow) -> str:
+    def identity(self, row: RowVersion | Row) -> str:
         return row.key
 
-    def same(self, one: StoredRow, other: StoredRow) -> bool:
+    def same(self, one: Row, other: Row) -> bool:
         """Whether they agree in what the trait stores."""
         names = ["key", "content", "category", *(["session_id"] if "sessions" not in self._memory.why_not else [])]
         return all(one.values.get(name) == other.values.get(name) for name in names)
 
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """With the key for an id: only the store itself sets ids and times."""
         entry = MemoryEntry(
             id=existing.id if existing else draft.key,
@@ -176,16 +176,16 @@ class TraitWriter(RowWriter):
             pinned=draft.pinned,
             agent=draft.agent,
         )
-        return StoredRow.of(entry)
+        return Row.of(entry)
 
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         is_same = all(row.values.get(name) == value for name, value in edit.values.items())
         return row if is_same else replace(row, values={**row.values, **edit.values})
 
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         return row
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Store what is new, then forget the keys that are left over."""
         new = {one.new.key: one.new for one in operations if one.new is not None}
         entries = [row.entry() for row in new.values()]
@@ -205,7 +205,7 @@ class TraitWriter(RowWriter):
             self.notes |= dict.fromkeys(self._losses(row, written[key]))
         return written
 
-    def _losses(self, wanted: StoredRow, got: StoredRow) -> list[str]:
+    def _losses(self, wanted: Row, got: Row) -> list[str]:
         """A sentence for each field that the store did not take."""
         lost = [name for name in _CARRIED if wanted.values.get(name) not in (None, got.values.get(name))]
         sentences = [self._lost(*_CARRIED[name]) for name in lost]

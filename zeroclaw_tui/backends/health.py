@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from zeroclaw_tui.files.whole_database import ProcessUsingFile
-    from zeroclaw_tui.memory.change import Stamp
+    from zeroclaw_tui.memory.change import RowVersion
     from zeroclaw_tui.memory.errors import InspectorError
 
 
@@ -153,6 +153,6 @@ class Outdated:
 
     category: str
     is_over_budget: bool
-    stamp: Stamp
+    stamp: RowVersion
     date: str
     excerpt: str

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import left_of
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Change, Draft, Edit, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
@@ -100,11 +100,11 @@ class InMemoryWriter(RowWriter):
         super().__init__()
         self._entries, self._free_handle, self._clock = entries, free_handle, clock
 
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         ids, wanted = {row.id for row in rows}, {key for _, key in keys}
-        return [StoredRow.of(one) for one in self._entries.values() if one.id in ids or one.key in wanted]
+        return [Row.of(one) for one in self._entries.values() if one.id in ids or one.key in wanted]
 
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         now = self._clock().isoformat()
         entry = MemoryEntry(
             str(uuid.uuid4()), draft.key, draft.content, draft.category, now, now, draft.session_id, draft.namespace,
@@ -113,21 +113,21 @@ class InMemoryWriter(RowWriter):
         if existing is not None:
             old = existing.entry()
             entry = replace(entry, id=old.id, timestamp=old.timestamp, handle=old.handle)
-        return StoredRow.of(entry)
+        return Row.of(entry)
 
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         is_same = all(row.values.get(name) == value for name, value in edit.values.items())
         values = {**row.values, **edit.values, "updated_at": self._clock().isoformat()}
-        return row if is_same else StoredRow.of(entry_of(replace(row, values=values)))
+        return row if is_same else Row.of(entry_of(replace(row, values=values)))
 
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         entry = entry_of(row)
-        return StoredRow.of(replace(entry, id=str(uuid.uuid4()), handle="") if new_id else entry)
+        return Row.of(replace(entry, id=str(uuid.uuid4()), handle="") if new_id else entry)
 
-    async def prepare(self, rows: Sequence[StoredRow]) -> Mapping[str, StoredRow]:
+    async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         return {row.id: replace(row, handle=self._free_handle(row.entry())) for row in rows}
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         for operation in operations:
             if operation.existing is not None:
                 del self._entries[operation.existing.entry().handle]

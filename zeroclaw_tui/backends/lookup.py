@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.backends.upkeep import DatabaseUpkeep
-    from zeroclaw_tui.memory.change import FilledVectors, NewVector, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import FilledVectors, NewVector, Row, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 _FLOAT_SIZE = 4
@@ -53,12 +53,12 @@ async def entries_with_key(memory: Memory, key: str, agent: str | None = None) -
     return await memory.rows(Query(ENTRIES, chosen, keys=[key]))
 
 
-async def row_with_id(memory: Memory, id: str) -> StoredRow | None:
+async def row_with_id(memory: Memory, id: str) -> Row | None:
     """The row of an id exactly as the store has it; None if there is none."""
     return next(iter(await memory.rows(Query(ROWS, ids=[id]))), None)
 
 
-async def rows_by_id(memory: Memory, ids: Sequence[str]) -> dict[str, StoredRow]:
+async def rows_by_id(memory: Memory, ids: Sequence[str]) -> dict[str, Row]:
     """The rows of these ids, by id; ids without a row are left out."""
     return {row.id: row for row in await memory.rows(Query(ROWS, ids=ids))}
 
@@ -72,12 +72,12 @@ async def vector_norm(memory: Memory, handle: Handle) -> float | None:
     return None
 
 
-async def versions(memory: Memory, filter: MemoryFilter) -> Sequence[Stamp]:
+async def versions(memory: Memory, filter: MemoryFilter) -> Sequence[RowVersion]:
     """The versions of all rows that a filter selects, the oldest stored first."""
     return await memory.rows(Query(VERSIONS, filter, OLDEST_STORED))
 
 
-async def versions_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[Stamp]:
+async def versions_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[RowVersion]:
     """The versions of the rows at these handles, in this order; deleted rows are left out."""
     return await memory.rows(Query(VERSIONS, handles=handles))
 

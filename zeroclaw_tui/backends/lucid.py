@@ -26,7 +26,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_of
-from zeroclaw_tui.memory.change import Advance, ApplyResult, Change, Draft, Edit, Journal, OnConflict
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal, OnConflict, ProgressCallback
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
@@ -443,7 +443,7 @@ class LucidMemory(SqliteMemory):
         on_conflict: OnConflict = "skip",
         dry_run: bool = False,
         permanently: bool = False,
-        on_progress: Advance | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> ApplyResult:
         """Write in the database; a single new memory is stored in lucid too. A note says what lucid does not do."""
         drafts: list[Draft] = []

@@ -32,7 +32,7 @@ from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, WriteConflict
-from zeroclaw_tui.memory.change import Change, Draft, Edit, Stamp, StoredRow, Value
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, VERSIONS, MemoryFilter, Query, SortField
@@ -134,7 +134,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _STRICT_DECODER = json.JSONDecoder(object_pairs_hook=_unique_names)
 
 
-def with_values(row: StoredRow | None, **values: Value) -> StoredRow:
+def with_values(row: Row | None, **values: Value) -> Row:
     """A row with other values, or a new row; the other fields of its document stay. Raises Refused."""
     try:
         fields = {} if row is None else _STRICT_DECODER.decode(str(row.values["document"]))
@@ -151,14 +151,14 @@ def with_values(row: StoredRow | None, **values: Value) -> StoredRow:
     key = str(values.get("key", fields["key"] if row is None else row.values["key"]))
     document = parse_document(key, data, expires_at if isinstance(expires_at, int) else None)
     assert document is not None
-    return StoredRow.of(document)
+    return Row.of(document)
 
 
-def _new_row(id: str, key: str, content: str, category: str, timestamp: str) -> StoredRow:
+def _new_row(id: str, key: str, content: str, category: str, timestamp: str) -> Row:
     return with_values(None, id=id, key=key, content=content, category=category, timestamp=timestamp, score=None)
 
 
-def _as_document(row: StoredRow) -> StoredRow:
+def _as_document(row: Row) -> Row:
     """A row of any store as a document of Redis; a row that has a document stays as it is."""
     if "document" in row.values:
         return row
@@ -174,7 +174,7 @@ def _name_of(key: str) -> bytes:
         raise Refused("A key in Redis has to be UTF-8 here.", hint="Replace what shows as �.") from None
 
 
-def _data(row: StoredRow) -> bytes:
+def _data(row: Row) -> bytes:
     return str(row.values["document"]).encode()
 
 
@@ -349,10 +349,10 @@ class RedisMemory(LoadedMemory):
         summary = "answers, with findings" if self.notices else "answers"
         return Health(not self.notices, summary, sentences(self.notices), facts)
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
+    def stamp_of(self, row: Row) -> RowVersion:
         return replace(stamp_of(row.entry()), state=row.fingerprint)
 
-    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+    def other_fields(self, row: Row, name: str) -> Sequence[str]:
         """The fields of a document that no other value of the row has."""
         if name != "document":
             return (name,)
@@ -417,7 +417,7 @@ class RedisWriter(RowWriter):
             if name in WHY_NOT:
                 raise Refused(WHY_NOT[name])
 
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """Raises Refused for a value under one of the keys that is not a memory."""
         found = await self._at({*(row.key for row in rows), *(key for _, key in keys)})
         missing = {row.id for row in rows} - {row.id for row in found}
@@ -429,28 +429,28 @@ class RedisWriter(RowWriter):
             found += [row for row in others if row.id in missing]
         return found
 
-    def same(self, one: StoredRow, other: StoredRow) -> bool:
+    def same(self, one: Row, other: Row) -> bool:
         return _as_document(one).fingerprint == _as_document(other).fingerprint
 
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         ignored = [*draft.named, *(["session_id"] if draft.session_id else ()), *(["agents"] if draft.agent else ())]
         self.notes |= {WHY_NOT[name]: None for name in ignored}
         if existing is not None:
             return with_values(existing, content=draft.content, category=draft.category)
         return _new_row(str(uuid.uuid4()), draft.key, draft.content, draft.category, self._clock())
 
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         is_same = all(row.values.get(name) == value for name, value in edit.values.items())
         return row if is_same else with_values(row, **edit.values)
 
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """The row with its very document, with a new key or id only where undo gives it one."""
         row = _as_document(row)
         if row.handle != row.values["key"]:
             row = with_values(row, key=row.values["key"])
         return with_values(row, id=str(uuid.uuid4())) if new_id else row
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Write all of them, if each document still is what was read and each new key is free."""
         old = {one.existing.key: one.existing for one in operations if one.existing is not None}
         new = {one.new.key: one for one in operations if one.new is not None}
@@ -472,7 +472,7 @@ class RedisWriter(RowWriter):
             self._keys |= {one.new.id: one.new.key for one in new.values() if one.new is not None}
         return {}
 
-    async def _at(self, keys: Collection[str]) -> list[StoredRow]:
+    async def _at(self, keys: Collection[str]) -> list[Row]:
         """The rows under these keys, with the time at which each expires."""
         values = await _values(self._client, keys)
         for data in values.values():
@@ -488,7 +488,7 @@ class RedisWriter(RowWriter):
             document = parse_document(key, data, _now() + lifetime if lifetime > 0 else None)
             if document is None:
                 raise _not_a_memory(key)
-            rows.append(StoredRow.of(document))
+            rows.append(Row.of(document))
         return rows
 
 

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import AGENTS, Change, Draft, RowChange, Stamp, StoredRow, Value
+from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Row, RowChange, RowVersion, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import cut, one_line
@@ -112,27 +112,27 @@ class TableWriter(RowWriter):
         """What a person calls it: "database" or "table"."""
 
     @abstractmethod
-    async def delete(self, rows: Sequence[StoredRow]) -> None:
+    async def delete(self, rows: Sequence[Row]) -> None:
         """Delete rows."""
 
     @abstractmethod
-    async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
+    async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
         """Give a row these values, and return it as it then is; `touch` as in `Operation`."""
 
     @abstractmethod
-    async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+    async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Insert rows, and return them as they then are, in order. Raises WriteConflict if a key was taken."""
 
     @abstractmethod
-    async def present_other(self, row: StoredRow) -> StoredRow | None:
+    async def present_other(self, row: Row) -> Row | None:
         """The row of the same table and id, of an agent or a cached vector."""
 
     @abstractmethod
-    async def insert_other(self, row: StoredRow) -> StoredRow:
+    async def insert_other(self, row: Row) -> Row:
         """Insert an agent or a cached vector."""
 
     @abstractmethod
-    async def delete_other(self, row: StoredRow) -> bool:
+    async def delete_other(self, row: Row) -> bool:
         """Delete one; False if something refers to it."""
 
     @abstractmethod
@@ -143,16 +143,16 @@ class TableWriter(RowWriter):
     def has_table(self, name: str) -> bool:
         """Whether there is a table of that name besides that of the memories."""
 
-    def identity(self, row: Stamp | StoredRow) -> str:
+    def identity(self, row: RowVersion | Row) -> str:
         """Its id; where it lies if its id is no text."""
         return row.id or f"\0{row.handle}"
 
-    def owner(self, row: StoredRow) -> str | None:
+    def owner(self, row: Row) -> str | None:
         """The id of its agent."""
         owner = row.values.get("agent_id")
         return None if owner is None else str(owner)
 
-    def same(self, one: StoredRow, other: StoredRow) -> bool:
+    def same(self, one: Row, other: Row) -> bool:
         """Whether two rows are equal; if ZeroClaw migrated the table in between, in the columns of both."""
         if one.fingerprint == other.fingerprint:
             return True
@@ -161,7 +161,7 @@ class TableWriter(RowWriter):
         common = one.values.keys() & other.values.keys()
         return _part(one, common).fingerprint == _part(other, common).fingerprint
 
-    async def resolve_owner(self, row: StoredRow | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
         """The agent of the row's id, else of its alias, else `default`, else the only one; else one is added.
 
         Raises Refused for a draft that leaves a choice.
@@ -181,7 +181,7 @@ class TableWriter(RowWriter):
         self.agents[added.row.id] = alias or DEFAULT_AGENT
         return added.row.id, added if added.before is None else None
 
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """With the values that today's table has columns for."""
         named = {*self.columns}
         lost = [name for name, value in row.values.items() if name not in named and value is not None]
@@ -207,12 +207,12 @@ class TableWriter(RowWriter):
             return dataclasses.replace(row, id=new, values={**values, "id": new}, agent=alias)
         return dataclasses.replace(row, values=values, agent=alias)
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Delete, update, insert. A row whose new key another one still has is deleted and inserted again."""
         keys = {(self.owner(one.existing), one.existing.key) for one in operations if one.existing is not None}
-        deleted: list[StoredRow] = []
+        deleted: list[Row] = []
         changed: list[Operation] = []
-        inserted: list[StoredRow] = []
+        inserted: list[Row] = []
         for operation in operations:
             existing, new = operation.existing, operation.new
             if new is None:
@@ -225,7 +225,7 @@ class TableWriter(RowWriter):
             elif operation.touch or existing.values != new.values:
                 changed.append(operation)
         await self.delete(deleted)
-        written: dict[str, StoredRow] = {}
+        written: dict[str, Row] = {}
         for operation in changed:
             assert operation.existing is not None
             assert operation.new is not None
@@ -237,8 +237,8 @@ class TableWriter(RowWriter):
 
     async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
         """Insert an agent or a cached vector if there is none, or delete what nothing needs."""
-        row = change.after if isinstance(change.after, StoredRow) else change.before
-        assert isinstance(row, StoredRow), "rows of other tables are known whole"
+        row = change.after if isinstance(change.after, Row) else change.before
+        assert isinstance(row, Row), "rows of other tables are known whole"
         if dry_run:
             if row.table == AGENTS and change.after is not None and row.agent not in self.agents.values():
                 self._planned_agents[row.id] = row.agent or row.id
@@ -261,11 +261,11 @@ class TableWriter(RowWriter):
         self.agents.pop(present.id, None)
         return RowChange(present, None, reverses=change.reverses)
 
-    def _place(self, row: StoredRow) -> OwnedKey:
+    def _place(self, row: Row) -> OwnedKey:
         return self.owner(row), row.key
 
-    def _known_owner(self, row: StoredRow | Draft) -> str | None:
-        owner = row.values.get("agent_id") if isinstance(row, StoredRow) else None
+    def _known_owner(self, row: Row | Draft) -> str | None:
+        owner = row.values.get("agent_id") if isinstance(row, Row) else None
         if isinstance(owner, str) and (owner in self.agents or owner in self._planned_agents):
             return owner
         by_alias = self._id_of(row.agent) if row.agent is not None else None
@@ -294,8 +294,8 @@ class TableWriter(RowWriter):
         return self._id_of(DEFAULT_AGENT) or only
 
 
-def _part(row: StoredRow, names: Iterable[str]) -> StoredRow:
+def _part(row: Row, names: Iterable[str]) -> Row:
     """ZeroClaw >= 0.8.0 rewrites session ids when it opens a file, and gives every memory an owner."""
     values = {name: row.values[name] for name in names if name != "agent_id"}
     session = values.get("session_id")
-    return StoredRow(row.id, values | {"session_id": sanitised(session) if isinstance(session, str) else None})
+    return Row(row.id, values | {"session_id": sanitised(session) if isinstance(session, str) else None})

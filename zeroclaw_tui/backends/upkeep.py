@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         StoreFacts,
     )
     from zeroclaw_tui.embeddings.base import Embedder
-    from zeroclaw_tui.memory.change import Journal, StoredRow
+    from zeroclaw_tui.memory.change import Journal, Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Storage
 
@@ -56,7 +56,7 @@ class DatabaseUpkeep(Protocol):
     def disconnected(self) -> AbstractAsyncContextManager[None]:
         """Have no connection within this, so that this process does not lock the file; then open it again."""
 
-    def create_from_rows(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+    def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
         """Make the file with these rows, stored in that order, whole in one step. Blocks.
 
         `generation` says which tables ("G1" to "G4"). Rows name their table, and memories their agent, who is added if

@@ -19,9 +19,9 @@ from zeroclaw_tui.memory.change import (
     Draft,
     Edit,
     NewVector,
+    Row,
     RowChange,
-    Stamp,
-    StoredRow,
+    RowVersion,
 )
 from zeroclaw_tui.memory.errors import Refused
 
@@ -47,8 +47,8 @@ class Operation:
     With `touch` the row's time of change becomes now.
     """
 
-    existing: StoredRow | None
-    new: StoredRow | None
+    existing: Row | None
+    new: Row | None
     touch: bool = False
 
 
@@ -85,47 +85,47 @@ class RowWriter(ABC):
         """Raise Refused for values that this store cannot have, before anything is read."""
 
     @abstractmethod
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """The present rows of these identities, and those with these keys; locked until the end of the batch."""
 
-    def identity(self, row: Stamp | StoredRow) -> str:
+    def identity(self, row: RowVersion | Row) -> str:
         """What stays the same for as long as a row is the same memory: its id."""
         return row.id
 
-    def owner(self, row: StoredRow) -> str | None:
+    def owner(self, row: Row) -> str | None:
         """The owner of a row."""
         return None
 
-    def same(self, one: StoredRow, other: StoredRow) -> bool:
+    def same(self, one: Row, other: Row) -> bool:
         """Whether two rows are equal in what the store can have, except for the vector."""
         return one.fingerprint == other.fingerprint
 
-    def state_of(self, row: StoredRow) -> str:
+    def state_of(self, row: Row) -> str:
         """The state of a row as the store's versions have it."""
         return row.fingerprint
 
-    async def resolve_owner(self, row: StoredRow | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
         """The owner of a new or restored row, and the agent that was added for it. Raises Refused."""
         return None, None
 
     @abstractmethod
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """The row of a draft; `existing` is the row that it replaces."""
 
     @abstractmethod
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         """The row with new values; the same object where nothing changes."""
 
     @abstractmethod
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """A row of any time as the store can have it now, in place of `existing`."""
 
-    async def prepare(self, rows: Sequence[StoredRow]) -> Mapping[str, StoredRow]:
+    async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         """Complete new rows before they are journaled, by identity; those that stay as they are may be left out."""
         return {}
 
     @abstractmethod
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Write operations, each of another identity, in an order that lets rows exchange their keys.
 
         Returns new rows as the store has them, by identity; one that is left out is as it was given. Raises
@@ -136,7 +136,7 @@ class RowWriter(ABC):
         """Write a row of another table, such as an agent; None in a dry run, and for a store without other tables."""
         return None
 
-    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """Give rows other vectors; nothing else of them changes."""
         raise Refused("This store takes vectors only with the memories they are of.", hint="Nothing was changed.")
 

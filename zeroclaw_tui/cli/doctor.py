@@ -695,7 +695,7 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     elif not confirm("Create them?", _vector_lines(library, plan)):
         return REFUSED
     with Progress("Creating embeddings", plan.count) as progress:
-        done = await make_vectors(library, plan, advance=progress.advance)
+        done = await make_vectors(library, plan, on_progress=progress.advance)
     return _tell_vectors(library, given, plan, done)
 
 

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.change import StoredRow, Value
+    from zeroclaw_tui.memory.change import Row, Value
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -218,7 +218,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     return await _tell_edit(library, given, before, outcome)
 
 
-async def _tell_edit(library: Library, given: argparse.Namespace, before: StoredRow, outcome: Outcome) -> int:
+async def _tell_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
     after = outcome.row
     fields = changed_fields(before, after) if after is not None else []
     look = partial(copies_left, library, given, outcome) if "content" in fields else _no_copies
@@ -295,7 +295,7 @@ def _utf_8(typed: str, what: str) -> str:
     return typed
 
 
-def _replaced(library: Library, outcome: Outcome) -> StoredRow | None:
+def _replaced(library: Library, outcome: Outcome) -> Row | None:
     """The memory that a store replaced, out of the trash."""
     from zeroclaw_tui.memory.change import MEMORIES
 
@@ -524,7 +524,7 @@ async def _carry_out(
         outcome = await with_triggers(
             library,
             given,
-            lambda: remove_memories(library, plan, verb, forever=given.forever, advance=progress.advance),
+            lambda: remove_memories(library, plan, verb, forever=given.forever, on_progress=progress.advance),
             asks=True,
         )
     return outcome, partial(copies_left, library, given, outcome or Outcome(verb, 0), texts)

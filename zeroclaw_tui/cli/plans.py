@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowConflict, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -202,26 +202,26 @@ async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str 
         raise
 
 
-def clash_lines(foreseen: ApplyResult, clash: OnConflict, *, back: str = "undo") -> Iterator[Line]:
+def clash_lines(foreseen: ApplyResult, on_conflict: OnConflict, *, back: str = "undo") -> Iterator[Line]:
     """What is in the way of what would come back, and what becomes of it; then what else would be said of it."""
     if foreseen.conflict_count:
-        yield (Styled(f"  {clashing_words(foreseen, clash)}", YELLOW),)
+        yield (Styled(f"  {clashing_words(foreseen, on_conflict)}", YELLOW),)
         for sentence in _named_clashes(foreseen.conflicts, foreseen.conflict_count):
             yield ("    ", sentence)
-        if clash == "refuse":
+        if on_conflict == "refuse":
             yield (Styled(f"  {_WAYS_ON.format(back)}", DIM),)
     for sentence in (*renamed_words(foreseen.renamed, MOST_NAMED, foreseen=True), *foreseen.notes):
         yield ("  ", one_line(sentence))
 
 
-def clashes_as_json(foreseen: ApplyResult, clash: OnConflict) -> dict[str, Any]:
+def clashes_as_json(foreseen: ApplyResult, on_conflict: OnConflict) -> dict[str, Any]:
     """The same by the names of a plan's document."""
     named = [found.as_json() for found in foreseen.conflicts]
-    return {"on_clash": clash, "clashing": foreseen.conflict_count, "clashes": named}
+    return {"on_clash": on_conflict, "clashing": foreseen.conflict_count, "clashes": named}
 
 
 def _named_clashes(found: Sequence[RowConflict], total: int) -> Iterator[str]:
-    yield from (clash.words for clash in found[:MOST_CLASHES_SHOWN])
+    yield from (on_conflict.words for on_conflict in found[:MOST_CLASHES_SHOWN])
     if total > MOST_CLASHES_SHOWN:
         yield f"… {total - MOST_CLASHES_SHOWN:,} more."
 
@@ -453,7 +453,7 @@ def spared_as_json(plan: PurgePlan) -> dict[str, Any]:
     return {} if plan.filter is None else {"superseded_hidden": plan.superseded_hidden}
 
 
-def named_as_json(memory: Stamp | MemoryEntry) -> dict[str, Any]:
+def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
     """A memory of a change, by the names of `entries`."""
     return {name: getattr(memory, name) for name in _NAMES}
 
@@ -608,13 +608,13 @@ async def copies_left(
     return Copies((), cleaned, code, (told,))
 
 
-def changed_fields(before: StoredRow, after: StoredRow) -> list[str]:
+def changed_fields(before: Row, after: Row) -> list[str]:
     """The names of what differs for a person, content last."""
     old, new = before.entry(), after.entry()
     return [name for name in (*FIELDS, "content") if getattr(old, name) != getattr(new, name)]
 
 
-def content_difference(before: StoredRow | None, after: StoredRow | None) -> list[str] | None:
+def content_difference(before: Row | None, after: Row | None) -> list[str] | None:
     """The unified diff of two contents, a string a line; None where they are equal or too long to compare."""
     import difflib
 
@@ -625,7 +625,7 @@ def content_difference(before: StoredRow | None, after: StoredRow | None) -> lis
     return [*lines][2:]
 
 
-def difference_lines(before: StoredRow | None, after: StoredRow | None) -> Iterator[Line]:
+def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
     """What differs, for people: a line for each field, then the diff of the content."""
     if before is not None and after is not None:
         old, new = before.entry(), after.entry()
@@ -654,9 +654,9 @@ def _styled(line: str) -> Styled:
     return Styled(line, code)
 
 
-def _content(row: StoredRow | None) -> str:
+def _content(row: Row | None) -> str:
     return "" if row is None else row.entry().content
 
 
-def _size(row: StoredRow | None) -> str:
+def _size(row: Row | None) -> str:
     return NOTHING if row is None else size_shown(row.entry().size)

@@ -384,7 +384,7 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     with Progress("Hydrating", count) as progress:
 
         def work() -> Awaitable[Outcome]:
-            return bring_in(library, plan, given.on_conflict, advance=progress.advance)
+            return bring_in(library, plan, given.on_conflict, on_progress=progress.advance)
 
         outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
     if outcome is None:

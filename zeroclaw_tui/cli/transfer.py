@@ -126,7 +126,7 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
     try:
         with Progress("Exporting", 0, cancels_task=True) as progress, _stdout() as out:
             exported = await export_memories(
-                library, wanted, out, _format(given), vectors=given.vectors, advance=progress.advance
+                library, wanted, out, _format(given), vectors=given.vectors, on_progress=progress.advance
             )
     except BrokenPipeError:
         raise
@@ -181,7 +181,7 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
     with Progress("Exporting", total, cancels_task=True) as progress:
         exported = await export_file(
             library, wanted, path, _format(given),
-            vectors=given.vectors, overwrite=given.overwrite, advance=progress.advance,
+            vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
         )  # fmt: skip
     return await _tell_file(library, given, wanted, path, exported)
 
@@ -316,7 +316,7 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
     on_clash: OnClash = given.on_clash
     options = ImportOptions(given.format, frozenset(given.along), agent_given(given))
     with Progress("Reading", None) as reading:
-        plan = await plan_import(target, expanded(given.file), options, advance=reading.advance)
+        plan = await plan_import(target, expanded(given.file), options, on_progress=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
         return await _tell_plan(target, given, plan, count)
@@ -326,7 +326,7 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
     opened = await target.make()
     with Progress("Importing", count) as progress:
         outcome = await with_triggers(
-            opened, given, lambda: import_memories(target, plan, on_clash, advance=progress.advance), asks=True
+            opened, given, lambda: import_memories(target, plan, on_clash, on_progress=progress.advance), asks=True
         )
     return REFUSED if outcome is None else _tell_done(opened, given, plan, outcome)
 
@@ -459,7 +459,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
 
     wanted, on_clash = filter_given(given, now), given.on_clash
     with Progress("Comparing", None) as comparing:
-        plan = await plan_copy(library, target, wanted, advance=comparing.advance)
+        plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.brings(on_clash)
     if given.dry_run:
         return _tell_copy_plan(library, target, given, plan)
@@ -474,7 +474,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         outcome = await with_triggers(
             opened,
             given,
-            lambda: copy_memories(library, target, wanted, on_clash, advance=progress.advance),
+            lambda: copy_memories(library, target, wanted, on_clash, on_progress=progress.advance),
             asks=True,
         )
     if outcome is None:
@@ -643,6 +643,8 @@ def _copy_document(
 
 
 def _add_clashes(parser: argparse.ArgumentParser) -> None:
-    clash = parser.add_mutually_exclusive_group()
+    on_conflict = parser.add_mutually_exclusive_group()
     for name, about in _CLASHES:
-        clash.add_argument(f"--{name}", dest="on_clash", action="store_const", const=name, default="skip", help=about)
+        on_conflict.add_argument(
+            f"--{name}", dest="on_clash", action="store_const", const=name, default="skip", help=about
+        )

@@ -168,7 +168,11 @@ async def _reverse(library: Library, given: argparse.Namespace, way: _Way, chang
 
         def work() -> Awaitable[Outcome]:
             return way.reverse(
-                library, expected=change.number, number=given.id, clash=given.clash, advance=progress.advance
+                library,
+                expected=change.number,
+                number=given.id,
+                on_conflict=given.on_conflict,
+                on_progress=progress.advance,
             )
 
         outcome = await with_triggers(library, given, lambda: telling_clashes(work, back=way.back), asks=True)
@@ -187,8 +191,8 @@ async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequen
         return ApplyResult(len(numbers))
 
     async def look() -> ApplyResult:
-        foreseen = await foresee(library, numbers, given.clash)
-        if foreseen.conflict_count and given.clash == "refuse" and not given.dry_run:
+        foreseen = await foresee(library, numbers, given.on_conflict)
+        if foreseen.conflict_count and given.on_conflict == "refuse" and not given.dry_run:
             raise Conflicts(foreseen.conflicts, foreseen.conflict_count)
         return foreseen
 
@@ -224,7 +228,7 @@ def _plan_lines(
         yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
     if count > SAMPLES:
         yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
-    yield from clash_lines(foreseen, given.clash, back=back)
+    yield from clash_lines(foreseen, given.on_conflict, back=back)
 
 
 def _tell_plan(
@@ -242,7 +246,7 @@ def _tell_plan(
     if given.json:
         entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
         planned = Outcome(verb, count if foreseen.written else 0, renamed=foreseen.renamed, notes=foreseen.notes)
-        more |= clashes_as_json(foreseen, given.clash)
+        more |= clashes_as_json(foreseen, given.on_conflict)
         tell_document(library, planned, dry_run=True, entries=entries, **more)
     else:
         write_lines(lines)
@@ -363,7 +367,7 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
             library,
             given,
             lambda: telling_clashes(
-                lambda: restore(library, numbers, clash=given.clash, advance=progress.advance),
+                lambda: restore(library, numbers, on_conflict=given.on_conflict, on_progress=progress.advance),
             ),
             asks=False,
         )

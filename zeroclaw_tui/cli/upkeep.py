@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.hygiene.rules import HygieneRule
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Verb
-    from zeroclaw_tui.memory.change import Advance, Stamp
+    from zeroclaw_tui.memory.change import ProgressCallback, RowVersion
     from zeroclaw_tui.memory.entry import Handle
 
 
@@ -324,8 +324,8 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
         return await _merge(library, given, findings)
     plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
 
-    async def purging(advance: Advance) -> Outcome:
-        return await remove_memories(library, plan, "purge", advance=advance)
+    async def purging(on_progress: ProgressCallback) -> Outcome:
+        return await remove_memories(library, plan, "purge", on_progress=on_progress)
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         return await plan_lines(library, plan, "purge", forever=False, copies=copies)
@@ -338,8 +338,8 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
 
     plan = plan_merge(findings)
 
-    async def merging(advance: Advance) -> Outcome:
-        return await merge(library, plan, advance)
+    async def merging(on_progress: ProgressCallback) -> Outcome:
+        return await merge(library, plan, on_progress)
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         lines = await plan_lines(library, plan.going, "merge", forever=False, copies=copies)
@@ -355,7 +355,7 @@ async def _done(
     verb: Verb,
     doing: str,
     shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
-    change: Callable[[Advance], Awaitable[Outcome]],
+    change: Callable[[ProgressCallback], Awaitable[Outcome]],
     *,
     beside: str = "",
 ) -> int:
@@ -437,9 +437,9 @@ def _short_key(sample: Sample) -> str:
     return cut(one_line(masked(sample.stamp.key)) or "(no key)", _KEY_CELLS)
 
 
-def _every(stamps: Iterable[Stamp]) -> list[Stamp]:
+def _every(stamps: Iterable[RowVersion]) -> list[RowVersion]:
     """Each memory once."""
-    found: dict[Handle, Stamp] = {}
+    found: dict[Handle, RowVersion] = {}
     for stamp in stamps:
         found.setdefault(stamp.handle, stamp)
     return list(found.values())
@@ -500,7 +500,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
         outcome = await with_triggers(
             library,
             given,
-            lambda: run_hygiene(library, plan, without=left_out, advance=progress.advance),
+            lambda: run_hygiene(library, plan, without=left_out, on_progress=progress.advance),
             asks=True,
         )
     return REFUSED if outcome is None else _tell_done(library, given, plan, items, outcome)

@@ -29,7 +29,6 @@ from zeroclaw_tui.memory.change import (
     MEMORIES,
     OTHER_ROW,
     SUPERSEDED_BY,
-    Advance,
     ApplyResult,
     Batches,
     Change,
@@ -39,9 +38,10 @@ from zeroclaw_tui.memory.change import (
     DuplicateKey,
     Edit,
     OnConflict,
+    ProgressCallback,
+    Row,
     RowChange,
-    Stamp,
-    StoredRow,
+    RowVersion,
     Vector,
     undoing,
 )
@@ -69,13 +69,13 @@ class PurgePlan:
     `samples` are the first few in the order of storing. `filter` is what chose them, None for marks or one row.
     """
 
-    stamps: tuple[Stamp, ...]
+    stamps: tuple[RowVersion, ...]
     count: int
     size: int
     categories: Mapping[str, int]
     oldest: str | None
     newest: str | None
-    samples: tuple[Stamp, ...]
+    samples: tuple[RowVersion, ...]
     filter: MemoryFilter | None = None
     superseded_hidden: int = 0
     """How many the filter spares only because a newer memory replaced them."""
@@ -86,7 +86,7 @@ class PurgePlan:
         return self.count >= TYPED_FROM
 
 
-def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
+def plan_of(stamps: Iterable[RowVersion], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
     """The plan for these memories."""
     every = tuple(stamps)
     oldest, newest = _first_and_last(stamp.when for stamp in every)
@@ -132,7 +132,7 @@ class Outcome:
     changed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     cancelled: bool = False
-    row: StoredRow | None = None
+    row: Row | None = None
     undone: Action | None = None
     redone: Action | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -156,7 +156,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     vector, notes = await _prepared(library, draft.content)
     notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.words()))
 
-    async def work(action: RunningAction, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         result = await library.memory.apply(
             [Change(None, dataclasses.replace(draft, vector=vector))],
             action,
@@ -165,7 +165,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
         _raise_conflict(result)
         return Outcome("store", 1, row=result.rows[0], notes=(*result.notes, *notes))
 
-    return await carried_out(library, "store", f"stored {_shown(draft.key)}", work)
+    return await run_change(library, "store", f"stored {_shown(draft.key)}", work)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, as_zeroclaw: bool = False) -> Outcome:
@@ -202,18 +202,18 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     vector, notes = await _prepared(library, content) if isinstance(content, str) else (None, ())
     notes = (*notes, *verdict.words())
 
-    async def work(action: RunningAction, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         result = await library.memory.apply([Change(row, Edit(values, vector))], action, on_conflict="refuse")
         _raise_conflict(result)
         return Outcome("edit", 1, row=result.rows[0], notes=(*result.notes, *notes))
 
     key = _shown(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
-    return await carried_out(library, "edit", summary, work)
+    return await run_change(library, "edit", summary, work)
 
 
 async def remove_memories(
-    library: Library, plan: PurgePlan, verb: Verb, *, forever: bool = False, advance: Advance | None = None
+    library: Library, plan: PurgePlan, verb: Verb, *, forever: bool = False, on_progress: ProgressCallback | None = None
 ) -> Outcome:
     """Move the memories of a plan to the trash; with `forever` delete them, and earlier versions in the trash."""
     refuse_read_only(library)
@@ -221,20 +221,22 @@ async def remove_memories(
         return Outcome(verb, 0)
     done = "merged away" if verb == "merge" else "deleted"
 
-    async def work(action: RunningAction, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         removal = await library.memory.apply(
             (Change(version, None) for version in plan.stamps),
             action.dropping() if forever else action,
             permanently=forever,
-            on_progress=advance,
+            on_progress=on_progress,
         )
         if removal.written != plan.count:
-            await action.retell(f"{done} {removal.written:,} of {plan.count:,} memories")
+            await action.set_summary(f"{done} {removal.written:,} of {plan.count:,} memories")
         notes = (*removal.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
         return Outcome(verb, removal.written, None, removal.skipped, removal.already, removal.cancelled, notes=notes)
 
     what = _shown(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
-    return await carried_out(library, verb, f"{done} {what}", work, advance, forever=plan.stamps if forever else None)
+    return await run_change(
+        library, verb, f"{done} {what}", work, on_progress, forever=plan.stamps if forever else None
+    )
 
 
 async def nothing_to_undo(library: Library) -> NotFound:
@@ -273,8 +275,8 @@ async def undo(
     *,
     expected: int | None = None,
     number: int | None = None,
-    clash: OnConflict = "refuse",
-    advance: Advance | None = None,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
 ) -> Outcome:
     """Take back the last action not yet taken back, or the one of a `number`. Raises NotFound when there is none,
     Refused where the action is not to be taken back, Conflicts.
@@ -287,7 +289,7 @@ async def undo(
     target = await look()
     if target is None:
         raise await nothing_to_undo(library)
-    return await _reverse(library, "undo", target, expected, look, clash, advance)
+    return await _reverse(library, "undo", target, expected, look, on_conflict, on_progress)
 
 
 async def undone_change(library: Library, number: int | None = None) -> Action:
@@ -312,8 +314,8 @@ async def redo(
     *,
     expected: int | None = None,
     number: int | None = None,
-    clash: OnConflict = "refuse",
-    advance: Advance | None = None,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
 ) -> Outcome:
     """Do again what the last undo took back, or the change of a `number`. Raises NotFound, Refused, Conflicts.
 
@@ -322,7 +324,7 @@ async def redo(
     refuse_read_only(library)
     await library.trash.recover(library.memory)
     look = partial(undone_change, library, number)
-    return await _reverse(library, "redo", await look(), expected, look, clash, advance)
+    return await _reverse(library, "redo", await look(), expected, look, on_conflict, on_progress)
 
 
 async def _reverse(
@@ -331,29 +333,33 @@ async def _reverse(
     target: Action,
     expected: int | None,
     look: Callable[[], Awaitable[Action | None]],
-    clash: OnConflict,
-    advance: Advance | None,
+    on_conflict: OnConflict,
+    on_progress: ProgressCallback | None,
 ) -> Outcome:
     """Take an action back, or do it again, if it still is the one that `look` finds."""
     is_redo, wanted, trash = verb == "redo", expected or target.number, library.trash
 
-    async def work(action: RunningAction, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         latest = await look()
         if latest is None or latest.number != wanted:
             raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
         numbers = await trash.numbers_to_reverse(wanted, verb)
-        outcome = await _taken_back(library, verb, action, numbers, clash, advance)
+        outcome = await _taken_back(library, verb, action, numbers, on_conflict, on_progress)
         now = await trash.action(wanted)
         if not outcome.cancelled:
             outcome = replace(outcome, count=now.open - latest.open if is_redo else latest.open)
         return replace(outcome, redone=now) if is_redo else replace(outcome, undone=now)
 
     said = "did again" if is_redo else "undid"
-    return await carried_out(library, verb, f"{said}: {target.summary}", work, advance)
+    return await run_change(library, verb, f"{said}: {target.summary}", work, on_progress)
 
 
 async def restore(
-    library: Library, numbers: Sequence[int], *, clash: OnConflict = "refuse", advance: Advance | None = None
+    library: Library,
+    numbers: Sequence[int],
+    *,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
 ) -> Outcome:
     """Bring deleted memories back from the trash, by its numbers. Raises NotFound, Refused, Conflicts.
 
@@ -365,13 +371,13 @@ async def restore(
     if not wanted:
         return Outcome("restore", 0)
 
-    async def work(action: RunningAction, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         await check_restorable(library, wanted)
-        return await _taken_back(library, "restore", action, wanted, clash, advance)
+        return await _taken_back(library, "restore", action, wanted, on_conflict, on_progress)
 
     one = (await library.trash.row(wanted[0])).row.key
     what = _shown(one) if len(wanted) == 1 else counted(len(wanted))
-    return await carried_out(library, "restore", f"restored {what}", work, advance)
+    return await run_change(library, "restore", f"restored {what}", work, on_progress)
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
@@ -382,7 +388,7 @@ async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
             _check_place(library, await library.trash.row(number))
 
 
-async def foresee(library: Library, numbers: Sequence[int], clash: OnConflict = "refuse") -> ApplyResult:
+async def foresee(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
     """What taking these kept changes back would do now, and all that is in its way; nothing is changed.
 
     Where nothing can be written, nobody looks for what is in the way, and a note says so.
@@ -394,11 +400,11 @@ async def foresee(library: Library, numbers: Sequence[int], clash: OnConflict = 
     if because is not None:
         rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
     else:
-        rows = await library.memory.apply(kept.undoing(), None, on_conflict=clash, dry_run=True)
+        rows = await library.memory.apply(kept.undoing(), None, on_conflict=on_conflict, dry_run=True)
     conflicts, conflict_count = (*files.clashes, *rows.conflicts), len(files.clashes) + rows.conflict_count
     return replace(
         rows,
-        written=0 if conflict_count and clash == "refuse" else kept.count,
+        written=0 if conflict_count and on_conflict == "refuse" else kept.count,
         notes=(*rows.notes, *notes),
         conflicts=conflicts[:CONFLICTS_LISTED],
         conflict_count=conflict_count,
@@ -411,19 +417,19 @@ async def repair(library: Library) -> None:
     await require_database(library.memory).repair()
 
 
-async def carried_out(
+async def run_change(
     library: Library,
     verb: Verb,
     summary: str,
-    work: Callable[[RunningAction, Advance], Awaitable[Outcome]],
-    advance: Advance | None = None,
+    work: Callable[[RunningAction, ProgressCallback], Awaitable[Outcome]],
+    on_progress: ProgressCallback | None = None,
     *,
-    forever: Sequence[Stamp] | None = None,
+    forever: Sequence[RowVersion] | None = None,
 ) -> Outcome:
-    """Begin an action, do its work with the action and an `advance`, finish it.
+    """Begin an action, do its work with the action and an `on_progress`, finish it.
 
     Whoever cancels this waits for the batch under way, and what was done stays undoable, but `forever`: the memories
-    that the trash does not keep. `advance` is told how many rows are done and may say no. What raises leaves the
+    that the trash does not keep. `on_progress` is told how many rows are done and may say no. What raises leaves the
     action to be recovered, and says what was done by then as the store shows it; an end that cannot be noted becomes a
     note, since the next change recovers it.
     """
@@ -433,7 +439,7 @@ async def carried_out(
     def going(done: int) -> bool:
         nonlocal so_far
         so_far = done
-        wanted = advance(done) if advance is not None else True
+        wanted = on_progress(done) if on_progress is not None else True
         return wanted and not stop.is_set()
 
     async def whole() -> Outcome:
@@ -453,7 +459,7 @@ async def carried_out(
                 raise
             if so_far and isinstance(error, InspectorError):
                 with suppress(InspectorError):
-                    await action.retell(f"{summary}, stopped after {so_far:,}")
+                    await action.set_summary(f"{summary}, stopped after {so_far:,}")
             await action.leave()
             if not isinstance(error, InspectorError):
                 await _recovered(library)
@@ -480,7 +486,7 @@ async def _tell_so_far(
     action: RunningAction,
     verb: Verb,
     error: InspectorError,
-    forever: Sequence[Stamp] | None,
+    forever: Sequence[RowVersion] | None,
 ) -> None:
     """Have an error say what was done of its action before, as the store shows it now."""
     try:
@@ -528,17 +534,22 @@ async def _done_all_the_same(
 
 
 async def _taken_back(
-    library: Library, verb: Verb, action: RunningAction, numbers: Sequence[int], clash: OnConflict, advance: Advance
+    library: Library,
+    verb: Verb,
+    action: RunningAction,
+    numbers: Sequence[int],
+    on_conflict: OnConflict,
+    on_progress: ProgressCallback,
 ) -> Outcome:
     """Take kept changes back, those of files here and the others in the store."""
     kept = await _kept(library, numbers)
     files = await inspect_files(kept.files)
-    if files.clashes and clash == "refuse":
+    if files.clashes and on_conflict == "refuse":
         raise Conflicts(files.clashes[:CONFLICTS_LISTED], len(files.clashes))
-    reversal = await _applied(library, action, kept.undoing, clash, advance)
+    reversal = await _applied(library, action, kept.undoing, on_conflict, on_progress)
     count, notes = reversal.done, list(reversal.notes)
     if not reversal.cancelled:
-        notes += await restore_files(files, action, clash)
+        notes += await restore_files(files, action, on_conflict)
         notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, journal=action), kept.others)
         # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
         await action.take_as_reversed(kept.numbers)
@@ -551,7 +562,7 @@ async def _applied(
     action: RunningAction,
     changes: Callable[[], Iterable[Change]],
     on_conflict: OnConflict,
-    advance: Advance,
+    on_progress: ProgressCallback,
 ) -> ApplyResult:
     """Apply changes. With "refuse" all of them are compared first; raises Conflicts before anything is written."""
     memory = library.memory
@@ -560,7 +571,7 @@ async def _applied(
         if preview.conflicts:
             raise Conflicts(preview.conflicts, preview.conflict_count)
         on_conflict = "skip"
-    return await memory.apply(changes(), action, on_conflict=on_conflict, on_progress=advance)
+    return await memory.apply(changes(), action, on_conflict=on_conflict, on_progress=on_progress)
 
 
 def _raise_conflict(result: ApplyResult) -> None:
@@ -669,8 +680,8 @@ async def change_rows(
     summary: str,
     changes: Callable[[], Iterable[Change]],
     *,
-    clash: OnConflict = "refuse",
-    advance: Advance | None = None,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
 ) -> Outcome:
     """Apply changes of rows as one action. `changes` may be iterated more than once.
 
@@ -683,8 +694,8 @@ async def change_rows(
     """
     refuse_read_only(library)
 
-    async def work(action: RunningAction, going: Advance) -> Outcome:
-        result = await _applied(library, action, changes, clash, going)
+    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
+        result = await _applied(library, action, changes, on_conflict, going)
         return Outcome(
             verb,
             result.done,
@@ -694,4 +705,4 @@ async def change_rows(
             renamed=result.renamed,
         )
 
-    return await carried_out(library, verb, summary, work, advance)
+    return await run_change(library, verb, summary, work, on_progress)

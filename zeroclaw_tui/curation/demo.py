@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import NAME, snapshot_text
 from zeroclaw_tui.embeddings.local import local_vector
 from zeroclaw_tui.files.database import could_not_be_made
 from zeroclaw_tui.memory.change import AGENTS as AGENT_ROWS
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 _LAST_RUN = timedelta(hours=31)
@@ -159,7 +159,7 @@ def _made(folder: Path, database: Path, now: datetime) -> Path:
     began = began_at.astimezone(UTC).isoformat()
     identity = {"provider": "local", "model": "local", "dimensions": str(DIMENSIONS)}
     named = {f"embedding_{name}": value for name, value in identity.items()}
-    meta = [StoredRow(name, {"key": name, "value": value}, table="memory_meta") for name, value in named.items()]
+    meta = [Row(name, {"key": name, "value": value}, table="memory_meta") for name, value in named.items()]
     memories = list(_rows(now))
     store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
     rows = [*(_agent(alias, began) for alias in AGENTS), *meta, *memories]
@@ -204,12 +204,12 @@ def _trace_line(turn: dict[str, Any], now: datetime) -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
-def _agent(alias: str, began: str) -> StoredRow:
+def _agent(alias: str, began: str) -> Row:
     id = _agent_id(alias)  # noqa: A001
-    return StoredRow(id, {"id": id, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS)
+    return Row(id, {"id": id, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS)
 
 
-def _rows(now: datetime) -> Iterator[StoredRow]:
+def _rows(now: datetime) -> Iterator[Row]:
     chance = random.Random(1877)
     lines = files("zeroclaw_tui.curation").joinpath(_TEXTS).read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines):
@@ -232,7 +232,7 @@ def _rows(now: datetime) -> Iterator[StoredRow]:
             "kind": _kind(text.get("kind")),
             "pinned": int(text.get("pinned", False)),
         }
-        yield StoredRow(str(values["id"]), values, None, text.get("agent", "default"))
+        yield Row(str(values["id"]), values, None, text.get("agent", "default"))
 
 
 def _written(now: datetime, days: float, chance: random.Random) -> str:

@@ -32,9 +32,9 @@ from zeroclaw_tui.memory.change import (
     Conflicts,
     Journal,
     OnConflict,
+    Row,
     RowChange,
     RowConflict,
-    StoredRow,
     Value,
 )
 from zeroclaw_tui.memory.errors import Refused, Unreadable
@@ -100,17 +100,17 @@ def file_digest(path: Path) -> str | None:
     return digest.hexdigest()
 
 
-def file_row(path: Path, data: bytes, **facts: Value) -> StoredRow:
+def file_row(path: Path, data: bytes, **facts: Value) -> Row:
     """A file as the trash keeps it."""
-    return StoredRow(str(path), {"path": str(path), "bytes": data, **facts}, table=FILE)
+    return Row(str(path), {"path": str(path), "bytes": data, **facts}, table=FILE)
 
 
-def named_row(path: Path, digest: str, **facts: Value) -> StoredRow:
+def named_row(path: Path, digest: str, **facts: Value) -> Row:
     """A file of which only the digest is kept, since its bytes lie somewhere."""
-    return StoredRow(str(path), {"path": str(path), "sha256": digest, **facts}, table=FILE)
+    return Row(str(path), {"path": str(path), "sha256": digest, **facts}, table=FILE)
 
 
-def present_row(path: Path, **facts: Value) -> StoredRow | None:
+def present_row(path: Path, **facts: Value) -> Row | None:
     """A file as it is now, whole; None when there is none. Raises Refused for one too large to be kept, Unreadable."""
     try:
         found = path.stat()
@@ -135,13 +135,13 @@ def check_size(path: Path, size: int) -> None:
         )
 
 
-def number_of(row: StoredRow | None, name: str) -> int | None:
+def number_of(row: Row | None, name: str) -> int | None:
     """A number a row holds, None where it has none of that name."""
     value = None if row is None else row.values.get(name)
     return value if isinstance(value, int) else None
 
 
-def path_in(row: StoredRow | None, name: str) -> Path | None:
+def path_in(row: Row | None, name: str) -> Path | None:
     """A path a row holds, None where it has none of that name."""
     value = None if row is None else row.values.get(name)
     return Path(value) if isinstance(value, str) else None
@@ -335,14 +335,14 @@ async def inspect_files(changes: Batches) -> FileChanges:
     return await asyncio.to_thread(_looked_at, changes)
 
 
-async def restore_files(files: FileChanges, journal: Journal, clash: OnConflict) -> list[str]:
+async def restore_files(files: FileChanges, journal: Journal, on_conflict: OnConflict) -> list[str]:
     """Give the files what they held before, their times too, and those that were moved their names.
 
     Gives sentences about those that came back under another name, or not at all. What was written since the look stays:
     with "refuse" it raises Conflicts, or where it was noticed last of all, the old bytes come back beside it. With
     "overwrite" it is kept, and replaced.
     """
-    return await asyncio.to_thread(_all_put_back, files, journal, clash)
+    return await asyncio.to_thread(_all_put_back, files, journal, on_conflict)
 
 
 def _looked_at(changes: Batches) -> FileChanges:
@@ -371,7 +371,7 @@ def _looked_at(changes: Batches) -> FileChanges:
     return FileChanges(changes, looked, sources)
 
 
-def _all_put_back(files: FileChanges, journal: Journal, clash: OnConflict) -> list[str]:
+def _all_put_back(files: FileChanges, journal: Journal, on_conflict: OnConflict) -> list[str]:
     notes: list[str] = []
     done: set[int | None] = set()
     for batch in files.changes():
@@ -381,32 +381,37 @@ def _all_put_back(files: FileChanges, journal: Journal, clash: OnConflict) -> li
                 continue
             source = path_in(change.after, MOVED_FROM)
             if source is None:
-                notes += _put_back(file, change, journal, clash)
+                notes += _put_back(file, change, journal, on_conflict)
                 continue
             half = files.sources.get((source, file.path))
             if half is not None:
                 done.add(half.number)
-            notes += _move_back(file, half, source, change, journal, clash)
+            notes += _move_back(file, half, source, change, journal, on_conflict)
     return notes
 
 
 def _move_back(
-    file: _FileChange, half: _FileChange | None, source: Path, change: RowChange, journal: Journal, clash: OnConflict
+    file: _FileChange,
+    half: _FileChange | None,
+    source: Path,
+    change: RowChange,
+    journal: Journal,
+    on_conflict: OnConflict,
 ) -> list[str]:
     """Rename a file that was moved from `source`; `half` is the change that says so there."""
     gone = [f"{file.path} is missing, so {source.name} could not be restored."]
     if file.now is None:
         return [] if half is not None and half.now == file.after else gone
     now = file_digest(file.path)
-    if now != file.now and clash == "refuse":
+    if now != file.now and on_conflict == "refuse":
         raise Conflicts([_clash(replace(file, now=now))], 1)
     if now is None:
         return gone
     place, in_place, notes = source, None, list[str]()
     if os.path.lexists(source) and file_digest(source) != now:
-        if clash == "refuse":
+        if on_conflict == "refuse":
             raise Conflicts([_clash(replace(half or file, path=source, now=file_digest(source)))], 1)
-        if clash == "rename":
+        if on_conflict == "rename":
             place = _free_name(source)
             notes.append(f"{source} is another file now. The moved file is next to it as {place.name}.")
         else:
@@ -435,7 +440,7 @@ def _move_back(
     return notes
 
 
-def _put_back(file: _FileChange, change: RowChange, journal: Journal, clash: OnConflict) -> list[str]:
+def _put_back(file: _FileChange, change: RowChange, journal: Journal, on_conflict: OnConflict) -> list[str]:
     path, before = file.path, change.before
     if file.before == file.now:
         return []
@@ -445,14 +450,14 @@ def _put_back(file: _FileChange, change: RowChange, journal: Journal, clash: OnC
     if before is not None and not isinstance(data, bytes):
         return [f"{path} could not be restored because the place it was moved to is not known."]
     wanted = data if isinstance(data, bytes) else None
-    if file.clashes and clash == "rename" and wanted is not None:
+    if file.clashes and on_conflict == "rename" and wanted is not None:
         return [_put_beside(file, change, wanted, journal)]
-    if clash == "overwrite":
+    if on_conflict == "overwrite":
         retry_if_changed(lambda: _replace(change, path, present_row(path), wanted, journal), path)
         return []
     present = present_row(path)
     if _state(present) != file.now:
-        if clash == "refuse":
+        if on_conflict == "refuse":
             raise Conflicts([_clash(replace(file, now=_state(present)))], 1)
         return [_left(file, change, wanted, journal)]
     try:
@@ -473,7 +478,7 @@ def _left(file: _FileChange, change: RowChange, wanted: bytes | None, journal: J
     return _put_beside(file, change, wanted, journal)
 
 
-def _replace(change: RowChange, path: Path, present: StoredRow | None, wanted: bytes | None, journal: Journal) -> None:
+def _replace(change: RowChange, path: Path, present: Row | None, wanted: bytes | None, journal: Journal) -> None:
     restored = None if wanted is None else named_row(path, _digest(wanted), **_made(path))
     journal.record([RowChange(present, restored, reverses=change.number)])
     mode, changed = number_of(change.before, "mode"), number_of(change.before, "mtime_ns")
@@ -494,7 +499,7 @@ def _put_beside(file: _FileChange, change: RowChange, data: bytes, journal: Jour
     return retry_if_changed(attempt, file.path)
 
 
-def _give_back_looks(path: Path, kept: StoredRow | None) -> None:
+def _give_back_looks(path: Path, kept: Row | None) -> None:
     mode, changed = number_of(kept, "mode"), number_of(kept, "mtime_ns")
     if mode is not None and mode != _mode(path):
         path.chmod(mode)
@@ -502,7 +507,7 @@ def _give_back_looks(path: Path, kept: StoredRow | None) -> None:
         os.utime(path, ns=(changed, changed))
 
 
-def _unmake(path: Path, kept: StoredRow | None) -> None:
+def _unmake(path: Path, kept: Row | None) -> None:
     made = path_in(kept, MADE)
     if made is not None:
         remove_empty_folders(path.parent, made)
@@ -516,12 +521,12 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else _PRIVATE
 
 
-def _state(row: StoredRow | None) -> str | None:
+def _state(row: Row | None) -> str | None:
     return None if row is None else file_state(row)
 
 
 def _clash(file: _FileChange) -> RowConflict:
-    named = StoredRow(str(file.path), {"path": str(file.path), "key": str(file.path)}, table=FILE)
+    named = Row(str(file.path), {"path": str(file.path), "key": str(file.path)}, table=FILE)
     if file.now is None:
         return RowConflict(named, None, "deleted")
     return RowConflict(named, named_row(file.path, file.now, key=str(file.path)), "changed")

@@ -29,7 +29,7 @@ from zeroclaw_tui.files.database import (
     transaction,
     translate_sqlite_errors,
 )
-from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Journal, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Journal, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused
 
 AT_ONCE = 500
@@ -198,7 +198,7 @@ def _no_longer_there(file: Path, changes: Sequence[RowChange]) -> str:
     return f"{file} no longer exists, so {len(changes):,} {what} could not be restored."
 
 
-def present_now(rows: Sequence[StoredRow]) -> set[str]:
+def present_now(rows: Sequence[Row]) -> set[str]:
     """The ids of those rows that are in their files as they were kept. Blocks. Raises InspectorError kinds."""
     found: set[str] = set()
     for file in filter(Path.exists, dict.fromkeys(map(_file_of, rows))):
@@ -216,7 +216,7 @@ def _read_again(file: Path) -> sqlite3.Connection:
         return connect_read_only_blocking(file)
 
 
-def present(connection: sqlite3.Connection, file: Path, rows: Sequence[StoredRow]) -> set[str]:
+def present(connection: sqlite3.Connection, file: Path, rows: Sequence[Row]) -> set[str]:
     """The ids of those rows that are there with the same values."""
     found = {row.id for row in rows if row.table == OTHER_ROW and _now(connection, file, row) == row.fingerprint}
     entries = {row.id: row for row in rows if row.table == AUDIT_LOG}
@@ -225,7 +225,7 @@ def present(connection: sqlite3.Connection, file: Path, rows: Sequence[StoredRow
     return found | {row.id for row in there if row.id in entries and entries[row.id].fingerprint == row.fingerprint}
 
 
-def _rows(connection: sqlite3.Connection, file: Path, condition: str, values: Sequence[Any]) -> Iterator[StoredRow]:
+def _rows(connection: sqlite3.Connection, file: Path, condition: str, values: Sequence[Any]) -> Iterator[Row]:
     columns = columns_of(connection, AUDIT_LOG)
     if "id" not in columns:
         return
@@ -234,7 +234,7 @@ def _rows(connection: sqlite3.Connection, file: Path, condition: str, values: Se
     for row in found:
         named: dict[str, Value] = dict(zip(columns, row, strict=True))
         number = named["id"]
-        yield StoredRow(entry_id(file, number), {**named, FILE_NAME: str(file)}, _handle(number), table=AUDIT_LOG)
+        yield Row(entry_id(file, number), {**named, FILE_NAME: str(file)}, _handle(number), table=AUDIT_LOG)
 
 
 def _handle(number: Value) -> int:
@@ -242,7 +242,7 @@ def _handle(number: Value) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _insert(connection: sqlite3.Connection, known: Sequence[str], row: StoredRow) -> None:
+def _insert(connection: sqlite3.Connection, known: Sequence[str], row: Row) -> None:
     values = {name: value for name, value in row.values.items() if name in known}
     free = connection.execute(f"SELECT 1 FROM {AUDIT_LOG} WHERE id = ?", (row.handle,)).fetchone() is None
     if not free:
@@ -252,13 +252,13 @@ def _insert(connection: sqlite3.Connection, known: Sequence[str], row: StoredRow
     connection.execute(f"INSERT INTO {AUDIT_LOG} ({named}) VALUES ({marks})", ready)
 
 
-def _file_of(row: StoredRow) -> Path:
+def _file_of(row: Row) -> Path:
     return Path(str(row.values[FILE_NAME]))
 
 
-def _value_row(file: Path, table: str, number: int, values: Mapping[str, Value]) -> StoredRow:
+def _value_row(file: Path, table: str, number: int, values: Mapping[str, Value]) -> Row:
     named = {**values, FILE_NAME: str(file), _TABLE: table}
-    return StoredRow(f"{file}#{table}#{number}", named, number, table=OTHER_ROW)
+    return Row(f"{file}#{table}#{number}", named, number, table=OTHER_ROW)
 
 
 def _values(
@@ -271,7 +271,7 @@ def _values(
         yield number, dict(zip(columns, row, strict=True))
 
 
-def _now(connection: sqlite3.Connection, file: Path, row: StoredRow) -> str | None:
+def _now(connection: sqlite3.Connection, file: Path, row: Row) -> str | None:
     """The state of the row that a value is kept of, None where it is gone."""
     table, columns = str(row.values.get(_TABLE)), _own_columns(row)
     if not set(columns) <= set(columns_of(connection, table)):
@@ -281,11 +281,11 @@ def _now(connection: sqlite3.Connection, file: Path, row: StoredRow) -> str | No
     return None
 
 
-def _own_columns(row: StoredRow) -> list[str]:
+def _own_columns(row: Row) -> list[str]:
     return [name for name in row.values if name not in (FILE_NAME, _TABLE)]
 
 
-def _update(connection: sqlite3.Connection, row: StoredRow) -> None:
+def _update(connection: sqlite3.Connection, row: Row) -> None:
     settings, ready = assignments({name: row.values[name] for name in _own_columns(row)})
     table = quoted(str(row.values[_TABLE]))
     connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*ready, row.handle])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.curation.trash.journal import Action, Verb
-    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange, Stamp
+    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange, RowVersion
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
@@ -173,7 +173,7 @@ def reversal_words(change: RowChange) -> str:
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
 
 
-def clashing_words(foreseen: ApplyResult, clash: OnConflict) -> str:
+def clashing_words(foreseen: ApplyResult, on_conflict: OnConflict) -> str:
     """How many cannot simply come back, and what becomes of them, before they are named; "" where all can."""
     come, replace = ("comes", "replaces") if foreseen.conflict_count == 1 else ("come", "replace")
     becomes = {
@@ -182,7 +182,7 @@ def clashing_words(foreseen: ApplyResult, clash: OnConflict) -> str:
         "rename": f"{come} back under another key",
         "skip": "in conflict and would be left out",
     }
-    return f"{foreseen.conflict_count:,} {becomes[clash]}:" if foreseen.conflict_count else ""
+    return f"{foreseen.conflict_count:,} {becomes[on_conflict]}:" if foreseen.conflict_count else ""
 
 
 def undone_words(outcome: Outcome) -> str:
@@ -262,7 +262,7 @@ def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, forese
         yield f"{len(renamed) - most:,} more {come} under other keys."
 
 
-def going_words(going: Sequence[Stamp]) -> str:
+def going_words(going: Sequence[RowVersion]) -> str:
     """How many memories go, and the keys of the first, secrets masked; "" for none."""
     from zeroclaw_tui.memory.secret_text import masked
 

@@ -28,7 +28,7 @@ _CHANGES = "A memory has changed or was created again."
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRow:
+class Row:
     """One row exactly as its store has it: every column by name, also columns that this program does not know.
 
     `id` is its primary key, `handle` its position in the store (SQLite: rowid), `agent` the owner's alias, if there is
@@ -62,7 +62,7 @@ class StoredRow:
         return sum(_size(value) for value in self.values.values())
 
     @classmethod
-    def of(cls, entry: MemoryEntry) -> StoredRow:
+    def of(cls, entry: MemoryEntry) -> Row:
         """The row that a memory with its full content is, by the names of ZeroClaw's columns."""
         return cls(entry.id, entry.columns(), entry.handle, entry.agent)
 
@@ -78,13 +78,13 @@ class RowChange:
     `number` is its number in the journal, `reverses` the number of the journaled change that it undoes.
     """
 
-    before: StoredRow | None
-    after: StoredRow | None
+    before: Row | None
+    after: Row | None
     number: int | None = None
     reverses: int | None = None
 
     @property
-    def row(self) -> StoredRow:
+    def row(self) -> Row:
         """Whichever there is, the earlier one first."""
         row = self.before or self.after
         if row is None:
@@ -108,11 +108,11 @@ class Journal(Protocol):
 Batches = Callable[[], Iterator[Sequence[RowChange]]]
 """Journaled changes, a few hundred at a time; may be iterated more than once, on any thread."""
 
-Advance = Callable[[int], bool]
+ProgressCallback = Callable[[int], bool]
 """Called with the number of changes done so far, on whichever thread works; returns False to stop before the next
 batch."""
 
-See = Callable[[StoredRow], None]
+See = Callable[[Row], None]
 """Called with one row; must not keep it."""
 
 OnConflict = Literal["refuse", "skip", "overwrite", "rename"]
@@ -121,7 +121,7 @@ replace it, or write the new row under another key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class RowVersion:
     """The version of a row: a change is written only if the row still has this state.
 
     `state` is a text of the backend's own. The rest is what a plan counts; `size` is the content's length in bytes.
@@ -226,26 +226,26 @@ class Change:
     deletes the row. `reverses` is the number of the journaled change that this one undoes.
     """
 
-    before: Stamp | StoredRow | None
-    after: StoredRow | Draft | Edit | None
+    before: RowVersion | Row | None
+    after: Row | Draft | Edit | None
     reverses: int | None = None
 
     @property
-    def target(self) -> Stamp | StoredRow | None:
+    def target(self) -> RowVersion | Row | None:
         """The row it is about, as far as it is known; None for a Draft without a row to replace."""
         if self.before is not None:
             return self.before
-        return self.after if isinstance(self.after, StoredRow) else None
+        return self.after if isinstance(self.after, Row) else None
 
     @property
     def table(self) -> str:
         """The table of the row."""
-        return self.target.table if isinstance(self.target, StoredRow) else MEMORIES
+        return self.target.table if isinstance(self.target, Row) else MEMORIES
 
     @property
     def size(self) -> int:
         """About how many bytes of values it has."""
-        row = self.after if isinstance(self.after, StoredRow) else self.before
+        row = self.after if isinstance(self.after, Row) else self.before
         if isinstance(self.after, Draft):
             return len(self.after.content)
         return 0 if row is None else row.size
@@ -305,7 +305,7 @@ class ApplyResult:
     skipped: tuple[str, ...] = ()
     conflicts: tuple[RowConflict, ...] = ()
     conflict_count: int = 0
-    rows: tuple[StoredRow, ...] = ()
+    rows: tuple[Row, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     cancelled: bool = False
     notes: tuple[str, ...] = ()
@@ -321,7 +321,7 @@ class Conflict(Refused):
 
     title = "Changed meanwhile"
 
-    def __init__(self, theirs: StoredRow) -> None:
+    def __init__(self, theirs: Row) -> None:
         super().__init__("This memory has changed since you opened it.", hint="Compare both versions, then choose.")
         self.theirs = theirs
 
@@ -331,7 +331,7 @@ class DuplicateKey(Refused):
 
     title = "Key taken"
 
-    def __init__(self, key: str, existing: StoredRow) -> None:
+    def __init__(self, key: str, existing: Row) -> None:
         owner = f" of agent {existing.agent}" if existing.agent else ""
         super().__init__(
             f"There is already a memory{owner} with the key {key!r}.", hint="Choose another key, or edit that one."
@@ -358,8 +358,8 @@ class RowConflict:
     `wanted` is the row as it would be, `existing` the one in its place; None if it was deleted.
     """
 
-    wanted: StoredRow
-    existing: StoredRow | None
+    wanted: Row
+    existing: Row | None
     reason: Literal["key exists", "changed", "deleted"]
 
     def as_json(self) -> dict[str, str | None]:

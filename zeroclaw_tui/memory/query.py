@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Row, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
     from zeroclaw_tui.memory.statistics import Counts
 
@@ -104,9 +104,9 @@ EXCERPTS: Reading[MemoryEntry] = Reading("excerpt")
 """Memories with at least the first EXCERPT characters of their content: for lists."""
 ENTRIES: Reading[MemoryEntry] = Reading("entry")
 """Memories with their whole content."""
-ROWS: Reading[StoredRow] = Reading("row")
+ROWS: Reading[Row] = Reading("row")
 """Rows exactly as the store has them, every column."""
-VERSIONS: Reading[Stamp] = Reading("version")
+VERSIONS: Reading[RowVersion] = Reading("version")
 """Row versions: what a change has to know of the row that it expects."""
 HANDLES: Reading[Handle] = Reading("handle")
 """Positions only: a few bytes for each row."""

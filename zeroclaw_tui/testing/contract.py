@@ -29,7 +29,7 @@ from zeroclaw_tui.backends.lookup import (
     whole_entry,
 )
 from zeroclaw_tui.backends.matching import matches
-from zeroclaw_tui.memory.change import Draft, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Draft, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound, Refused
@@ -259,9 +259,9 @@ class MemoryContract(Contract):
     async def test_each_row_is_shown_once_whole_in_the_order_of_storing(self, memory: Memory) -> None:
         """`scan` shows what `whole` gives, superseded rows too, and `stamp_of` and `stored_of` agree with it."""
         entries: list[MemoryEntry] = []
-        stamps: list[Stamp] = []
+        stamps: list[RowVersion] = []
 
-        def see(row: StoredRow) -> None:
+        def see(row: Row) -> None:
             entries.append(row.entry())
             stamps.append(memory.stamp_of(row))
 
@@ -283,7 +283,7 @@ class MemoryContract(Contract):
         await memory.scan(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
         assert seen == [stamp.id for stamp in await versions(memory, MemoryFilter(category=(category,)))]
 
-        def enough(row: StoredRow) -> None:
+        def enough(row: Row) -> None:
             seen.append(row.id)
             raise Refused("enough")
 

@@ -36,9 +36,9 @@ from zeroclaw_tui.memory.change import (
     Edit,
     NewVector,
     OnConflict,
+    Row,
     RowChange,
-    Stamp,
-    StoredRow,
+    RowVersion,
     Value,
     Vector,
 )
@@ -175,7 +175,7 @@ class WritableMemoryContract(StoreHooks):
         state = await state_of(memory)
         refused = await edit(memory, row, {"content": "mine"}, kept)
         assert _obstacle(refused, "changed").fingerprint == newer.fingerprint
-        missing = StoredRow("no such id", {**row.values, "id": "no such id", "key": "no such key"}, "no such id")
+        missing = Row("no such id", {**row.values, "id": "no such id", "key": "no such key"}, "no such id")
         refused = await edit(memory, missing, {"content": "mine"}, kept)
         assert [(one.reason, one.existing) for one in refused.conflicts] == [("deleted", None)]
         assert kept.changes == []
@@ -292,41 +292,41 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_row_that_changed_since_is_not_overwritten_unasked(self, memory: Memory) -> None:
         """Refused with both named and nothing done; `overwrite` brings the old text back, `rename` puts it beside."""
-        for clash in _OTHER_WAYS:
+        for on_conflict in _OTHER_WAYS:
             kept = JournalRecorder()
-            row = row_of(await create(memory, Draft(f"{clash} key", f"first {clash}"), JournalRecorder()))
-            await create(memory, Draft(f"{clash} neighbour", f"next {clash}"), JournalRecorder())
-            mine = row_of(await edit(memory, row, {"content": f"mine {clash}"}, kept))
-            await edit(memory, mine, {"content": f"theirs {clash}"}, JournalRecorder())
+            row = row_of(await create(memory, Draft(f"{on_conflict} key", f"first {on_conflict}"), JournalRecorder()))
+            await create(memory, Draft(f"{on_conflict} neighbour", f"next {on_conflict}"), JournalRecorder())
+            mine = row_of(await edit(memory, row, {"content": f"mine {on_conflict}"}, kept))
+            await edit(memory, mine, {"content": f"theirs {on_conflict}"}, JournalRecorder())
             state = await state_of(memory)
             refused = await undo(memory, kept.changes[::-1])
             assert (refused.written, refused.conflict_count, refused.conflicts[0].reason) == (0, 1, "changed")
             assert await state_of(memory) == state
-            reversal = await self._as_foreseen(memory, kept, clash, refused)
+            reversal = await self._as_foreseen(memory, kept, on_conflict, refused)
             assert reversal.done == 1
             contents = [entry.content for entry in await memory.list()]
-            assert any(content.endswith(f"first {clash}") for content in contents)
-            assert any(content.endswith(f"theirs {clash}") for content in contents) == (clash == "rename")
+            assert any(content.endswith(f"first {on_conflict}") for content in contents)
+            assert any(content.endswith(f"theirs {on_conflict}") for content in contents) == (on_conflict == "rename")
 
     async def test_a_key_that_exists_again_is_named(self, memory: Memory) -> None:
         """A deleted memory whose key was stored anew: refused, put in its place, or put back beside it."""
         if why_fixed(memory, "key"):
             return  # Keys cannot be edited.
         expected = ({"key": "old"}, {"key": "new", "key (restored)": "old"})
-        for clash, wanted in zip(_OTHER_WAYS, expected, strict=True):
+        for on_conflict, wanted in zip(_OTHER_WAYS, expected, strict=True):
             kept = JournalRecorder()
             made = row_of(await create(memory, Draft("key", "old"), JournalRecorder(), replace=True))
             await delete(memory, await self._stamps(memory, [made]), kept)
             await create(memory, Draft("key", "new"), JournalRecorder())
             refused = await undo(memory, kept.changes[::-1])
             assert refused.conflicts[0].reason in ("key exists", "changed")
-            reversal = await self._as_foreseen(memory, kept, clash, refused)
-            assert dict(reversal.renamed) == ({"key": "key (restored)"} if clash == "rename" else {})
+            reversal = await self._as_foreseen(memory, kept, on_conflict, refused)
+            assert dict(reversal.renamed) == ({"key": "key (restored)"} if on_conflict == "rename" else {})
             found = {entry.key: entry.content for entry in await memory.list() if entry.key.startswith("key")}
             assert found == wanted
 
     async def test_a_long_removal_can_be_stopped_and_a_long_undo_too(self, memory: Memory) -> None:
-        """`advance` is told more and more; after False the rest stays. What was done can be taken back."""
+        """`on_progress` is told more and more; after False the rest stays. What was done can be taken back."""
         several = self.many(memory, _SEVERAL, _SEVERAL_ONE_BY_ONE)
         await self.fill(memory, numbered(several))
         stamps = [stamp for stamp in await versions(memory, EVERY) if stamp.size and await self._is_bulk(memory, stamp)]
@@ -358,32 +358,32 @@ class WritableMemoryContract(StoreHooks):
         assert await state_of(memory) == before
 
     async def _as_foreseen(
-        self, memory: Memory, kept: JournalRecorder, clash: OnConflict, refused: ApplyResult
+        self, memory: Memory, kept: JournalRecorder, on_conflict: OnConflict, refused: ApplyResult
     ) -> ApplyResult:
         """Undo what was journaled, as a dry run said before, which found the same conflicts and did nothing."""
         state = await state_of(memory)
-        for way in ("refuse", clash):
+        for way in ("refuse", on_conflict):
             foreseen = await undo(memory, kept.changes[::-1], on_conflict=way, dry_run=True)
             assert [found.words for found in foreseen.conflicts] == [found.words for found in refused.conflicts]
             assert foreseen.conflict_count == len(refused.conflicts)
             assert foreseen.written == (0 if way == "refuse" else len(kept.memories))
         assert await state_of(memory) == state
-        reversal = await undo(memory, kept.changes[::-1], JournalRecorder(), on_conflict=clash)
+        reversal = await undo(memory, kept.changes[::-1], JournalRecorder(), on_conflict=on_conflict)
         assert (foreseen.written, foreseen.renamed) == (reversal.done, reversal.renamed)
         assert set(foreseen.notes) <= set(reversal.notes)
         return reversal
 
-    async def _made(self, memory: Memory, number: int = 0) -> StoredRow:
+    async def _made(self, memory: Memory, number: int = 0) -> Row:
         return row_of(await create(memory, Draft(f"made {number}", f"made content {number}"), JournalRecorder()))
 
-    async def _stamps(self, memory: Memory, rows: Sequence[StoredRow]) -> list[Stamp]:
+    async def _stamps(self, memory: Memory, rows: Sequence[Row]) -> list[RowVersion]:
         by_id = {stamp.id: stamp for stamp in await versions(memory, EVERY)}
         stamps = [by_id[row.id] for row in rows]
         handles = [stamp.handle for stamp in stamps]
         assert await versions_at(memory, handles) == stamps
         return stamps
 
-    async def _is_bulk(self, memory: Memory, stamp: Stamp) -> bool:
+    async def _is_bulk(self, memory: Memory, stamp: RowVersion) -> bool:
         return stamp.key.startswith("bulk") or "bulk content" in (await whole_entry(memory, stamp.handle)).content
 
     async def _as_far_as_kept(self, memory: Memory) -> Counter[tuple[Any, ...]]:
@@ -412,7 +412,7 @@ AWKWARD_TEXTS = (
 """Texts that a store of lines may refuse or say it changes, and any other gives back to the letter."""
 
 
-def _obstacle(result: ApplyResult, reason: str) -> StoredRow:
+def _obstacle(result: ApplyResult, reason: str) -> Row:
     """The row that a refused change met; nothing was written."""
     (conflict,) = result.conflicts
     assert (result.written, conflict.reason) == (0, reason)
@@ -685,7 +685,7 @@ class CancelContract(StoreHooks):
         await self.fill(memory, numbered(_CANCELLED))
         count, canceller = await memory.count(), Canceller()
 
-        def see(row: StoredRow) -> None:
+        def see(row: Row) -> None:
             canceller.cancel()
 
         await canceller.run(memory.scan(see))

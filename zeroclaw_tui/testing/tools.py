@@ -14,16 +14,16 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import biggest, count_matching
 from zeroclaw_tui.memory.change import (
     MEMORIES,
-    Advance,
     ApplyResult,
     Change,
     Draft,
     Edit,
     Journal,
     OnConflict,
+    ProgressCallback,
+    Row,
     RowChange,
-    Stamp,
-    StoredRow,
+    RowVersion,
     Value,
     Vector,
     undoing,
@@ -176,7 +176,7 @@ async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *
 
 async def edit(
     memory: Memory,
-    row: StoredRow | Stamp,
+    row: Row | RowVersion,
     values: Mapping[str, Value],
     journal: Journal | None = None,
     *,
@@ -189,11 +189,11 @@ async def edit(
 
 async def delete(
     memory: Memory,
-    rows: Sequence[StoredRow | Stamp],
+    rows: Sequence[Row | RowVersion],
     journal: Journal | None = None,
     *,
     permanently: bool = False,
-    on_progress: Advance | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> ApplyResult:
     """Delete memories that still are as they were read."""
     changes = (Change(row, None) for row in rows)
@@ -207,7 +207,7 @@ async def undo(
     *,
     on_conflict: OnConflict = "refuse",
     dry_run: bool = False,
-    on_progress: Advance | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> ApplyResult:
     """Undo journaled changes, in this order."""
     undoing_all = (one for change in changes for one in undoing(change))
@@ -222,7 +222,7 @@ async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
 
 
 class Told:
-    """What an `advance` was told; it stops the work unless `goes_on`."""
+    """What an `on_progress` was told; it stops the work unless `goes_on`."""
 
     def __init__(self) -> None:
         self.counts: list[int] = []
@@ -289,7 +289,7 @@ def cut(state: Counter[tuple[Any, ...]], exactly: bool) -> Counter[tuple[Any, ..
     return state if exactly else Counter(row[:4] for row in state.elements())
 
 
-def row_of(result: ApplyResult) -> StoredRow:
+def row_of(result: ApplyResult) -> Row:
     """The row as it was written."""
     assert not result.skipped, result.conflicts[0].words
     return result.rows[0]

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Conflicts, OnConflict, RowChange, RowConflict, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 
@@ -154,7 +154,7 @@ class Changes:
             return None
 
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
-        outcome = await self.carried_out(library, f"Deleting {counted(plan.count)}", plan.count, work)
+        outcome = await self.run_change(library, f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
         (tell if is_whole else warn)(self._room, removed_words(outcome, key, now))
@@ -200,7 +200,7 @@ class Changes:
             await self._after(outcome)
         return outcome
 
-    async def carried_out(self, library: Library, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
+    async def run_change(self, library: Library, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
         from zeroclaw_tui.tui.dialogs import with_progress
 
@@ -211,19 +211,19 @@ class Changes:
     async def settled(
         self, library: Library, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]
     ) -> Outcome | None:
-        """The same for a change that may conflict: then a person chooses the `clash` rule.
+        """The same for a change that may conflict: then a person chooses the `on_conflict` rule.
 
         None when nothing changes.
         """
         from zeroclaw_tui.memory.change import Conflicts
 
         try:
-            return await self.carried_out(library, sentence, total, partial(attempt, clash="refuse"))
+            return await self.run_change(library, sentence, total, partial(attempt, on_conflict="refuse"))
         except Conflicts as clashes:
-            clash = await self._room.app.push_screen_wait(clash_question(clashes, self._room.app.size.width))
-        if clash is None:
+            on_conflict = await self._room.app.push_screen_wait(clash_question(clashes, self._room.app.size.width))
+        if on_conflict is None:
             return None
-        return await self.carried_out(library, sentence, total, partial(attempt, clash=clash))
+        return await self.run_change(library, sentence, total, partial(attempt, on_conflict=on_conflict))
 
     async def _seen_through(self, library: Library, change: Change) -> None:
         has_failed = False
@@ -468,13 +468,13 @@ class PlannedMemories(Vertical):
             rows.focus()
         return shows_all
 
-    def _first(self) -> Sequence[Stamp]:
+    def _first(self) -> Sequence[RowVersion]:
         """What the short plan shows: the samples of many; of a few as many as there is room for."""
         if self._plan.is_typed:
             return self._plan.samples
         return self._plan.stamps[: max(len(self._plan.samples), self.app.size.height - _LINES_BESIDE)]
 
-    def _show_rows(self, stamps: Sequence[Stamp]) -> None:
+    def _show_rows(self, stamps: Sequence[RowVersion]) -> None:
         rows = self.query_one(MemoryList)
         rows.styles.height = None if self.has_class("-all") else len(stamps) + 1
         rows.show_order([stamp.handle for stamp in stamps])
@@ -547,7 +547,7 @@ def _clash_rows(clashes: Conflicts, cells: int) -> Content:
     return Content.assemble(*parts)
 
 
-def _row_parts(label: str, row: StoredRow, cells: int) -> list[str | tuple[str, str]]:
+def _row_parts(label: str, row: Row, cells: int) -> list[str | tuple[str, str]]:
     key, content = (one_line(_text(row, name)[:_LOOKED_AT]) for name in ("key", "content"))
     written = absolute_time(_text(row, "updated_at") or _text(row, "created_at"))
     room = max(20, cells - _LABEL_CELLS - _DATE_CELLS - 4)
@@ -560,7 +560,7 @@ def _row_parts(label: str, row: StoredRow, cells: int) -> list[str | tuple[str, 
     ]
 
 
-def _text(row: StoredRow, name: str) -> str:
+def _text(row: Row, name: str) -> str:
     value = row.values.get(name)
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value or "")
 

@@ -25,7 +25,7 @@ from textual.widget import AwaitMount, Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.format import bar
@@ -579,7 +579,7 @@ class FiltersScreen(Dialog[None]):
 
 
 class Progress:
-    """How far a change is. `advance` may be called on any thread; only plain values pass between the threads.
+    """How far a change is. `on_progress` may be called on any thread; only plain values pass between the threads.
 
     A `total` of 0 means that it is unknown.
     """
@@ -642,9 +642,9 @@ class ProgressScreen(ModalScreen[None]):
 
 
 class Work(Protocol[Done]):
-    """Long work, which reports by `advance` how many rows are done."""
+    """Long work, which reports by `on_progress` how many rows are done."""
 
-    def __call__(self, *, advance: Advance) -> Awaitable[Done]:
+    def __call__(self, *, on_progress: ProgressCallback) -> Awaitable[Done]:
         """Do it."""
         ...
 
@@ -661,7 +661,7 @@ async def with_progress(app: App[Any], sentence: str, total: int, patience: floa
 
     timer = app.set_timer(patience, show)
     try:
-        return await work(advance=progress.advance)
+        return await work(on_progress=progress.advance)
     finally:
         timer.stop()
         progress.is_over = True

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.markdown import sources
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
-from zeroclaw_tui.memory.change import ApplyResult, Draft, RowChange, Stamp
+from zeroclaw_tui.memory.change import ApplyResult, Draft, RowChange, RowVersion
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import DiskFull, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -44,7 +44,7 @@ def core(root: Path) -> bytes:
     return (root / "MEMORY.md").read_bytes()
 
 
-async def stamped(memory: MarkdownMemory, *contents: str) -> list[Stamp]:
+async def stamped(memory: MarkdownMemory, *contents: str) -> list[RowVersion]:
     entries = [entry for entry in await memory.list() if entry.content in contents]
     return await versions_at(memory, [entry.handle for entry in entries])
 

@@ -11,7 +11,7 @@ from support.postgres_place import PostgresPlace
 from zeroclaw_tui.backends.lookup import vector_norm
 from zeroclaw_tui.backends.postgres.sql import casts, parameters, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.testing.tools import handles_of
 
@@ -30,7 +30,7 @@ AWKWARD_SETTINGS = (
 )  # fmt: skip
 
 
-async def rows_of(memory: PostgresMemory) -> dict[str, StoredRow]:
+async def rows_of(memory: PostgresMemory) -> dict[str, Row]:
     table = memory.table
     async with memory.connections.reading() as connection:
         records = await connection.fetch(f"SELECT {stored_columns(table)} FROM {table.quoted}")
@@ -38,7 +38,7 @@ async def rows_of(memory: PostgresMemory) -> dict[str, StoredRow]:
     return {row.id: row for row in rows}
 
 
-async def put_back(memory: PostgresMemory, row: StoredRow) -> None:
+async def put_back(memory: PostgresMemory, row: Row) -> None:
     table = memory.table
     values, places = parameters(row, table), casts(table)
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in values)

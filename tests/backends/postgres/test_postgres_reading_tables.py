@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_w
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import NotFound, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
@@ -264,7 +264,7 @@ async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlac
     assert (first.id, first.key, first.content, first.category, first.size) == ("bare", "", "", "", 0)
     assert len(page) == await memory.count() == len(await memory.list()) == 2
     assert (await count_facets(memory, MemoryFilter(), "2026-11-22T00:00:00Z")).category == {"": 1, "core": 1}
-    rows: list[StoredRow] = []
+    rows: list[Row] = []
     await memory.scan(rows.append)
     stamps = await versions(memory, MemoryFilter())
     assert stamps == [memory.stamp_of(row) for row in rows]

@@ -14,7 +14,7 @@ from support.postgres_place import FORMS, PostgresPlace
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import Change, Draft, Edit, StoredRow, Value, Vector
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, Value, Vector
 from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
@@ -112,7 +112,7 @@ def as_vector(numbers: list[float] | None) -> Vector | None:
 
 
 async def take(step: Store | Alter | Remove, memory: PostgresMemory, journal: JournalRecorder, form: str) -> None:
-    rows: list[StoredRow] = list(await memory.rows(Query(ROWS)))
+    rows: list[Row] = list(await memory.rows(Query(ROWS)))
     match step:
         case Store():
             agent = step.agent if form == "agents" else None

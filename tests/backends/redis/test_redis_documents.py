@@ -14,7 +14,7 @@ from support.redis_server import RedisServer
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.redis import RedisMemory, parse_document
-from zeroclaw_tui.memory.change import Change, Draft, Edit, RowChange, StoredRow
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -33,7 +33,7 @@ def plain(key: str, content: str = "text", day: int = 1, id: str | None = None) 
     )  # fmt: skip
 
 
-async def row_of(memory: RedisMemory, id: str) -> StoredRow:
+async def row_of(memory: RedisMemory, id: str) -> Row:
     row = await row_with_id(memory, id)
     assert row is not None
     return row

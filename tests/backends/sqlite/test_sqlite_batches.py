@@ -8,14 +8,14 @@ from pathlib import Path
 from support.small_store import make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Change, RowChange, StoredRow
+from zeroclaw_tui.memory.change import Change, Row, RowChange
 from zeroclaw_tui.testing.tools import JournalRecorder
 
 
 async def test_an_import_is_recorded_once_for_every_500_rows(tmp_path: Path) -> None:
     times = {"created_at": "2026-03-01T10:00:00+00:00", "updated_at": "2026-03-01T10:00:00+00:00"}
     rows = [
-        StoredRow(f"id-{at}", {"id": f"id-{at}", "key": f"k{at}", "content": "text", "category": "core", **times})
+        Row(f"id-{at}", {"id": f"id-{at}", "key": f"k{at}", "content": "text", "category": "core", **times})
         for at in range(1200)
     ]
     recorded: list[int] = []

@@ -14,7 +14,7 @@ from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opene
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import require_database, versions, versions_at
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import delete, undo
@@ -96,13 +96,13 @@ async def test_a_cancelled_await_ends_with_whole_batches(make_store):
     path = make_store([{"content": f"text {at}"} for at in range(1600)])
     kept, first = JournalRecorder(), threading.Event()
 
-    def advance(done: int) -> bool:
+    def on_progress(done: int) -> bool:
         first.set()
         return True
 
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
-        removing = asyncio.ensure_future(delete(memory, stamps, kept, on_progress=advance))
+        removing = asyncio.ensure_future(delete(memory, stamps, kept, on_progress=on_progress))
         await asyncio.to_thread(first.wait, 30)
         removing.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -153,7 +153,9 @@ async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
 
 async def test_a_stamp_of_no_memory_is_gone(make_store):
     async with opened(make_store([{}])) as memory:
-        assert (await delete(memory, [Stamp("nobody", "state", handle=1)], JournalRecorder())).already == ("nobody",)
+        assert (await delete(memory, [RowVersion("nobody", "state", handle=1)], JournalRecorder())).already == (
+            "nobody",
+        )
         assert await memory.count() == 1
 
 

@@ -8,7 +8,7 @@ from support import small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow
+from zeroclaw_tui.memory.change import Draft, Row, RowChange
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import create, delete, edit, undo
 
@@ -32,16 +32,16 @@ async def refused(memory, kept):
     return result
 
 
-async def taken_back_twice(memory, kept, clash):
+async def taken_back_twice(memory, kept, on_conflict):
     """Take back with a decision, look, and take that back too: everything is as it was."""
     before, back = everything(memory.path), JournalRecorder()
-    reversal = await undo(memory, kept.changes[::-1], back, on_conflict=clash)
+    reversal = await undo(memory, kept.changes[::-1], back, on_conflict=on_conflict)
     after = everything(memory.path)
     assert {change.reverses for change in back.changes} >= {change.number for change in kept.changes}
     await undo(memory, back.changes[::-1], JournalRecorder())
     assert everything(memory.path) == before
     hits(memory.path, ["text"])
-    await undo(memory, kept.changes[::-1], back, on_conflict=clash)
+    await undo(memory, kept.changes[::-1], back, on_conflict=on_conflict)
     assert everything(memory.path) == after or reversal.renamed
     return reversal
 
@@ -257,7 +257,7 @@ async def test_a_kept_row_without_its_vector_can_still_be_compared(path):
         await edited(memory, "id-001", kept, category="daily")
         (change,) = kept.changes
         values = {name: value for name, value in change.after.values.items() if name != "embedding"}
-        light.record([RowChange(change.before, StoredRow("id-001", values, 2, "default"))])
+        light.record([RowChange(change.before, Row("id-001", values, 2, "default"))])
         await undo(memory, light.changes[::-1], JournalRecorder())
         assert (await row_with_id(memory, "id-001")) == change.before
 

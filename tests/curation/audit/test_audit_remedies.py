@@ -20,7 +20,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import Finding, FindingKind, audit_memories, merge, plan_merge
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import EVERY
 
@@ -277,7 +277,7 @@ def _by_another(library: Library, statement: str) -> None:
         connection.execute(statement)
 
 
-async def _stamps(library: Library) -> Sequence[Stamp]:
+async def _stamps(library: Library) -> Sequence[RowVersion]:
     return await versions(library.memory, EVERY)
 
 

@@ -12,7 +12,7 @@ from support.opened import opened
 
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
 
 OTHER_AGENT = "00000000-0000-4000-8000-000000000002"
@@ -98,7 +98,7 @@ async def test_the_oldest_and_the_newest_are_found_by_time_not_by_text(library: 
 
 
 def test_the_number_is_typed_over_ten() -> None:
-    stamps = [Stamp(str(number), "s") for number in range(11)]
+    stamps = [RowVersion(str(number), "s") for number in range(11)]
     assert not plan_of(stamps[:10]).is_typed
     assert plan_of(stamps).is_typed
     assert plan_of([]).oldest is None

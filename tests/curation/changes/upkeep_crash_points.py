@@ -28,7 +28,7 @@ from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 
 ACTIONS: dict[str, Step] = {
-    **{clash: ("import", at) for at, clash in enumerate(CLASHES)},
+    **{on_conflict: ("import", at) for at, on_conflict in enumerate(CLASHES)},
     "merge": ("merge", 0),
 }
 MEMORIES = 30

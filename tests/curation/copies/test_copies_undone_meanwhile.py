@@ -61,26 +61,26 @@ async def test_what_is_written_after_the_look_stays_and_the_undo_is_still_there(
 ) -> None:
     put_back = side_files.restore_files
 
-    async def putting(files: Any, journal: Journal, clash: OnConflict) -> list[str]:
+    async def putting(files: Any, journal: Journal, on_conflict: OnConflict) -> list[str]:
         cleaned.rewrite()
-        return await put_back(files, journal, clash)
+        return await put_back(files, journal, on_conflict)
 
     with monkeypatch.context() as patched:
         patched.setattr("zeroclaw_tui.curation.changes.restore_files", putting)
         with pytest.raises(Conflicts, match=r"MEMORY\.md"):
             await undo(cleaned.library)
     assert cleaned.held() == THEIRS
-    await undo(cleaned.library, clash="overwrite")
+    await undo(cleaned.library, on_conflict="overwrite")
     assert cleaned.held() == BEFORE
     assert [path.name for path in cleaned.notes.parent.glob("*MEMORY*")] == ["MEMORY.md"]
 
 
 @pytest.mark.parametrize("clash", ["refuse", "rename"])
 async def test_what_is_written_last_of_all_stays_and_the_old_comes_beside_it(
-    cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch, clash: OnConflict
+    cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch, on_conflict: OnConflict
 ) -> None:
     write_once_kept(monkeypatch, cleaned.rewrite)
-    outcome = await undo(cleaned.library, clash=clash)
+    outcome = await undo(cleaned.library, on_conflict=on_conflict)
     assert (cleaned.held(), cleaned.held(".restored-1")) == (THEIRS, BEFORE)
     assert stat.S_IMODE(cleaned.notes.with_name("MEMORY.md.restored-1").stat().st_mode) == 0o640
     assert "in MEMORY.md.restored-1 next to it" in outcome.notes[0]
@@ -90,7 +90,7 @@ async def test_with_overwrite_what_was_written_last_of_all_is_kept_first(
     cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_once_kept(monkeypatch, cleaned.rewrite)
-    await undo(cleaned.library, clash="overwrite")
+    await undo(cleaned.library, on_conflict="overwrite")
     assert cleaned.held() == BEFORE
     assert any(THEIRS.encode() in file.read_bytes() for file in cleaned.library.trash.file.parent.iterdir())
 
@@ -103,7 +103,7 @@ async def test_a_name_taken_last_of_all_is_left_to_whoever_took_it(
         await undo(cleaned.library)
     taken = cleaned.notes.with_name("MEMORY.md.restored-1")
     write_once_kept(monkeypatch, lambda: taken.write_text("theirs too"))
-    await undo(cleaned.library, clash="rename")
+    await undo(cleaned.library, on_conflict="rename")
     assert [cleaned.held(end) for end in ("", ".restored-1", ".restored-2")] == [THEIRS, "theirs too", BEFORE]
 
 
@@ -119,7 +119,7 @@ async def test_a_file_that_is_rewritten_without_end_is_given_up(
 
     monkeypatch.setattr(side_files, "replace_bytes", beaten)
     with pytest.raises(Refused, match="rewritten all the time"):
-        await undo(cleaned.library, clash="overwrite")
+        await undo(cleaned.library, on_conflict="overwrite")
     assert cleaned.held().isdigit()
 
 
@@ -127,6 +127,6 @@ async def test_a_file_that_was_gone_comes_back_for_those_who_might_read_it(clean
     cleaned.notes.unlink()
     with pytest.raises(Conflicts):
         await undo(cleaned.library)
-    await undo(cleaned.library, clash="overwrite")
+    await undo(cleaned.library, on_conflict="overwrite")
     assert cleaned.held() == BEFORE
     assert stat.S_IMODE(cleaned.notes.stat().st_mode) == 0o640

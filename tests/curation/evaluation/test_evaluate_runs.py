@@ -147,10 +147,10 @@ async def test_progress_is_told_after_every_query(store: Path) -> None:
     told: list[int] = []
 
     def note() -> Callable[[int], Awaitable[None]]:
-        async def advance(done: int) -> None:
+        async def on_progress(done: int) -> None:
             told.append(done)
 
-        return advance
+        return on_progress
 
     async with opened_at(store, "0.7.5") as library:
         await evaluate(library, [TestQuery("rust", ("lang",), "q")] * 3, asking(library), note())

@@ -10,7 +10,7 @@ from typing import Any
 from zeroclaw_tui.curation.formats.detection import detect
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 
 DATA = Path(__file__).parents[2] / "data" / "formats"
 
@@ -65,7 +65,7 @@ def database(path: Path, script: str) -> Path:
     return path
 
 
-def read(path: Path, format: ForeignFormat | None = None) -> tuple[dict[str, StoredRow], Report]:
+def read(path: Path, format: ForeignFormat | None = None) -> tuple[dict[str, Row], Report]:
     """Every memory by its key, in a format or in the one that its content tells."""
     source, report = Source(path), Report()
     rows = [row for _, row in (format or detect(source).format).memories(source, report)]
@@ -74,6 +74,6 @@ def read(path: Path, format: ForeignFormat | None = None) -> tuple[dict[str, Sto
     return by_key, report
 
 
-def value(row: StoredRow, *names: str) -> Any:
+def value(row: Row, *names: str) -> Any:
     """Some of its values."""
     return tuple(row.values.get(name) for name in names)

@@ -11,7 +11,7 @@ from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 
 DATA = Path(__file__).parents[2] / "data"
 FORMATS: dict[str, ForeignFormat] = {
@@ -27,7 +27,7 @@ WRITTEN = "2026-05-28T20:26:40+00:00"
 class Imported:
     """What a reader found, by key, with the places, and what it said besides."""
 
-    rows: dict[str, StoredRow]
+    rows: dict[str, Row]
     places: dict[str, str]
     report: Report
 
@@ -35,7 +35,7 @@ class Imported:
     def contents(self) -> list[str]:
         return [str(row.values["content"]) for row in self.rows.values()]
 
-    def of(self, content: str) -> StoredRow:
+    def of(self, content: str) -> Row:
         """The memory whose content begins so."""
         return next(row for row in self.rows.values() if str(row.values["content"]).startswith(content))
 
@@ -52,7 +52,7 @@ def sample(tool: str, folder: Path) -> Path:
 def read(format: ForeignFormat, path: Path) -> Imported:
     """Everything a reader finds; no key may come twice."""
     report = Report()
-    rows: dict[str, StoredRow] = {}
+    rows: dict[str, Row] = {}
     places: dict[str, str] = {}
     for place, row in format.memories(Source(path), report):
         assert row.key not in rows

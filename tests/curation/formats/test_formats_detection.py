@@ -12,7 +12,7 @@ from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_an
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.own import section, title
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 
 TEST_DATA = DATA.parent
@@ -72,7 +72,7 @@ def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFor
     notes = tmp_path / "notes"
     notes.mkdir()
     paths = [database(tmp_path / "brain.db", ZEROCLAW), notes, TEST_DATA / "markdown", TEST_DATA / "snapshots"]
-    row = StoredRow("", {"key": "k", "content": "- [fact] Bees [[Wax]]", "category": "core"})
+    row = Row("", {"key": "k", "content": "- [fact] Bees [[Wax]]", "category": "core"})
     exported = {notes / "MEMORY.md": title("2026-11-23", "sqlite") + section(row)}
     for path, data in (exported | {tmp_path / own: data for own, data in OWN.items()}).items():
         path.write_bytes(data)

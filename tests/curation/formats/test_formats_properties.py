@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import InspectorError
 
 
@@ -42,7 +42,7 @@ VALUES = st.recursive(
 RECORDS = st.lists(st.dictionaries(NAMES, VALUES, max_size=8), max_size=5)
 
 
-def _rows(path: Path, name: str) -> list[tuple[str, StoredRow]]:
+def _rows(path: Path, name: str) -> list[tuple[str, Row]]:
     source = Source(path)
     return list(detect(source, name).format.memories(source, Report()))
 

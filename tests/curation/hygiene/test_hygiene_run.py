@@ -222,14 +222,14 @@ async def test_a_link_is_left_alone(place: Place) -> None:
 async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, after: int) -> None:
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library), advance=lambda done: done < after)
+        outcome = await run_hygiene(library, await plan_of(library), on_progress=lambda done: done < after)
         assert outcome.cancelled
         assert 0 < outcome.count < 8
         assert "since the run was stopped" in outcome.notes[-1]
         assert not (place.root / STATE).exists()
         await undo(library)
         assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
-        await run_hygiene(library, await plan_of(library), advance=lambda done: done < after)
+        await run_hygiene(library, await plan_of(library), on_progress=lambda done: done < after)
         await run_hygiene(library, await plan_of(library))
         assert (await plan_of(library)).items == ()
 
@@ -265,7 +265,7 @@ async def test_undo_of_a_move_whose_name_is_taken_refuses_then_replaces_or_goes_
         with pytest.raises(Conflicts, match=r"2026-03-01\.md"):
             await undo(library)
         assert place.keys() == ["fact"], "a refusal did half of it"
-        undone = await undo(library, clash="rename")
+        undone = await undo(library, on_conflict="rename")
     assert any("next to it as 2026-03-01.md.restored-1" in note for note in undone.notes)
     here = place.tree()
     assert here["memory/2026-03-01.md"][0] == b"written since\n"
@@ -277,7 +277,7 @@ async def test_undo_of_a_move_over_what_took_its_name_keeps_that_first(place: Pl
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
         place.write("memory/2026-03-01.md", b"written since\n")
-        await undo(library, clash="overwrite")
+        await undo(library, on_conflict="overwrite")
         kept = await library.trash.history_of_file(str(place.root.resolve() / "memory" / "2026-03-01.md"))
     assert place.tree() == before
     assert kept[0].before is not None
@@ -285,13 +285,13 @@ async def test_undo_of_a_move_over_what_took_its_name_keeps_that_first(place: Pl
 
 
 @pytest.mark.parametrize("clash", ["overwrite", "rename"])
-async def test_undo_of_a_move_brings_back_what_the_archived_file_is_now(place: Place, clash: Any) -> None:
+async def test_undo_of_a_move_brings_back_what_the_archived_file_is_now(place: Place, on_conflict: Any) -> None:
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
         place.write("memory/archive/2026-03-01.md", b"edited in the archive\n")
         with pytest.raises(Conflicts):
             await undo(library)
-        undone = await undo(library, clash=clash)
+        undone = await undo(library, on_conflict=on_conflict)
     assert place.tree()["memory/2026-03-01.md"][0] == b"edited in the archive\n"
     assert any("changed since it was moved" in note for note in undone.notes)
 
@@ -302,7 +302,7 @@ async def test_undo_of_a_move_whose_file_is_gone_says_so(place: Place) -> None:
         (place.root / "memory" / "archive" / "2026-03-01.md").unlink()
         with pytest.raises(Conflicts):
             await undo(library)
-        undone = await undo(library, clash="overwrite")
+        undone = await undo(library, on_conflict="overwrite")
         assert any("is missing, so 2026-03-01.md could not be restored" in note for note in undone.notes)
         assert await library.trash.last() is None
     assert place.keys() == ["talk", "talk2", "fact"]

@@ -52,7 +52,9 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     before = rows_of(database)
     told: list[int] = []
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, advance=lambda count: told.append(count) or True, retries=clock_retries(clock))
+    done = await reindex(
+        library, plan, on_progress=lambda count: told.append(count) or True, retries=clock_retries(clock)
+    )
     assert (await plan_reindex(library)).count == 0
     assert (done.filled, done.left, done.failed, done.stopped) == (TO_MAKE, 0, (), False)
     after = rows_of(database)
@@ -144,7 +146,7 @@ async def test_a_service_that_takes_one_text_at_a_time(library, service, clock) 
 
 async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database) -> None:
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, advance=lambda count: count < AT_ONCE, retries=clock_retries(clock))
+    done = await reindex(library, plan, on_progress=lambda count: count < AT_ONCE, retries=clock_retries(clock))
     assert (done.filled, done.stopped) == (AT_ONCE, True)
     assert lacking(database) == 38 - AT_ONCE
     again = await plan_reindex(library)
@@ -157,7 +159,7 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
 async def test_stopping_while_a_busy_endpoint_is_waited_for(library, service, clock) -> None:
     service.trouble = lambda texts: (429, b"{}", {"Retry-After": "100"})
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, advance=lambda count: clock.time < 3, retries=clock_retries(clock))
+    done = await reindex(library, plan, on_progress=lambda count: clock.time < 3, retries=clock_retries(clock))
     assert done.stopped
     assert clock.time < 4
 

@@ -17,7 +17,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Spool
 from zeroclaw_tui.curation.words import copied_words
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
@@ -175,7 +175,7 @@ async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> No
     new = tmp_path / "new.db"
     async with opened(tmp_path) as library:
         target = await open_target(library, "sqlite", str(new), "0.7.5", environ={})
-        first = await copy_memories(library, target, EVERYTHING, "skip", advance=lambda done: not done)
+        first = await copy_memories(library, target, EVERYTHING, "skip", on_progress=lambda done: not done)
         assert first.cancelled
         assert 0 < first.count < 700
         rest = await copy_memories(library, target, EVERYTHING, "skip")
@@ -185,7 +185,7 @@ async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> No
 
 def test_rows_survive_the_file_they_are_held_in() -> None:
     """More than fits in memory, iterated twice at once."""
-    rows = [StoredRow(f"\udc80{at}", {"content": bytes([at]) * 300_000, "n": None}, at, "a") for at in range(90)]
+    rows = [Row(f"\udc80{at}", {"content": bytes([at]) * 300_000, "n": None}, at, "a") for at in range(90)]
     with Spool() as spool:
         for row in rows:
             spool.add(row)

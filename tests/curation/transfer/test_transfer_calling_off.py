@@ -25,7 +25,7 @@ async def test_a_search_that_is_called_off_is_a_cancelled_export_only_where_nobo
     left_behind: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: left_behind.append(context))
     async with opened(make(tmp_path / "brain.db", "G4", ROWS)) as library:
-        export = export_memories(library, SLOW, io.BytesIO(), "jsonl", advance=lambda count: is_wanted)
+        export = export_memories(library, SLOW, io.BytesIO(), "jsonl", on_progress=lambda count: is_wanted)
         exporting = asyncio.create_task(export)
         await asyncio.sleep(0)
         exporting.cancel()

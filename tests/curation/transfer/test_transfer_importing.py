@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.transfer.export import export_file
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Target, bring
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 
@@ -366,7 +366,7 @@ async def test_an_import_that_was_stopped_goes_on(tmp_path: Path) -> None:
     file = await exported(there, tmp_path / "all.jsonl")
     async with opened(here) as library:
         first = await import_memories(
-            library, await plan_import(library, file), "skip", advance=lambda done: done < 100
+            library, await plan_import(library, file), "skip", on_progress=lambda done: done < 100
         )
         assert first.cancelled
         assert 0 < first.count < 600
@@ -488,7 +488,7 @@ async def _contents(path: Path) -> dict[str, str]:
 
 
 async def _entries(library: Library) -> list[MemoryEntry]:
-    rows: list[StoredRow] = []
+    rows: list[Row] = []
     await library.memory.scan(rows.append, EVERYTHING)
     return [row.entry() for row in rows]
 

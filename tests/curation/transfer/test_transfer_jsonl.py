@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.formats.jsonl import (
     line_of,
     row_of_line,
 )
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import UsageError
 
 _ANY_TEXT = st.text(max_size=30)
@@ -34,7 +34,7 @@ _KINDS = st.sampled_from(['"episodic"', '{"semantic":"fact"}', '{"semantic": "fa
 
 
 @st.composite
-def _rows(draw: st.DrawFn) -> StoredRow:
+def _rows(draw: st.DrawFn) -> Row:
     told = _VALUE.filter(lambda value: value is not None)
     values: dict[str, Value] = {"key": draw(told), "content": draw(told)}
     values["id"] = draw(_VALUE)
@@ -46,11 +46,11 @@ def _rows(draw: st.DrawFn) -> StoredRow:
     stored = values["id"]
     text = stored.decode("utf-8", "surrogateescape") if isinstance(stored, bytes) else stored
     handle = draw(st.none() | st.integers(-(2**63), 2**63 - 1))
-    return StoredRow("" if text is None else str(text), values, handle, draw(st.none() | _TEXT))
+    return Row("" if text is None else str(text), values, handle, draw(st.none() | _TEXT))
 
 
 @given(_rows())
-def test_every_value_comes_back_exactly_whatever_it_is(row: StoredRow) -> None:
+def test_every_value_comes_back_exactly_whatever_it_is(row: Row) -> None:
     line = line_of(row, vectors=True)
     assert line.count(b"\n") == 1
     back = row_of_line(line, 2)
@@ -59,7 +59,7 @@ def test_every_value_comes_back_exactly_whatever_it_is(row: StoredRow) -> None:
 
 
 @given(_rows())
-def test_without_vectors_only_the_vector_is_lost(row: StoredRow) -> None:
+def test_without_vectors_only_the_vector_is_lost(row: Row) -> None:
     back = row_of_line(line_of(row, vectors=False), 2)
     without = {**row.values, "embedding": None} if "embedding" in row.values else row.values
     assert _exact(back.values) == _exact(without)
@@ -71,7 +71,7 @@ def test_a_line_has_the_names_the_commands_print() -> None:
         "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": '{"semantic":"fact"}',
         "pinned": 1, "embedding": b"\0\0\x80?" * 3, "agent_id": "a1", "mood": b"\xff",
     }  # fmt: skip
-    parts = json.loads(line_of(StoredRow("7", values, 12, "zoe"), vectors=True))
+    parts = json.loads(line_of(Row("7", values, 12, "zoe"), vectors=True))
     assert parts == {
         "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "timestamp": "2026-02-01T10:00:00+00:00",
         "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": "semantic:fact",

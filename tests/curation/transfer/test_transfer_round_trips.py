@@ -121,7 +121,7 @@ async def test_markdown_is_for_people_too(tmp_path: Path) -> None:
 async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
     source, file = make(tmp_path / "source.db", "G4", ODD_ROWS), tmp_path / "all.jsonl"
     async with opened(source) as library:
-        stopped = await export_file(library, EVERYTHING, file, "jsonl", advance=lambda done: False)
+        stopped = await export_file(library, EVERYTHING, file, "jsonl", on_progress=lambda done: False)
         assert stopped.cancelled
         assert not file.exists()
         done = await export_file(library, EVERYTHING, file, "jsonl")

@@ -29,7 +29,7 @@ from zeroclaw_tui.curation.changes import (
 )
 from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, RowChange, StoredRow, Value, Vector
+from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query
 
@@ -38,13 +38,13 @@ IN_MEMORY = pytest.mark.parametrize("world", ["in-memory"], indirect=True)
 MANY = 700
 
 
-async def stored(world: World, key: str, content: str = "text") -> StoredRow:
+async def stored(world: World, key: str, content: str = "text") -> Row:
     outcome = await store_memory(world.library, Draft(key, content))
     assert outcome.row is not None
     return outcome.row
 
 
-async def edited(world: World, row: StoredRow, content: str) -> StoredRow:
+async def edited(world: World, row: Row, content: str) -> Row:
     outcome = await edit_memory(world.library, row.id, Edit({"content": content}), row.fingerprint)
     assert outcome.row is not None
     return outcome.row
@@ -174,10 +174,10 @@ async def test_what_a_restore_replaces_or_renames_is_undone_with_it(world: World
         await restore(world.library, [number])
     assert await world.trash.numbers() == [number]
     assert [action.verb for action in await world.trash.actions()] == ["store", "purge", "store"]
-    await restore(world.library, [number], clash="rename")
+    await restore(world.library, [number], on_conflict="rename")
     await undo(world.library)
     assert list(await world.rows()) == [new.id]
-    await restore(world.library, [number], clash="overwrite")
+    await restore(world.library, [number], on_conflict="overwrite")
     assert await contents(world) == ["old"]
     await undo(world.library)
     assert await contents(world) == ["new"]
@@ -230,7 +230,7 @@ def fill(world: World) -> None:
 async def test_a_stopped_purge_is_an_action_that_can_be_undone(world: World) -> None:
     fill(world)
     plan = await plan_purge(world.library, MemoryFilter())
-    outcome = await remove_memories(world.library, plan, "purge", advance=lambda done: False)
+    outcome = await remove_memories(world.library, plan, "purge", on_progress=lambda done: False)
     assert outcome.cancelled
     assert outcome.action is not None
     assert 0 < outcome.count < MANY
@@ -248,7 +248,7 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
 
     plan = await plan_purge(world.library, MemoryFilter())
     with pytest.raises(NotReachable) as caught:
-        await remove_memories(world.library, plan, "purge", advance=gone)
+        await remove_memories(world.library, plan, "purge", on_progress=gone)
     done = MANY - await world.library.memory.count()
     assert 0 < done < MANY
     assert caught.value.hint == f"r asks again. {done:,} were done before that. Undo reverses them."
@@ -263,13 +263,13 @@ async def test_a_cancelled_task_finishes_its_batch_and_its_action(world: World) 
     reached = asyncio.Event()
     loop, go_on = asyncio.get_running_loop(), threading.Event()
 
-    def advance(done: int) -> bool:
+    def on_progress(done: int) -> bool:
         loop.call_soon_threadsafe(reached.set)
         if threading.current_thread() is not threading.main_thread():
             assert go_on.wait(30)
         return True
 
-    task = asyncio.create_task(remove_memories(world.library, plan, "purge", advance=advance))
+    task = asyncio.create_task(remove_memories(world.library, plan, "purge", on_progress=on_progress))
     await reached.wait()
     task.cancel()
     await asyncio.sleep(0)
@@ -410,7 +410,7 @@ async def test_what_was_taken_back_and_changed_since_is_not_done_again_unasked(w
     await edited(world, (await world.rows())[row.id], "Prefers Go")
     with pytest.raises(Conflicts, match="changed since"):
         await redo(world.library, number=number)
-    assert (await redo(world.library, number=number, clash="overwrite")).count == 1
+    assert (await redo(world.library, number=number, on_conflict="overwrite")).count == 1
     assert await world.rows() == {}
     assert (await undo(world.library, number=number)).count == 1
     assert await contents(world) == ["Prefers Go"]

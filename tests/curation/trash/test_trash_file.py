@@ -29,16 +29,16 @@ from zeroclaw_tui.curation.trash import trash as trash_module
 from zeroclaw_tui.curation.trash.file import pack, unpack
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
+from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Query
 
 STORE = "sqlite:/somewhere/brain.db"
 
 
-def a_row(number: int, content: str = "text", **values: Any) -> StoredRow:
+def a_row(number: int, content: str = "text", **values: Any) -> Row:
     plain = {"id": f"id{number}", "key": f"key{number}", "content": content, "embedding": None}
-    return StoredRow(f"id{number}", plain | values, number)
+    return Row(f"id{number}", plain | values, number)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ _VALUES = st.one_of(
     st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape")),
 )
 _ROWS = st.builds(
-    StoredRow,
+    Row,
     id=st.text(min_size=1),
     values=st.dictionaries(
         st.sampled_from(["id", "key", "content", "embedding", "importance", "a column of a plug-in", "größe"]), _VALUES
@@ -77,7 +77,7 @@ _ROWS = st.builds(
 )
 
 
-def _typed(row: StoredRow | None) -> object:
+def _typed(row: Row | None) -> object:
     """Everything of a row with its types: True equals 1, and 1 equals 1.0."""
     if row is None:
         return None
@@ -86,14 +86,14 @@ def _typed(row: StoredRow | None) -> object:
 
 @settings(max_examples=40, deadline=None)
 @given(row=_ROWS, earlier=_ROWS)
-def test_every_row_is_unpacked_as_it_was(row: StoredRow, earlier: StoredRow) -> None:
+def test_every_row_is_unpacked_as_it_was(row: Row, earlier: Row) -> None:
     assert _typed(unpack(pack(row))) == _typed(row)
     assert _typed(unpack(pack(row, earlier), earlier)) == _typed(row)
 
 
 @settings(max_examples=20, deadline=None)
 @given(rows=st.lists(_ROWS, min_size=1, max_size=4))
-def test_every_row_comes_back_from_the_file_as_it_was(rows: list[StoredRow]) -> None:
+def test_every_row_comes_back_from_the_file_as_it_was(rows: list[Row]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         trash = Trash(install_at(Path(folder)), STORE, Clock())
 
@@ -284,7 +284,7 @@ async def test_two_inspectors_do_not_change_at_once(
 
 
 async def test_agents_and_cached_vectors_do_not_count_beside_memories(trash: Trash) -> None:
-    agent = StoredRow("a1", {"id": "a1", "alias": "scout"}, table=AGENTS)
+    agent = Row("a1", {"id": "a1", "alias": "scout"}, table=AGENTS)
     number = await kept(trash, RowChange(None, agent), RowChange(None, a_row(1)), verb="store")
     action = await trash.action(number)
     assert (action.count, action.open) == (1, 1)
@@ -297,10 +297,10 @@ async def test_agents_and_cached_vectors_do_not_count_beside_memories(trash: Tra
 class Store:
     """A store of one table whose rows can be read by id, for settling."""
 
-    def __init__(self, *rows: StoredRow) -> None:
+    def __init__(self, *rows: Row) -> None:
         self._rows = {row.id: row for row in rows}
 
-    async def rows(self, query: Query[StoredRow]) -> Sequence[StoredRow]:
+    async def rows(self, query: Query[Row]) -> Sequence[Row]:
         return [self._rows[name] for name in query.ids or () if name in self._rows]
 
 
@@ -312,7 +312,7 @@ async def cut_off(trash: Trash, *changes: RowChange) -> int:
     return action.number
 
 
-async def settled(trash: Trash, *rows: StoredRow) -> None:
+async def settled(trash: Trash, *rows: Row) -> None:
     """Settle as a store with just these rows shows it."""
     await trash.recover(Store(*rows))  # type: ignore[arg-type]
 
@@ -326,14 +326,14 @@ async def test_cut_off_removal_keeps_what_went_and_strikes_out_what_stayed(trash
 
 
 async def test_cut_off_action_of_which_nothing_happened_goes(trash: Trash) -> None:
-    agent = StoredRow("a1", {"id": "a1"}, table=AGENTS)
+    agent = Row("a1", {"id": "a1"}, table=AGENTS)
     await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "new")))
     await settled(trash, a_row(2))
     assert await trash.actions() == []
 
 
 async def test_cut_off_edit_and_store_that_happened_can_be_undone(trash: Trash) -> None:
-    agent = StoredRow("a1", {"id": "a1"}, table=AGENTS)
+    agent = Row("a1", {"id": "a1"}, table=AGENTS)
     number = await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "n")))
     await settled(trash, a_row(1), a_row(2, "n"))
     last = await trash.last()
@@ -366,8 +366,8 @@ async def test_cut_off_change_of_a_file_is_told_by_its_bytes(trash: Trash, tmp_p
     paths = [tmp_path / "one.md", tmp_path / "two.md"]
     rows = [
         RowChange(
-            StoredRow(str(path), {"path": str(path), "bytes": b"old"}, table=FILE),
-            StoredRow(str(path), {"path": str(path), "bytes": b"new"}, table=FILE),
+            Row(str(path), {"path": str(path), "bytes": b"old"}, table=FILE),
+            Row(str(path), {"path": str(path), "bytes": b"new"}, table=FILE),
         )
         for path in paths
     ]

@@ -121,7 +121,7 @@ async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(libr
     notes.write_bytes(notes.read_bytes().replace(b"bravo edited", b"bravo by hand"))
     with pytest.raises(Conflicts, match="changed since"):
         await undo(library)
-    await undo(library, clash="overwrite")
+    await undo(library, on_conflict="overwrite")
     assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"
 
 

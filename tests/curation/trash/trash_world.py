@@ -10,7 +10,7 @@ from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 
@@ -44,7 +44,7 @@ class World:
         self.library.trash = Trash(self.install, self.library.trash.store, self.clock)
         return self.library.trash
 
-    async def rows(self) -> dict[str, StoredRow]:
+    async def rows(self) -> dict[str, Row]:
         """Every memory as it is stored, by id."""
         stamps = await versions(self.library.memory, MemoryFilter(superseded=Superseded.SHOW))
         found = [await row_with_id(self.library.memory, stamp.id) for stamp in stamps]

@@ -17,7 +17,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import Row, RowChange, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
@@ -57,7 +57,7 @@ class Clock:
         return self.moment
 
 
-def row(number: int, key: str, content: str, category: str = "core", **more: Value) -> StoredRow:
+def row(number: int, key: str, content: str, category: str = "core", **more: Value) -> Row:
     """A memory as its store held it, created a few weeks before."""
     created = (NOW - timedelta(days=60, minutes=number)).isoformat()
     values: dict[str, Value] = {
@@ -74,32 +74,32 @@ def row(number: int, key: str, content: str, category: str = "core", **more: Val
         "pinned": None,
         "embedding": None,
     }
-    return StoredRow(row_id(number), values | more, number)
+    return Row(row_id(number), values | more, number)
 
 
 def row_id(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012}"
 
 
-def chat_rows(count: int) -> list[StoredRow]:
+def chat_rows(count: int) -> list[Row]:
     return [
         row(1000 + number, f"user_msg_{number:04}", f"Asked about topic {number % 17}.", "conversation")
         for number in range(count)
     ]
 
 
-def named_rows() -> list[StoredRow]:
+def named_rows() -> list[Row]:
     return [
         row(number, *parts, session_id="telegram_12345" if number % 2 else None, embedding=bytes(4 * 256))
         for number, parts in enumerate(NAMED, 1)
     ]
 
 
-def hostile_rows() -> list[StoredRow]:
+def hostile_rows() -> list[Row]:
     return [row(100 + number, *parts) for number, parts in enumerate(HOSTILE)]
 
 
-def entries_of(rows: Iterable[StoredRow]) -> list[MemoryEntry]:
+def entries_of(rows: Iterable[Row]) -> list[MemoryEntry]:
     """The memories that these rows were."""
     return [one.entry() for one in rows]
 
@@ -146,7 +146,7 @@ class Sample:
         return action.number
 
     async def deleted(
-        self, rows: Sequence[StoredRow], ago: timedelta, verb: Verb = "forget", summary: str = "", store: str = STORE
+        self, rows: Sequence[Row], ago: timedelta, verb: Verb = "forget", summary: str = "", store: str = STORE
     ) -> int:
         """Note a deletion as if it had been done so long ago."""
         return await self.kept(verb, [RowChange(one, None) for one in rows], ago, summary, store)

@@ -205,11 +205,11 @@ async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspec
     goes_on = asyncio.Event()
     allowed: list[bool] = []
 
-    async def steps(advance: Any) -> None:
-        advance(1)
+    async def steps(on_progress: Any) -> None:
+        on_progress(1)
         began.set()
         await goes_on.wait()
-        allowed.append(advance(1))
+        allowed.append(on_progress(1))
 
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)

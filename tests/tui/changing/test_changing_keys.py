@@ -160,10 +160,10 @@ async def test_quitting_amid_a_purge_finishes_the_batch_and_all_of_it_can_be_tak
     started = asyncio.Event()
     store: Any = inspector.store
 
-    async def batches(advance: Any) -> None:
+    async def batches(on_progress: Any) -> None:
         started.set()
         # The change goes on for as long as it may, as a batch after the other would.
-        while advance(1):  # noqa: ASYNC110
+        while on_progress(1):  # noqa: ASYNC110
             await asyncio.sleep(0)
 
     store.steps = batches

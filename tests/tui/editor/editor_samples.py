@@ -14,7 +14,7 @@ from textual.widgets import Static
 from tui.tui_samples import SampleMemory, sample_config, sample_library, sample_memories
 
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 G4: dict[str, str] = {}
@@ -28,8 +28,8 @@ MARKDOWN = {
 } | {name: f"Markdown files keep no {name}." for name in ("importance", "pinned", "namespace")}
 
 
-def row(content: str = "Likes ramen and rust coloured plates.", **values: Any) -> StoredRow:
-    return StoredRow(
+def row(content: str = "Likes ramen and rust coloured plates.", **values: Any) -> Row:
+    return Row(
         "00000000-0000-4000-8000-000000000002",
         {
             "id": "00000000-0000-4000-8000-000000000002",

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
+from zeroclaw_tui.memory.change import Draft, Edit, Row, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui.rooms import editor as saving
@@ -29,7 +29,7 @@ def library(tmp_path: Path) -> Library:
     return library_with(G4, folder=tmp_path)
 
 
-async def stored(library: Library, key: str) -> StoredRow:
+async def stored(library: Library, key: str) -> Row:
     entry = await library.memory.get(key)
     assert entry is not None, f"no memory {key}"
     row = await row_with_id(library.memory, entry.id)
@@ -37,7 +37,7 @@ async def stored(library: Library, key: str) -> StoredRow:
     return row
 
 
-def editing(library: Library, row: StoredRow | None, **parts: Any) -> ScreenApp:
+def editing(library: Library, row: Row | None, **parts: Any) -> ScreenApp:
     return ScreenApp(lambda: EditorScreen(library, row, **parts))
 
 
@@ -45,7 +45,7 @@ def area(app: ScreenApp) -> ContentArea:
     return app.screen.query_one("#content ContentArea", ContentArea)
 
 
-async def another_hand(library: Library, row: StoredRow, **values: Any) -> StoredRow:
+async def another_hand(library: Library, row: Row, **values: Any) -> Row:
     """What an agent does meanwhile."""
     written = await edit(library.memory, row, values)
     return written.rows[0]

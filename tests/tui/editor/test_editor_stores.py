@@ -19,7 +19,7 @@ from tui.tui_samples import sample_config
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen, edit_externally
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea
@@ -49,7 +49,7 @@ def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-async def row_of(library: Library, id: str) -> StoredRow:
+async def row_of(library: Library, id: str) -> Row:
     row = await row_with_id(library.memory, id)
     assert row is not None
     return row
@@ -67,7 +67,7 @@ def kept_in(folder: Path) -> list[str]:
     return [path.read_text() for path in folder.rglob("*") if path.is_file()]
 
 
-def outside(library: Library, row: StoredRow) -> ScreenApp:
+def outside(library: Library, row: Row) -> ScreenApp:
     return ScreenApp(work=lambda app: edit_externally(app, library, row))
 
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.doctor import repairs as reindex
 from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.stats import full_stats
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
@@ -157,14 +157,14 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[ReindexPlan]:
     """Making vectors asks no server; gives the plans that were carried out."""
-    stamps = [Stamp(f"id-{number}", "") for number in range(1204)]
+    stamps = [RowVersion(f"id-{number}", "") for number in range(1204)]
     plan = ReindexPlan(tuple(stamps[:1180]), tuple(stamps[1180:]), 482_000, 120_500, "text-embedding-3-small", True)
     runs: list[ReindexPlan] = []
 
     async def planned(library: Library, **_: Any) -> ReindexPlan:
         return plan
 
-    async def filled(library: Library, plan: ReindexPlan, *, advance: Any) -> Reindexed:
+    async def filled(library: Library, plan: ReindexPlan, *, on_progress: Any) -> Reindexed:
         runs.append(plan)
         return Reindexed(600, 4, stopped=True)
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.markdown.lines import (
     with_content,
 )
 from zeroclaw_tui.backends.markdown.sources import Source, is_new, number_of
-from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, RowChange, RowConflict, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, Row, RowChange, RowConflict, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
 MOVED = "The lines beside it have gone from {}, so it is at the end now."
@@ -37,7 +37,7 @@ class Outcome:
     already: list[str] = field(default_factory=list)
     conflicts: list[RowConflict] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
-    rows: list[tuple[Change, StoredRow]] = field(default_factory=list)
+    rows: list[tuple[Change, Row]] = field(default_factory=list)
     """New rows, each with its change."""
     notes: dict[str, None] = field(default_factory=dict)
     deleted: list[int] = field(default_factory=list)
@@ -54,12 +54,12 @@ class Outcome:
         self.notes |= other.notes
         self.deleted += other.deleted
 
-    def meet(self, wanted: StoredRow, existing: StoredRow | None, *, skipped: bool) -> None:
+    def meet(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
         """Note a line that is not as it was expected, or is gone."""
         self.conflicts.append(RowConflict(wanted, existing, "deleted" if existing is None else "changed"))
         self.skipped += [wanted.id] if skipped else []
 
-    def record(self, change: Change, before: StoredRow | None, after: StoredRow | None) -> None:
+    def record(self, change: Change, before: Row | None, after: Row | None) -> None:
         """Count a memory that was written, and note it for the journal."""
         self.changes.append(RowChange(before, after, reverses=change.reverses))
         self.written += 1
@@ -99,14 +99,14 @@ class LineEditor:
                 self._change(change, change.before, on_conflict)
         # From the first line on: each then finds the lines above it in place.
         for change in sorted(changes, key=_line_number):
-            if isinstance(change.after, StoredRow) and change.before is None and not is_new(change):
+            if isinstance(change.after, Row) and change.before is None and not is_new(change):
                 self._restore(change, change.after)
         appended = [_LineEdit(change, None, _new_line(change.after)) for change in changes if is_new(change)]
         if self._edits or appended:
             self._write(appended)
         return self._outcome
 
-    def _change(self, change: Change, expected: Stamp | StoredRow, on_conflict: OnConflict) -> None:
+    def _change(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
         line, after = self._find(expected), change.after
         if line is None:
             self._miss(change, expected, on_conflict)
@@ -121,9 +121,9 @@ class LineEditor:
             else:
                 self._edits.append(_LineEdit(change, line, new))
 
-    def _find(self, expected: Stamp | StoredRow) -> Line | None:
+    def _find(self, expected: RowVersion | Row) -> Line | None:
         """The line of the same content that is nearest to where it was; each line is found once."""
-        if isinstance(expected, Stamp):
+        if isinstance(expected, RowVersion):
             candidates = self._by_state[expected.state]
         else:
             candidates = self._by_state[self._source.state(str(expected.values["content"]))]
@@ -133,22 +133,22 @@ class LineEditor:
             candidates.remove(line)
         return line
 
-    def _number_now(self, expected: Stamp | StoredRow) -> int:
+    def _number_now(self, expected: RowVersion | Row) -> int:
         number = number_of(expected.id)
         return number - bisect_left(self._deleted, number)
 
-    def _miss(self, change: Change, expected: Stamp | StoredRow, on_conflict: OnConflict) -> None:
+    def _miss(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
         """The line is not as it was expected; whether another one has its number tells whether it is gone."""
         after, number = change.after, self._number_now(expected)
         existing = self._source.row(self._entries[number]) if 0 <= number < len(self._entries) else None
-        is_there = isinstance(after, StoredRow) and self._by_state[self._source.state(after.entry().content)]
+        is_there = isinstance(after, Row) and self._by_state[self._source.state(after.entry().content)]
         if is_there or (after is None and existing is None):
             self._outcome.already.append(expected.id)
             return
-        wanted = expected if isinstance(expected, StoredRow) else _row_of(expected)
-        can_restore = isinstance(after, StoredRow) and on_conflict in ("overwrite", "rename")
+        wanted = expected if isinstance(expected, Row) else _row_of(expected)
+        can_restore = isinstance(after, Row) and on_conflict in ("overwrite", "rename")
         self._outcome.meet(wanted, existing, skipped=not can_restore)
-        if isinstance(after, StoredRow) and can_restore:
+        if isinstance(after, Row) and can_restore:
             self._restore(change, after)
 
     def _edited(self, line: Line, edit: Edit) -> bytes:
@@ -159,7 +159,7 @@ class LineEditor:
         wanted = str(edit.values.get("content", line.content))
         return line.raw if wanted == line.content else with_content(line.raw, checked_content(wanted, line.content))
 
-    def _restore(self, change: Change, row: StoredRow) -> None:
+    def _restore(self, change: Change, row: Row) -> None:
         """Put a deleted line where it was: between its neighbours, or else where its number was."""
         raw, inserted = _raw_of(row), [edit.new for edit in self._edits if edit.old is None]
         if [*(line.raw for line in self._lines), *inserted].count(raw) >= int(row.values.get("alike") or 1):
@@ -217,27 +217,27 @@ def _new_line(memory: object) -> bytes:
             raise Refused("A key in Markdown memory cannot have a line break.", hint="Choose another key.")
         text = f"- **{memory.key}**: {content}\n"
     else:
-        assert isinstance(memory, StoredRow)
+        assert isinstance(memory, Row)
         text = f"- {memory.entry().content}\n"
     return text.encode("utf-8", "surrogateescape")
 
 
 def _with_end_of(line: Line, row: object) -> bytes:
-    assert isinstance(row, StoredRow)
+    assert isinstance(row, Row)
     return body_of(_raw_of(row)) + line.raw[len(body_of(line.raw)) :]
 
 
-def _raw_of(row: StoredRow) -> bytes:
+def _raw_of(row: Row) -> bytes:
     raw = row.values["raw"]
     assert isinstance(raw, bytes)
     return raw
 
 
 def _line_number(change: Change) -> int:
-    number = change.after.values.get("line") if isinstance(change.after, StoredRow) else None
+    number = change.after.values.get("line") if isinstance(change.after, Row) else None
     return number if isinstance(number, int) else 0
 
 
-def _row_of(version: Stamp) -> StoredRow:
+def _row_of(version: RowVersion) -> Row:
     values = {"key": version.key, "content": "", "category": version.category, "created_at": version.timestamp}
-    return StoredRow(version.id, values, version.handle, version.agent)
+    return Row(version.id, values, version.handle, version.agent)

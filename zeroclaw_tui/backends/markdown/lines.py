@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
@@ -141,7 +141,7 @@ class Place:
         return json.dumps({_ABOVE: [self.above], _BELOW: [self.below]})
 
     @classmethod
-    def of(cls, row: StoredRow) -> Place | None:
+    def of(cls, row: Row) -> Place | None:
         """The place that a deleted line left."""
         text = row.values.get(CONTEXT)
         if not isinstance(text, str):

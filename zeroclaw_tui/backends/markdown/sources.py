@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.markdown.files import NoteFile, NoteFolder, find_file
 from zeroclaw_tui.backends.markdown.lines import CONTEXT, Line, Place, digest, lines_of
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Change, Draft, Stamp, StoredRow, Value
+from zeroclaw_tui.memory.change import Change, Draft, Row, RowVersion, Value
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -40,7 +40,7 @@ class Source:
         title = "Long-Term Memory" if self.note.category == _CORE else f"Daily Log — {self.note.path.stem}"
         return f"# {title}\n\n".encode("utf-8", "surrogateescape")
 
-    def row(self, line: Line, place: Place | None = None) -> StoredRow:
+    def row(self, line: Line, place: Place | None = None) -> Row:
         """The row that a line is, with the place that it leaves, if it is deleted."""
         id, stem = f"{self.label}:{line.entry}", stem_of(self.note.path)  # noqa: A001
         values: dict[str, Value] = {
@@ -56,17 +56,17 @@ class Source:
         }
         if place is not None:
             values[CONTEXT] = place.as_json()
-        return StoredRow(id, values, id, self.note.agent)
+        return Row(id, values, id, self.note.agent)
 
     def state(self, content: str) -> str:
         """The state of a line as versions have it."""
         return _state(self.label, content)
 
 
-def stamp_of(entry: MemoryEntry) -> Stamp:
+def stamp_of(entry: MemoryEntry) -> RowVersion:
     """The version of a line; its state is a hash of file and content, and found under another number too."""
     label = str(entry.handle).rpartition(":")[0]
-    return Stamp(
+    return RowVersion(
         id=entry.id,
         state=_state(label, entry.content),
         key=entry.key,
@@ -92,7 +92,7 @@ def number_of(id: str) -> int:
 def is_new(change: Change) -> bool:
     """Whether a change appends a memory that was no line of notes before."""
     after = change.after
-    return isinstance(after, Draft) or (isinstance(after, StoredRow) and "raw" not in after.values)
+    return isinstance(after, Draft) or (isinstance(after, Row) and "raw" not in after.values)
 
 
 class Sources:
@@ -106,12 +106,12 @@ class Sources:
         self.of_file = cache(self._of_file)
         """The file of an agent that a row calls so, even if it is gone. Raises Refused for one of another folder."""
 
-    def stored(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+    def stored(self, ids: Iterable[str]) -> dict[str, Row]:
         """The lines of these ids, as they are in their files."""
         by_label: dict[str, list[str]] = defaultdict(list)
         for id in ids:  # noqa: A001
             by_label[id.rpartition(":")[0]].append(id)
-        found: dict[str, StoredRow] = {}
+        found: dict[str, Row] = {}
         for source in (self.labelled[label] for label in by_label if label in self.labelled):
             lines = {line.entry: line for line in lines_of(read_bytes(source.note.path) or b"")}
             there = ((id, lines.get(number_of(id))) for id in by_label[source.label])  # noqa: A001

@@ -42,15 +42,15 @@ from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, make_folder
 from zeroclaw_tui.memory.change import (
-    Advance,
     ApplyResult,
     Change,
     Draft,
     Journal,
     OnConflict,
+    ProgressCallback,
+    Row,
+    RowVersion,
     See,
-    Stamp,
-    StoredRow,
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -371,7 +371,7 @@ class MarkdownMemory(LoadedMemory):
         ok = exists and not notes.problems
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
+    def stamp_of(self, row: Row) -> RowVersion:
         return stamp_of(row.entry())
 
     async def loaded(self) -> Loaded:
@@ -380,9 +380,9 @@ class MarkdownMemory(LoadedMemory):
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every memory as its fields, without the bytes of its line and the place in its file."""
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
-        await show(map(StoredRow.of, entries), see)
+        await show(map(Row.of, entries), see)
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """The lines of these memories with their very bytes; `line` is the place in the file, counted from 0."""
         rows = await asyncio.to_thread(self._sources().stored, [entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
@@ -395,7 +395,7 @@ class MarkdownMemory(LoadedMemory):
         on_conflict: OnConflict = "skip",
         dry_run: bool = False,
         permanently: bool = False,
-        on_progress: Advance | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> ApplyResult:
         """Change lines of files; each file is written once for a batch of changes, in one step.
 

@@ -22,15 +22,15 @@ from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes,
 from zeroclaw_tui.memory.change import (
     CONFLICTS_LISTED,
     NOTES_FILE,
-    Advance,
     ApplyResult,
     Change,
     Draft,
     Edit,
     Journal,
     OnConflict,
+    ProgressCallback,
+    Row,
     RowChange,
-    StoredRow,
 )
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
@@ -69,7 +69,7 @@ class NoteChanges:
         *,
         on_conflict: OnConflict,
         dry_run: bool,
-        goes_on: Advance,
+        goes_on: ProgressCallback,
     ) -> None:
         self._sources, self._why_not, self._journal = sources, why_not, journal
         self._on_conflict, self._dry_run, self._goes_on = on_conflict, dry_run, goes_on
@@ -150,7 +150,7 @@ class NoteChanges:
             if change.table == NOTES_FILE:
                 work.steps.append(_Step(change))
                 continue
-            is_undo = isinstance(change.target, StoredRow) and not isinstance(change.after, Edit) and not is_new(change)
+            is_undo = isinstance(change.target, Row) and not isinstance(change.after, Edit) and not is_new(change)
             if not work.steps or (work.steps[-1].file is not None and not is_undo):
                 work.steps.append(_Step(None))
             work.steps[-1].lines.append(change)
@@ -165,10 +165,10 @@ class NoteChanges:
             source = self._sources.for_new(after.agent, after.category)
             total.notes |= dict.fromkeys(self._losses(after, source.note))
             return source
-        if isinstance(after, StoredRow) and is_new(change):
+        if isinstance(after, Row) and is_new(change):
             entry = after.entry()
             return self._sources.for_new(entry.agent, entry.category, entry.timestamp)
-        if isinstance(row, StoredRow):
+        if isinstance(row, Row):
             return self._sources.of_file(str(row.values.get("file")), row.agent)
         assert row is not None
         label = row.id.rpartition(":")[0]
@@ -251,9 +251,9 @@ class NoteChanges:
                 outcome.notes[_STAYS.format(source.note.name)] = None
         for line in lines:
             row, old, new = line.target, line.before, line.after
-            assert isinstance(row, StoredRow)
-            assert isinstance(old, StoredRow | None)
-            assert isinstance(new, StoredRow | None)
+            assert isinstance(row, Row)
+            assert isinstance(old, Row | None)
+            assert isinstance(new, Row | None)
             if row.values["content"] not in left:
                 outcome.record(line, old, new)
         return outcome
@@ -265,13 +265,13 @@ def _memories(data: bytes | None, numbers: Sequence[int]) -> list[Line]:
     return [lines[number] for number in numbers if lines[number].entry is not None]
 
 
-def _file_row(path: str, data: bytes | None) -> StoredRow | None:
+def _file_row(path: str, data: bytes | None) -> Row | None:
     """A notes file as the journal has it."""
-    return None if data is None else StoredRow(path, {"path": path, "bytes": data}, table=NOTES_FILE)
+    return None if data is None else Row(path, {"path": path, "bytes": data}, table=NOTES_FILE)
 
 
 def _bytes_of(change: Change | None, version: str) -> bytes | None:
     """What a journaled notes file held before a change, or after it."""
     row = getattr(change, version)
-    data = row.values["bytes"] if isinstance(row, StoredRow) else None
+    data = row.values["bytes"] if isinstance(row, Row) else None
     return data if isinstance(data, bytes) else None

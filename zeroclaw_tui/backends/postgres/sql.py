@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
-from zeroclaw_tui.memory.change import Stamp, StoredRow, Value
+from zeroclaw_tui.memory.change import Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EXCERPT, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import is_unicode
@@ -124,10 +124,10 @@ def version_columns(table: Table) -> str:
     return ", ".join(columns)
 
 
-def version_from(record: Any, table: Table) -> Stamp:
+def version_from(record: Any, table: Table) -> RowVersion:
     """The version of a row, of a record with `version_columns`."""
     category, updated = category_of(record["category"], table), rfc3339(record["updated_at"])
-    return Stamp(
+    return RowVersion(
         id=record["id"],
         state=_state(updated, record["key"], category, record["session_id"], record["digest"]),
         key=record["key"] or "",
@@ -140,7 +140,7 @@ def version_from(record: Any, table: Table) -> Stamp:
     )
 
 
-def state_of(row: StoredRow) -> str:
+def state_of(row: Row) -> str:
     """The state in the version of this row."""
     values = row.values
     content = values["content"]
@@ -169,7 +169,7 @@ def vector_column(table: Table) -> str:
     return f"{table.schema_of_vector}.vector_send(embedding)" if table.keeps_vectors else "embedding::text"
 
 
-def stored_row(record: Mapping[str, Any], table: Table) -> StoredRow:
+def stored_row(record: Mapping[str, Any], table: Table) -> Row:
     """The row as it is stored.
 
     Values have ZeroClaw's names: key, content, category, created_at, updated_at, session_id, namespace, importance (a
@@ -192,9 +192,7 @@ def stored_row(record: Mapping[str, Any], table: Table) -> StoredRow:
     if table.has("embedding"):
         values["embedding"] = vector_from(record["embedding"])
     agent = values.get("agent_id")
-    return StoredRow(
-        str(values["id"]), values, str(values["id"]), None if agent is None else agent_named(str(agent), table)
-    )
+    return Row(str(values["id"]), values, str(values["id"]), None if agent is None else agent_named(str(agent), table))
 
 
 def vector_from(value: bytes | str | None) -> Value:
@@ -206,7 +204,7 @@ def vector_from(value: bytes | str | None) -> Value:
     return numbers.tobytes()
 
 
-def parameters(row: StoredRow, table: Table) -> dict[str, Any]:
+def parameters(row: Row, table: Table) -> dict[str, Any]:
     """Back again: for each column of the table the value to bind, all as text or None; `casts` says how to bind it."""
     bound = {name: _as_text(row.values.get(name)) for name in table.columns}
     bound["id"] = row.id

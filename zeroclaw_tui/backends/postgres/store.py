@@ -57,7 +57,7 @@ from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
-from zeroclaw_tui.memory.change import Change, Draft, See, StoredRow
+from zeroclaw_tui.memory.change import Change, Draft, Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet, UsageError
 from zeroclaw_tui.memory.query import (
@@ -312,9 +312,9 @@ class PostgresMemory(SqlMemory):
                 await asyncio.sleep(0)
         return found
 
-    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
         select, table = PostgresSelect(self.table, EVERYTHING), self.table
-        found: dict[Handle, StoredRow] = {}
+        found: dict[Handle, Row] = {}
         for start in range(0, len(handles), _WHOLE_ROWS_AT_ONCE):
             some = select.named("handle", handles[start : start + _WHOLE_ROWS_AT_ONCE])
             rows = await self.fetch_records(

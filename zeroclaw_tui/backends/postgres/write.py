@@ -26,7 +26,7 @@ from zeroclaw_tui.backends.postgres.sql import (
 )
 from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
-from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, RowChange, Stamp, StoredRow, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
@@ -95,7 +95,7 @@ class PostgresWriter(TableWriter):
         if after.agent is not None and not self.has_agents:
             raise Refused("This table knows no agents.", hint="Leave the agent out: all memories here have one owner.")
 
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """By one statement, in the order of the ids, so that two writers wait for each other without a deadlock."""
         given, parts = Parameters(), []
         if rows:
@@ -112,7 +112,7 @@ class PostgresWriter(TableWriter):
 
     state_of = staticmethod(state_of)
 
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """As ZeroClaw's own store writes it: a replaced row keeps its id, namespace, importance and creation time."""
         values: dict[str, Value] = {"content": draft.content, "category": draft.category, **_as_stored(draft.named)}
         if self.table.has("session_id"):
@@ -127,9 +127,9 @@ class PostgresWriter(TableWriter):
         if data is not None:
             values["embedding"] = data
         alias = None if owner is None else self._agents.get(owner)
-        return StoredRow(row_id, values, row_id, agent=alias)
+        return Row(row_id, values, row_id, agent=alias)
 
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         """With the time it is now; new content with the given vector or none."""
         values = _as_stored(edit.values)
         if "session_id" in values and values["session_id"] != row.values["session_id"]:
@@ -139,7 +139,7 @@ class PostgresWriter(TableWriter):
         is_new = "content" in values and values["content"] != row.values["content"]
         return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
 
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """Its handle is its id; a row of another store may have no times. Raises Refused."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
         check_text(*(value for value in restored.values.values() if isinstance(value, str)))
@@ -148,13 +148,13 @@ class PostgresWriter(TableWriter):
         values |= {"created_at": created, "updated_at": values.get("updated_at") or created}
         return dataclasses.replace(restored, handle=restored.id, values=values)
 
-    async def delete(self, rows: Sequence[StoredRow]) -> None:
+    async def delete(self, rows: Sequence[Row]) -> None:
         if rows:
             given = Parameters()
             condition = ids_are(self.table, [row.id for row in rows], given)
             await self._connection.execute(f"DELETE FROM {self.table.quoted} AS m WHERE {condition}", *given.values)
 
-    async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
+    async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
         """Only what differs."""
         table, given = self.table, Parameters()
         present = parameters(row, table)
@@ -173,12 +173,12 @@ class PostgresWriter(TableWriter):
         )
         return changed[0]
 
-    async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+    async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         """One statement for rows with values for the same columns: the table itself fills in the others."""
-        groups: dict[frozenset[str], list[StoredRow]] = {}
+        groups: dict[frozenset[str], list[Row]] = {}
         for row in rows:
             groups.setdefault(frozenset(row.values), []).append(row)
-        written: dict[str, StoredRow] = {}
+        written: dict[str, Row] = {}
         for group in groups.values():
             written |= {row.id: row for row in await self._insert_group(group)}
         for row in rows:
@@ -186,13 +186,13 @@ class PostgresWriter(TableWriter):
                 raise await self._why_not_inserted(row)
         return [written[row.id] for row in rows]
 
-    async def present_other(self, row: StoredRow) -> StoredRow | None:
+    async def present_other(self, row: Row) -> Row | None:
         record = await self._connection.fetchrow(
             f"SELECT {_AGENT} FROM {self._agents_table} WHERE id::text = $1::text FOR UPDATE", row.id
         )
         return None if record is None else _agent_row(record)
 
-    async def insert_other(self, row: StoredRow) -> StoredRow:
+    async def insert_other(self, row: Row) -> Row:
         record = await self._connection.fetchrow(
             f"INSERT INTO {self._agents_table} (id, alias, created_at) "
             f"VALUES ($1::text, $2::text, coalesce(CAST($3::text AS timestamptz), now())) RETURNING {_AGENT}",
@@ -200,7 +200,7 @@ class PostgresWriter(TableWriter):
         )  # fmt: skip
         return _agent_row(record)
 
-    async def delete_other(self, row: StoredRow) -> bool:
+    async def delete_other(self, row: Row) -> bool:
         """Not an agent that owns memories, or that another table refers to."""
         from asyncpg import ForeignKeyViolationError
 
@@ -234,7 +234,7 @@ class PostgresWriter(TableWriter):
         """Only agents have one here."""
         return name == AGENTS and self.has_agents
 
-    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """By one statement. Raises Refused if the column takes vectors of another length."""
         table, given = self.table, Parameters()
         for _, new in rows:
@@ -244,7 +244,7 @@ class PostgresWriter(TableWriter):
                     hint="Name a model in the config that fits, or have the column altered by who owns the table.",
                 )
         texts = [
-            parameters(StoredRow(row.id, {**row.values, "embedding": new.vector.data}), table)["embedding"]
+            parameters(Row(row.id, {**row.values, "embedding": new.vector.data}), table)["embedding"]
             for row, new in rows
         ]
         row_ids = [row.id for row, _ in rows]
@@ -270,7 +270,7 @@ class PostgresWriter(TableWriter):
             if name in why_not:
                 raise Refused(why_not[name], hint="Leave it out.")
 
-    async def _insert_group(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+    async def _insert_group(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Insert rows; returns those whose id and key were free."""
         table, given = self.table, Parameters()
         bound = [parameters(row, table) for row in rows]
@@ -286,7 +286,7 @@ class PostgresWriter(TableWriter):
             given,
         )
 
-    async def _why_not_inserted(self, row: StoredRow) -> Exception:
+    async def _why_not_inserted(self, row: Row) -> Exception:
         """The error for a row that the table did not take."""
         if await self.read([row], [(self.owner(row), row.key)]):
             return WriteConflict()
@@ -295,7 +295,7 @@ class PostgresWriter(TableWriter):
             hint="A table made before ZeroClaw 0.8.0 may allow each key once for all agents together.",
         )
 
-    def _changed(self, row: StoredRow, values: Mapping[str, Value], data: bytes | None) -> StoredRow:
+    def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
         """Creation time and id stay. A vector of other content would be worse than none."""
         changed = {**row.values, **values}
         if self.table.updated != self.table.created:
@@ -325,13 +325,13 @@ class PostgresWriter(TableWriter):
         ] = None
         return None
 
-    async def _fetch(self, statement: str, given: Parameters) -> list[StoredRow]:
+    async def _fetch(self, statement: str, given: Parameters) -> list[Row]:
         return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *given.values)]
 
 
-def _agent_row(record: Mapping[str, Value]) -> StoredRow:
+def _agent_row(record: Mapping[str, Value]) -> Row:
     values = dict(record)
-    return StoredRow(str(values["id"]), values, agent=str(values["alias"]), table=AGENTS)
+    return Row(str(values["id"]), values, agent=str(values["alias"]), table=AGENTS)
 
 
 def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:

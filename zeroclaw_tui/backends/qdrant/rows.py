@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.qdrant.client import Filter, Point, QdrantClient
 from zeroclaw_tui.backends.tables import sanitised, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.config.memory_config import shown
-from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Stamp, StoredRow, Value, Vector
+from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
@@ -74,7 +74,7 @@ class CollectionInfo:
     has_agents: bool
     """Whether points name their agent, as ZeroClaw >= 0.8.0 writes them."""
 
-    def row(self, point: Point) -> StoredRow:
+    def row(self, point: Point) -> Row:
         """The row of a point; it has an `embedding` if the point has its vector."""
         payload = point.get("payload") or {}
         others = dict(payload)
@@ -92,13 +92,13 @@ class CollectionInfo:
             except (struct.error, OverflowError) as error:
                 raise Unreadable("A point of this collection has a vector that is not a list of numbers.") from error
         agent = str(values["agent_id"] or DEFAULT_AGENT) if self.has_agents else None
-        return StoredRow(str(values["id"]), values, str(values["id"]), agent)
+        return Row(str(values["id"]), values, str(values["id"]), agent)
 
-    def entry(self, row: StoredRow) -> MemoryEntry:
+    def entry(self, row: Row) -> MemoryEntry:
         """The memory of a row."""
         return replace(row.entry(), embedding_dimensions=self.dimensions)
 
-    def converted(self, row: StoredRow) -> StoredRow:
+    def converted(self, row: Row) -> Row:
         """A row of any store as a row of this collection; a row of a Qdrant collection is unchanged."""
         if OTHER_FIELDS in row.values:
             return row
@@ -108,12 +108,12 @@ class CollectionInfo:
         fits = isinstance(vector, bytes) and len(vector) == 4 * self.dimensions
         return self._row(new_id, texts, row.agent, vector if fits else None)
 
-    def drafted(self, draft: Draft, id: str | None) -> StoredRow:
+    def drafted(self, draft: Draft, id: str | None) -> Row:
         """The row of a new memory, stored now, without a vector."""
         texts = {"key": draft.key, "content": draft.content, "category": draft.category}
         return self._row(id or str(uuid.uuid4()), texts | {"session_id": draft.session_id or ""}, draft.agent, None)
 
-    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+    def edited(self, row: Row, values: Mapping[str, Value]) -> Row:
         """The row with other values, and without a vector if key or content changes."""
         changed = {**row.values, **values}
         changed["session_id"] = self.session(column_text(changed.get("session_id")))
@@ -146,7 +146,7 @@ class CollectionInfo:
             must.append(of_agents(filter.agent) if self.has_agents else _NOTHING)
         return {"must": must}
 
-    def _row(self, id: str, texts: Mapping[str, str], agent: str | None, vector: Value) -> StoredRow:
+    def _row(self, id: str, texts: Mapping[str, str], agent: str | None, vector: Value) -> Row:
         owner = (agent or DEFAULT_AGENT) if self.has_agents else None
         values: dict[str, Value] = {
             "id": id,
@@ -160,7 +160,7 @@ class CollectionInfo:
         }
         if vector is not None:
             values["embedding"] = vector
-        return StoredRow(id, values, id, owner)
+        return Row(id, values, id, owner)
 
 
 class QdrantWriter(RowWriter):
@@ -192,7 +192,7 @@ class QdrantWriter(RowWriter):
                 raise Refused(WHY_NOT[name])
         require_unicode(str(after.values.get("key", "")), after.values.values())
 
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """The oldest points first: of several with one key that one counts."""
         ids = [parsed for row in rows if (parsed := parse_id(self.identity(row))) is not None]
         points = await self._client.retrieve(ids)
@@ -203,22 +203,22 @@ class QdrantWriter(RowWriter):
         found = {row.id: row for row in map(self._info.row, points)}
         return sorted(found.values(), key=lambda row: (str(row.values["created_at"]), row.id))
 
-    def identity(self, row: Stamp | StoredRow) -> str:
-        return row.id if isinstance(row, Stamp) else self._info.converted(row).id
+    def identity(self, row: RowVersion | Row) -> str:
+        return row.id if isinstance(row, RowVersion) else self._info.converted(row).id
 
-    def owner(self, row: StoredRow) -> str | None:
+    def owner(self, row: Row) -> str | None:
         return self._info.converted(row).agent
 
-    async def resolve_owner(self, row: StoredRow | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
         return (row.agent or DEFAULT_AGENT) if self._info.has_agents else None, None
 
-    def same(self, one: StoredRow, other: StoredRow) -> bool:
+    def same(self, one: Row, other: Row) -> bool:
         return same_payload(self._info.converted(one), self._info.converted(other))
 
-    def state_of(self, row: StoredRow) -> str:
-        return StoredRow.of(self._info.entry(row)).fingerprint
+    def state_of(self, row: Row) -> str:
+        return Row.of(self._info.entry(row)).fingerprint
 
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         self.notes |= {WHY_NOT[name]: None for name in draft.named}
         if draft.agent is not None and not self._info.has_agents:
             self.notes[NO_AGENTS] = None
@@ -226,14 +226,14 @@ class QdrantWriter(RowWriter):
         self._note_session(draft.session_id, row)
         return self._with_vector(row, draft.vector)
 
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         new = self._info.edited(row, edit.values)
         if same_payload(new, row):
             return row
         self._note_session(edit.values.get("session_id"), new)
         return new if "embedding" in new.values else self._with_vector(new, edit.vector)
 
-    def restored_row(self, row: StoredRow, existing: StoredRow | None, owner: str | None, *, new_id: bool) -> StoredRow:
+    def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         if OTHER_FIELDS not in row.values:
             lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_DEFAULTS.get(name, ()))]
             self.notes |= {WHY_NOT[name]: None for name in lost}
@@ -242,13 +242,13 @@ class QdrantWriter(RowWriter):
         if not new_id:
             return row
         new = str(uuid.uuid4())
-        return StoredRow(new, {**row.values, "id": new}, new, row.agent)
+        return Row(new, {**row.values, "id": new}, new, row.agent)
 
-    async def prepare(self, rows: Sequence[StoredRow]) -> Mapping[str, StoredRow]:
+    async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         """Embed rows without a vector. Raises Refused, EmbeddingFailed."""
         return {row.id: row for row in await self._embedded([row for row in rows if "embedding" not in row.values])}
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Write all new points, then delete the others, then read what Qdrant has."""
         rows = [one.new for one in operations if one.new is not None]
         await self._client.write("/points", [point_of(row) for row in rows])
@@ -257,12 +257,12 @@ class QdrantWriter(RowWriter):
             await self._client.delete({"points": deleted})
         return await self._read_back(rows)
 
-    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         vectors = [(row.id, vector_data(new.vector, self._info)) for row, new in rows]
         points = [{"id": parse_id(name), "vector": unpack_vector(data)} for name, data in vectors]
         await self._client.write("/points/vectors", points)
 
-    async def _embedded(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
+    async def _embedded(self, rows: Sequence[Row]) -> list[Row]:
         for row in rows:
             if not row.key.strip() and not str(row.values["content"]).strip():
                 raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
@@ -270,7 +270,7 @@ class QdrantWriter(RowWriter):
         vectors = await self._embed(texts) if texts else ()
         return [_with_vector(row, vector) for row, vector in zip(rows, vectors, strict=True)]
 
-    async def _read_back(self, rows: Sequence[StoredRow]) -> dict[str, StoredRow]:
+    async def _read_back(self, rows: Sequence[Row]) -> dict[str, Row]:
         """The rows as Qdrant has them, with a remark for each that another program has changed already."""
         found = {row.id: row for row in await self.read(rows, ())} if rows else {}
         for row in rows:
@@ -284,17 +284,17 @@ class QdrantWriter(RowWriter):
                 self.notes[_OVERWRITTEN.format(key)] = None
         return found
 
-    def _with_vector(self, row: StoredRow, vector: Vector | None) -> StoredRow:
+    def _with_vector(self, row: Row, vector: Vector | None) -> Row:
         return row if vector is None else _with_vector(row, vector_data(vector, self._info))
 
-    def _note_session(self, session: Value, row: StoredRow) -> None:
+    def _note_session(self, session: Value, row: Row) -> None:
         stored = row.values["session_id"]
         if isinstance(session, str) and session and stored not in (session, None):
             sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
             self.notes[sentence] = None
 
 
-def _with_vector(row: StoredRow, vector: bytes) -> StoredRow:
+def _with_vector(row: Row, vector: bytes) -> Row:
     return replace(row, values={**row.values, "embedding": vector})
 
 
@@ -353,7 +353,7 @@ def parse_id(id: str) -> int | str | None:
         return None
 
 
-def point_of(row: StoredRow) -> Point:
+def point_of(row: Row) -> Point:
     """The point of a row of this collection."""
     payload: dict[str, Any] = json.loads(str(row.values[OTHER_FIELDS]))
     for column, name in _FIELDS.items():
@@ -366,7 +366,7 @@ def point_of(row: StoredRow) -> Point:
     return point | ({"vector": unpack_vector(vector)} if isinstance(vector, bytes) else {})
 
 
-def same_payload(one: StoredRow, other: StoredRow) -> bool:
+def same_payload(one: Row, other: Row) -> bool:
     """Whether two rows are equal except for their vectors."""
     return all(one.values.get(name) == other.values.get(name) for name in ("id", *_FIELDS, OTHER_FIELDS))
 

@@ -48,7 +48,7 @@ from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
-from zeroclaw_tui.memory.change import Change, Draft, See, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Change, Draft, Row, RowVersion, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, VERSIONS, MemoryFilter, Query, Sort, SortField
@@ -251,7 +251,7 @@ class QdrantMemory(LoadedMemory):
         if query.read.name == "row":
             found = await self._stored([row.id for row in rows])
         else:
-            readings: dict[str, Callable[[StoredRow], Any]] = {
+            readings: dict[str, Callable[[Row], Any]] = {
                 "entry": self._info.entry,
                 "excerpt": lambda row: self._info.entry(row).excerpt(),
                 "handle": lambda row: row.id,
@@ -260,7 +260,7 @@ class QdrantMemory(LoadedMemory):
         read: Sequence[T] = found
         return read
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[StoredRow]:
+    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
@@ -273,13 +273,13 @@ class QdrantMemory(LoadedMemory):
             nothing: dict[CountField, Mapping[str, int]] = {"category": {}, "age": age_groups((), now)}
             return Counts(await self._client.count_points(conditions), nothing)
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
+    def stamp_of(self, row: Row) -> RowVersion:
         return stamp_of(self._info.entry(row))
 
-    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+    def other_fields(self, row: Row, name: str) -> Sequence[str]:
         return list(json.loads(str(row.values[OTHER_FIELDS]))) if name == OTHER_FIELDS else (name,)
 
-    async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[StoredRow]:
+    async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[Row]:
         """The rows of these handles, read from the server."""
         ids = [parsed for handle in handles if (parsed := parse_id(str(handle))) is not None]
         points = await self._client.retrieve(ids, vectors=vectors)
@@ -392,10 +392,10 @@ class QdrantMemory(LoadedMemory):
                 self._write_count += 1
                 self._loaded_at = None
 
-    def text_to_embed(self, row: StoredRow) -> str:
+    def text_to_embed(self, row: Row) -> str:
         return text_to_embed(row.key, str(row.values["content"]))
 
-    async def _rows_on_server(self, query: Query[Any], error: TooManyPoints) -> list[StoredRow]:
+    async def _rows_on_server(self, query: Query[Any], error: TooManyPoints) -> list[Row]:
         """Read rows by name, or a list in the order of ids. Raises `error` for everything else."""
         names = query.handles if query.handles is not None else query.ids
         if names is not None:
@@ -406,7 +406,7 @@ class QdrantMemory(LoadedMemory):
             raise error
         if query.keys is not None:
             conditions["must"].append(any_of("key", query.keys))
-        rows, end = list[StoredRow](), None if query.limit is None else query.offset + query.limit
+        rows, end = list[Row](), None if query.limit is None else query.offset + query.limit
         position: Handle | None = None
         while end is None or len(rows) < end:
             page_size = _ROWS_AT_ONCE if end is None else min(_ROWS_AT_ONCE, end - len(rows))

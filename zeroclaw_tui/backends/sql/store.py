@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Row, RowVersion
     from zeroclaw_tui.memory.statistics import CountField, Counts
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class SqlMemory(Memory):
         """
 
     @abstractmethod
-    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
         """The rows at these handles, in this order; deleted rows are left out."""
 
     @abstractmethod
@@ -133,15 +133,15 @@ class SqlMemory(Memory):
 
     @staticmethod
     @abstractmethod
-    def state_of(row: StoredRow) -> str:
+    def state_of(row: Row) -> str:
         """The state in the version of a row."""
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
-        from zeroclaw_tui.memory.change import Stamp
+    def stamp_of(self, row: Row) -> RowVersion:
+        from zeroclaw_tui.memory.change import RowVersion
 
         key, content, category, created, updated = (
             as_text(row.values.get(name)) for name in ("key", "content", "category", "created_at", "updated_at")
         )
         size = len(content.encode("utf-8", "surrogateescape"))
         handle = "" if row.handle is None else row.handle
-        return Stamp(row.id, self.state_of(row), key, category, size, created, updated, row.agent, handle)
+        return RowVersion(row.id, self.state_of(row), key, category, size, created, updated, row.agent, handle)

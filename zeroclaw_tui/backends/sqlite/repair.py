@@ -52,7 +52,7 @@ from zeroclaw_tui.files.whole_database import (
     exclusive_connection,
     require_unused,
 )
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST
 
@@ -359,7 +359,7 @@ def make_database(path: Path, generation: str) -> None:
         raise _there_already(target) from error
 
 
-def fill_database(path: Path, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+def fill_database(path: Path, generation: str, rows: Sequence[Row], now: str) -> None:
     """Put a database with these rows at `path`, with the folders above it, in one step; see `Memory.fill`. Blocks.
 
     What ZeroClaw takes for no database is kept beside it. Raises Refused where there is one, or its log.
@@ -394,11 +394,11 @@ def _beside(target: Path) -> Iterator[Path]:
         raise could_not_be_made(target, error) from error
 
 
-def _given_id(rows: Sequence[StoredRow]) -> str | None:
+def _given_id(rows: Sequence[Row]) -> str | None:
     return next((row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT), None)
 
 
-def _insert(connection: sqlite3.Connection, rows: Sequence[StoredRow], now: str) -> None:
+def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> None:
     connection.text_factory = any_text
     owners = {alias: agent for agent, alias in aliases_of(connection).items()}
     for row in rows:

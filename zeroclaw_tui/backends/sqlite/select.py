@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.statistics import CUT_VECTOR
 from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Row, RowVersion
 
 _FIELDS = 17
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
@@ -252,12 +252,12 @@ def version_columns(schema: Schema) -> str:
     return ", ".join(["m.rowid", *columns, _SIZE.format("m.content"), _agent(schema)])
 
 
-def version_from(record: Sequence[Any]) -> Stamp:
+def version_from(record: Sequence[Any]) -> RowVersion:
     """The version of a row, of a record with `version_columns`."""
-    from zeroclaw_tui.memory.change import Stamp
+    from zeroclaw_tui.memory.change import RowVersion
 
     rowid, memory_id, key, category, created, updated, superseded, size, agent = record[:9]
-    return Stamp(
+    return RowVersion(
         id=as_text(memory_id),
         state=_state(updated, size or 0, superseded),
         key=as_text(key),
@@ -270,7 +270,7 @@ def version_from(record: Sequence[Any]) -> Stamp:
     )
 
 
-def state_of(row: StoredRow) -> str:
+def state_of(row: Row) -> str:
     """The state in the version of this row."""
     values = row.values
     size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
+        Row,
         See,
-        StoredRow,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import Evidence
@@ -261,12 +261,12 @@ class SqliteMemory(SqlMemory):
         found: Sequence[T] = await self._find(read, select.filter)
         return found
 
-    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+    async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
-        def read(connection: Connection) -> Sequence[StoredRow]:
+        def read(connection: Connection) -> Sequence[Row]:
             table = RawTable(connection)
-            found: dict[object, StoredRow] = {}
+            found: dict[object, Row] = {}
             rowids = [handle for handle in handles if isinstance(handle, int)]
             for start in range(0, len(rowids), _ROWS_AT_ONCE):
                 some = rowids[start : start + _ROWS_AT_ONCE]

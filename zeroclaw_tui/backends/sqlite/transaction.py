@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.change import (
     AGENTS,
     EMBEDDING_CACHE,
     MEMORIES,
-    StoredRow,
+    Row,
     TriggersMissing,
     Value,
 )
@@ -79,7 +79,7 @@ class RawTable:
         """The names of the columns in lower case."""
         return frozenset(name.lower() for name in self.columns)
 
-    def where(self, condition: str, values: Sequence[Any] = ()) -> Iterator[StoredRow]:
+    def where(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """The rows a condition leaves; text among `values` must be bindable."""
         statement = f"SELECT rowid, {self._selected} FROM {quoted(self._name)} WHERE {condition}"
         with closing(self._connection.execute(statement, values)) as found:
@@ -91,7 +91,7 @@ class RawTable:
                 yield stored
                 del stored
 
-    def with_id(self, id: str, handle: object = None) -> StoredRow | None:
+    def with_id(self, id: str, handle: object = None) -> Row | None:
         """The row of an id. One whose id is no text is found by its rowid."""
         mark, value = bound([id])
         for row in self.where(f"{quoted(_ID_COLUMN[self._name])} = {mark}", value):
@@ -101,16 +101,16 @@ class RawTable:
                 return row if row.id == id else None
         return None
 
-    def with_ids(self, ids: Sequence[str]) -> dict[str, StoredRow]:
+    def with_ids(self, ids: Sequence[str]) -> dict[str, Row]:
         """The rows of these ids that are there, by id."""
-        found: dict[str, StoredRow] = {}
+        found: dict[str, Row] = {}
         for start in range(0, len(ids), _AT_ONCE):
             marks, values = bound(ids[start : start + _AT_ONCE])
             for row in self.where(f"{quoted(_ID_COLUMN[self._name])} IN ({marks})", values):
                 found[row.id] = row
         return found
 
-    def with_key(self, key: Value, owner: Value) -> StoredRow | None:
+    def with_key(self, key: Value, owner: Value) -> Row | None:
         """The memory of a key; of one agent's id where memories have owners."""
         mark, value = bound([key])
         condition = f"key = {mark}"
@@ -119,9 +119,9 @@ class RawTable:
             condition, value = f"agent_id = {owner_mark} AND {condition}", [*owner_value, *value]
         return next(self.where(condition, value), None)
 
-    def with_keys(self, keys: Sequence[Value]) -> dict[tuple[Value, Value], StoredRow]:
+    def with_keys(self, keys: Sequence[Value]) -> dict[tuple[Value, Value], Row]:
         """The memories of these keys, by agent's id and key."""
-        found: dict[tuple[Value, Value], StoredRow] = {}
+        found: dict[tuple[Value, Value], Row] = {}
         for start in range(0, len(keys), _AT_ONCE):
             marks, values = bound(keys[start : start + _AT_ONCE])
             for row in self.where(f"key IN ({marks})", values):
@@ -142,7 +142,7 @@ class RawTable:
         )
         return not is_taken and not is_far(rowid, highest or 0)
 
-    def insert(self, values: Mapping[str, Value], rowid: object = None) -> StoredRow:
+    def insert(self, values: Mapping[str, Value], rowid: object = None) -> Row:
         """Add a row, at `rowid` where the table `takes` it, and give it as the table now holds it."""
         names = [quoted(name) for name in values]
         marks, ready = bound(values.values())
@@ -151,7 +151,7 @@ class RawTable:
         statement = f"INSERT INTO {quoted(self._name)} ({', '.join(names)}) VALUES ({marks})"
         return self._at(self._connection.execute(statement, ready).lastrowid)
 
-    def insert_all(self, rows: Sequence[tuple[int, Mapping[str, Value]]]) -> list[StoredRow] | None:
+    def insert_all(self, rows: Sequence[tuple[int, Mapping[str, Value]]]) -> list[Row] | None:
         """Add rows at free rowids, and give them as the table now holds them.
 
         None, and nothing done, where they are not alike: other columns, a place taken or far above all others, text
@@ -182,7 +182,7 @@ class RawTable:
         by_place = {row.handle: row for row in self.where(at)}
         return [by_place[place] for place in places]
 
-    def change(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+    def change(self, row: Row, values: Mapping[str, Value]) -> Row:
         """Give a row these values, where they differ, and return it as the table now holds it."""
         changed = {name: value for name, value in values.items() if not _same(row.values[name], value)}
         if not changed:
@@ -205,17 +205,17 @@ class RawTable:
             marks = ", ".join("?" * len(some))
             self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE rowid IN ({marks})", some)
 
-    def _at(self, rowid: object) -> StoredRow:
+    def _at(self, rowid: object) -> Row:
         return next(self.where("rowid = ?", [rowid]))
 
-    def _row(self, rowid: int, values: dict[str, Value]) -> StoredRow:
+    def _row(self, rowid: int, values: dict[str, Value]) -> Row:
         owner = values.get("agent_id")
         agent = as_text(owner) if owner is not None else None
         if self._name == AGENTS:
             agent = as_text(values.get("alias"))
         elif agent is not None:
             agent = self._aliases.get(agent, agent)
-        return StoredRow(as_text(values.get(_ID_COLUMN[self._name])), values, rowid, agent, self._name)
+        return Row(as_text(values.get(_ID_COLUMN[self._name])), values, rowid, agent, self._name)
 
 
 def is_far(rowid: int, highest: int) -> bool:

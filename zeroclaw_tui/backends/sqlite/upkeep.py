@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.health import Compacted, Outdated, Pages, Repair, RepairResult, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-    from zeroclaw_tui.memory.change import Journal, StoredRow
+    from zeroclaw_tui.memory.change import Journal, Row
     from zeroclaw_tui.memory.statistics import Storage
 
 
@@ -65,7 +65,7 @@ class SqliteUpkeep:
         schema, path = self._store.schema, self._store.path
         return await self._store.reads.run(lambda connection: storage_of(connection, schema, path))
 
-    def create_from_rows(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+    def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
         """An empty file in its place is renamed."""
         from zeroclaw_tui.backends.sqlite.repair import fill_database
 

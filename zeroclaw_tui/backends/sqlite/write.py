@@ -22,9 +22,9 @@ from zeroclaw_tui.memory.change import (
     Edit,
     Journal,
     NewVector,
+    Row,
     RowChange,
-    Stamp,
-    StoredRow,
+    RowVersion,
     Value,
     Vector,
 )
@@ -110,7 +110,7 @@ class SqliteWriter(TableWriter):
         if isinstance(after, Draft) and after.agent is not None and not self.has_agents:
             raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
-    async def read(self, rows: Sequence[Stamp | StoredRow], keys: Collection[OwnedKey]) -> Iterable[StoredRow]:
+    async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         memories = self._transaction.memories
         self._rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
@@ -121,16 +121,16 @@ class SqliteWriter(TableWriter):
 
     state_of = staticmethod(state_of)
 
-    def new_row(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """As ZeroClaw's own store writes it; a replaced row keeps its id, its rowid and its time of creation."""
         values = self._values(draft)
         data = self._usable_vector(draft.vector)
         if existing is not None:
             return self._changed(existing, {**self._reset(), **values}, data)
         row = self._new(draft.key, owner, values) | {"embedding": data}
-        return StoredRow(str(row["id"]), row)
+        return Row(str(row["id"]), row)
 
-    def edited_row(self, row: StoredRow, edit: Edit) -> StoredRow:
+    def edited_row(self, row: Row, edit: Edit) -> Row:
         """With the time it is now; new content with the given vector or none."""
         values = _as_stored(edit.values)
         if "session_id" in values and values["session_id"] != row.values.get("session_id"):
@@ -140,20 +140,20 @@ class SqliteWriter(TableWriter):
         is_new = "content" in values and values["content"] != row.values["content"]
         return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, StoredRow]:
+    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """The keyword index follows its triggers. Raises TriggersMissing if one is missing."""
         check_index(self._transaction.connection)
         return await super().write(operations)
 
-    async def delete(self, rows: Sequence[StoredRow]) -> None:
+    async def delete(self, rows: Sequence[Row]) -> None:
         """By their rowids."""
         self._transaction.memories.delete([row.handle for row in rows])
 
-    async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
+    async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
         """Only what differs."""
         return self._transaction.memories.change(row, values)
 
-    async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+    async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Where each lay, unless that place is taken or too far away."""
         memories = self._transaction.memories
         placed = [(row.handle, row.values) for row in rows if isinstance(row.handle, int)]
@@ -163,16 +163,16 @@ class SqliteWriter(TableWriter):
                 return back
         return [self._inserted(memories, row) for row in rows]
 
-    async def present_other(self, row: StoredRow) -> StoredRow | None:
+    async def present_other(self, row: Row) -> Row | None:
         """By its id."""
         return self._transaction.table(row.table).with_id(row.id)
 
-    async def insert_other(self, row: StoredRow) -> StoredRow:
+    async def insert_other(self, row: Row) -> Row:
         """With the values the table has columns for."""
         table = self._transaction.table(row.table)
         return table.insert({name: value for name, value in row.values.items() if name in table.columns}, row.handle)
 
-    async def delete_other(self, row: StoredRow) -> bool:
+    async def delete_other(self, row: Row) -> bool:
         """Not an agent that owns memories, or that another program's table refers to."""
         if row.table == AGENTS and any(self._transaction.memories.where("agent_id = ?", [row.id])):
             return False
@@ -191,7 +191,7 @@ class SqliteWriter(TableWriter):
         """Whether it has columns."""
         return bool(self._transaction.table(name).columns)
 
-    async def fill(self, rows: Sequence[tuple[StoredRow, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """Raises Refused for vectors of another model than the store names, before any of them is written."""
         for wanted in {(new.vector.provider, new.vector.model, new.vector.dimensions): new for _, new in rows}.values():
             theirs = self._other_model(wanted.vector)
@@ -222,7 +222,7 @@ class SqliteWriter(TableWriter):
     def _schema(self) -> Schema:
         return self._writing.schema
 
-    def _inserted(self, memories: RawTable, row: StoredRow) -> StoredRow:
+    def _inserted(self, memories: RawTable, row: Row) -> Row:
         got = memories.insert(row.values, row.handle)
         if isinstance(row.handle, int) and row.handle > FAR and isinstance(got.handle, int):
             self._far += row.handle - got.handle > FAR
@@ -239,13 +239,13 @@ class SqliteWriter(TableWriter):
             fixed["agent_id"] = owner
         return {**fixed, **{name: value for name, value in USUAL.items() if self._schema.has(name)}, **values}
 
-    def _changed(self, row: StoredRow, values: Mapping[str, Value], data: bytes | None) -> StoredRow:
+    def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
         """Creation time, id and place stay. A vector of other content would be worse than none."""
         same_content = values.get("content", row.values["content"]) == row.values["content"]
         embedding = (row.values["embedding"] or data) if same_content else data
         updated = local_now(after=as_text(row.values["updated_at"]))
         changed = {**row.values, **values, "embedding": embedding, "updated_at": updated}
-        return StoredRow(row.id, changed, row.handle, row.agent)
+        return Row(row.id, changed, row.handle, row.agent)
 
     def _reset(self) -> dict[str, Value]:
         """What ZeroClaw's own store sets back in a memory it overwrites: nothing of it before 0.8.0."""

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
+from zeroclaw_tui.memory.change import ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
@@ -86,7 +86,7 @@ Which = tuple[str, Handle]
 """A memory, whichever finding it is in: several files of one store may hold the same id."""
 
 
-def which(stamp: Stamp) -> Which:
+def which(stamp: RowVersion) -> Which:
     """The memory that a stamp is of."""
     return stamp.id, stamp.handle
 
@@ -119,7 +119,7 @@ _CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
 class Sample:
     """A memory of a finding: `excerpt` is a piece of its content, on one line, secrets masked, not cleaned for eyes."""
 
-    stamp: Stamp
+    stamp: RowVersion
     excerpt: str
     remark: str = ""
     """What exactly was found, such as "96 % alike" or "an API key"."""
@@ -153,7 +153,7 @@ class Finding:
         return len(self.samples)
 
     @property
-    def stamps(self) -> tuple[Stamp, ...]:
+    def stamps(self) -> tuple[RowVersion, ...]:
         """Which memories, each in the state that was looked at."""
         return tuple(sample.stamp for sample in self.samples)
 
@@ -328,8 +328,10 @@ _FETCHED = 500
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
 
-async def audit_memories(library: Library, advance: Advance | None = None, agents: Sequence[str] = ()) -> AuditReport:
-    """Every finding among the memories of these agents, of all where none is named. `advance` is told the rows looked
+async def audit_memories(
+    library: Library, on_progress: ProgressCallback | None = None, agents: Sequence[str] = ()
+) -> AuditReport:
+    """Every finding among the memories of these agents, of all where none is named. `on_progress` gets the rows looked
     at so far; its False ends it with SearchInterrupted.
 
     One pass over the rows, a content at a time; works on a thread, never holding more than a bounded share of the
@@ -341,7 +343,7 @@ async def audit_memories(library: Library, advance: Advance | None = None, agent
     stop = threading.Event()
 
     def going(done: int) -> None:
-        if stop.is_set() or (advance is not None and not advance(done)):
+        if stop.is_set() or (on_progress is not None and not on_progress(done)):
             raise SearchInterrupted
 
     looked = _Look(library.memory.stamp_of, going)
@@ -361,7 +363,7 @@ class _Look:
     Of each row it keeps some hundred bytes, whatever its content, once some more have come.
     """
 
-    def __init__(self, stamp_of: Callable[[StoredRow], Stamp], going: Callable[[int], None]) -> None:
+    def __init__(self, stamp_of: Callable[[Row], RowVersion], going: Callable[[int], None]) -> None:
         self.rows = self.size = 0
         self.contents = Contents()
         self._rowids = array("q")
@@ -373,7 +375,7 @@ class _Look:
         self._stamp_of, self._going = stamp_of, going
         self._tells_at_rows = self._tells_at_size = 1
 
-    def see(self, row: StoredRow) -> None:
+    def see(self, row: Row) -> None:
         """Look at one row."""
         stamp, value = self._stamp_of(row), row.values.get
         content, handle, contents = column_text(value("content")), stamp.handle, self.contents
@@ -414,7 +416,7 @@ class _Look:
         """Which row it was; those that are numbers take eight bytes each."""
         return self._rowids[number] if number < len(self._rowids) else self._names[number - len(self._rowids)]
 
-    def is_as_seen(self, number: int, stamp: Stamp) -> bool:
+    def is_as_seen(self, number: int, stamp: RowVersion) -> bool:
         """Whether a row still has the state it was looked at in."""
         return self._states[number] == hash(stamp.state)
 
@@ -538,7 +540,7 @@ def session_of(value: object) -> str | None:
     return None if value is None else column_text(value)
 
 
-async def merge(library: Library, plan: MergePlan, advance: Advance | None = None) -> Outcome:
+async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback | None = None) -> Outcome:
     """Move the others to the trash, as one action of verb "merge".
 
     Where the one that stays changed or went since, its group is left alone and told: it may say something else by now.
@@ -552,7 +554,7 @@ async def merge(library: Library, plan: MergePlan, advance: Advance | None = Non
         for sample in going
     }
     going = plan_of(stamp for stamp in plan.going.stamps if stamp.handle not in left) if left else plan.going
-    outcome = await remove_memories(library, going, "merge", advance=advance)
+    outcome = await remove_memories(library, going, "merge", on_progress=on_progress)
     return replace(outcome, changed=(*outcome.changed, *left.values()))
 
 

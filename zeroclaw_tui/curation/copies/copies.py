@@ -13,7 +13,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.backends.lookup import require_database, whole_entry
-from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan, refuse_read_only, run_change
 from zeroclaw_tui.curation.copies.texts import (
     MAX_TEXTS,
     NEVER_TEXT,
@@ -57,7 +57,7 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes
-from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Journal
+from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Journal, ProgressCallback
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, Query
 from zeroclaw_tui.memory.text import first_names, one_line
@@ -547,7 +547,7 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
     if not chosen:
         return Outcome("clean", 0)
 
-    async def work(action: RunningAction, going: Advance) -> Outcome:
+    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
         count, notes, room = 0, list[str](), LARGEST
         for copy in chosen:
             if not going(count):
@@ -573,7 +573,7 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
                 await _take_back(library, action, copy.place)
         return Outcome("clean", count, notes=tuple(notes))
 
-    outcome = await carried_out(library, "clean", f"cleaned {summary(chosen)}", work)
+    outcome = await run_change(library, "clean", f"cleaned {summary(chosen)}", work)
     return outcome if outcome.count else replace(outcome, action=None)
 
 

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import fill_vectors, require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.curation.trash.trash import RunningAction
@@ -45,7 +45,7 @@ from zeroclaw_tui.files.whole_database import (
     remove_database,
     require_exclusive,
 )
-from zeroclaw_tui.memory.change import Advance, NewVector, Stamp, StoredRow, Vector
+from zeroclaw_tui.memory.change import NewVector, ProgressCallback, Row, RowVersion, Vector
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, EmbeddingFailed, Locked, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line, size_shown
 
@@ -69,8 +69,8 @@ class ReindexPlan:
     `wrong` are vectors of another length, all zeros, or with numbers that are none; of memories named by ids, any.
     """
 
-    missing: tuple[Stamp, ...]
-    wrong: tuple[Stamp, ...]
+    missing: tuple[RowVersion, ...]
+    wrong: tuple[RowVersion, ...]
     characters: int
     tokens: int
     model: str
@@ -100,11 +100,11 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
     """What is to be done, of all memories or of these. Raises Refused with the reason where there is no embedder or the
     store keeps no vectors."""
     embedder = _embedder(library)
-    missing: list[Stamp] = []
-    wrong: list[Stamp] = []
+    missing: list[RowVersion] = []
+    wrong: list[RowVersion] = []
     characters = 0
 
-    def look(row: StoredRow) -> None:
+    def look(row: Row) -> None:
         nonlocal characters
         content = row.values.get("content")
         if not isinstance(content, str) or not content.strip(WHITE_SPACE):
@@ -139,12 +139,12 @@ async def reindex(
     library: Library,
     plan: ReindexPlan,
     *,
-    advance: Callable[[int], bool] | None = None,
+    on_progress: Callable[[int], bool] | None = None,
     retries: RetryPolicy = BACKGROUND,
 ) -> Reindexed:
     """Create the vectors of the plan and write them in batches, so that a stopped or killed run loses one batch.
 
-    `advance` gets the number of finished memories and stops the run with False. A busy endpoint is asked again; any
+    `on_progress` gets the number of finished memories and stops the run with False. A busy endpoint is asked again; any
     other failure ends the run. Raises Refused before anything is sent if the store names another model, and the errors
     of every write.
     """
@@ -154,7 +154,7 @@ async def reindex(
     database = library.memory.upkeep.database
     if database is not None:
         await database.check_model(embedding.provider, embedding.model, embedder.dimensions)
-    run = _Reindexing(library, plan, embedder, advance)
+    run = _Reindexing(library, plan, embedder, on_progress)
     if not isinstance(embedder, OpenAIEmbedder):
         return await run.run()
     patient = OpenAIEmbedder(embedding, retries._replace(sleep=run.stoppable(retries.sleep)))
@@ -173,10 +173,10 @@ class _Reindexing:
     """One run; `filled`, `left`, `zeros` and `failed` are so far."""
 
     def __init__(
-        self, library: Library, plan: ReindexPlan, embedder: Embedder, advance: Callable[[int], bool] | None
+        self, library: Library, plan: ReindexPlan, embedder: Embedder, on_progress: Callable[[int], bool] | None
     ) -> None:
         self.embedder = embedder
-        self._library, self._advance = library, advance
+        self._library, self._advance = library, on_progress
         self._wanted = (*plan.missing, *plan.wrong)
         self._missing = frozenset(stamp.id for stamp in plan.missing)
         self.filled = self.left = self.zeros = 0
@@ -195,7 +195,7 @@ class _Reindexing:
 
     async def run(self) -> Reindexed:
         """Batch by batch until all are done, someone stops, or the endpoint says no."""
-        batch: list[StoredRow] = []
+        batch: list[Row] = []
         try:
             for stamp in self._wanted:
                 row = await self._still_wanted(stamp)
@@ -217,7 +217,7 @@ class _Reindexing:
             self.failed.append(failure.message)
         return self._ended(stopped=False)
 
-    async def _do(self, rows: Sequence[StoredRow]) -> None:
+    async def _do(self, rows: Sequence[Row]) -> None:
         made = await embed_each(self.embedder, [self._library.memory.text_to_embed(row) for row in rows])
         embedding = self._library.config.embedding
         vectors: list[NewVector] = []
@@ -233,7 +233,7 @@ class _Reindexing:
         self.filled += filled.filled
         self.left += len(filled.left)
 
-    async def _still_wanted(self, stamp: Stamp) -> StoredRow | None:
+    async def _still_wanted(self, stamp: RowVersion) -> Row | None:
         """The row as it is now; None where it has gone, or got a vector meanwhile."""
         row = await row_with_id(self._library.memory, stamp.id)
         if row is None or not isinstance(row.values.get("content"), str):
@@ -271,7 +271,7 @@ def _is_good(vector: object, dimensions: int) -> bool:
     return math.isfinite(length) and length > 0
 
 
-def _characters(rows: Iterable[StoredRow]) -> int:
+def _characters(rows: Iterable[Row]) -> int:
     return sum(len(str(row.values["content"])) for row in rows)
 
 
@@ -321,7 +321,11 @@ class Repaired:
 
 
 async def repair_finding(
-    config: MemoryConfig, library: Library | None, finding: DoctorFinding, now: datetime, advance: Advance | None = None
+    config: MemoryConfig,
+    library: Library | None,
+    finding: DoctorFinding,
+    now: datetime,
+    on_progress: ProgressCallback | None = None,
 ) -> Repaired:
     """Do the repair of a finding. Raises Refused where it has none or something changed, Locked, Unreadable.
 
@@ -337,7 +341,7 @@ async def repair_finding(
         return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
     await asyncio.to_thread(_refuse_unwritable, config)
     if finding.repair == "fill vectors":
-        return await _fill_vectors(config, library, now, advance)
+        return await _fill_vectors(config, library, now, on_progress)
     database = require_database(library.memory)
     if finding.repair == "compact":
         async with database.disconnected():
@@ -384,10 +388,12 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     return Repaired(tuple(done), backup)
 
 
-async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, advance: Advance | None) -> Repaired:
+async def _fill_vectors(
+    config: MemoryConfig, library: Library, now: datetime, on_progress: ProgressCallback | None
+) -> Repaired:
     plan = await plan_reindex(library)
     backup = await back_up(config, now)
-    done = await reindex(library, plan, advance=advance)
+    done = await reindex(library, plan, on_progress=on_progress)
     sentences = [*vector_words(done, plan.count)]
     if done.stopped:
         sentences.append("It was stopped. Run it again to continue.")
@@ -397,12 +403,12 @@ async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, a
 async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired:
     path = Path(finding.target)
 
-    async def work(action: RunningAction, going: Advance) -> Outcome:
+    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
         await asyncio.to_thread(remove_file, path, action)
         return Outcome("clean", 1)
 
     try:
-        await carried_out(library, "clean", f"removed {one_line(path.name)}", work)
+        await run_change(library, "clean", f"removed {one_line(path.name)}", work)
     except FileVanished:
         raise NotFound(f"{path} is no longer there.", hint="Examine again.") from None
     return Repaired((f"{path.name} is in the trash; undo restores it.",), None)

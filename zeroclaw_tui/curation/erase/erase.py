@@ -36,7 +36,7 @@ from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import describe_processes, processes_using
-from zeroclaw_tui.memory.change import Advance, Change, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -100,7 +100,7 @@ class ErasePlan:
     unseen: tuple[SkippedPlace, ...]
     files: int
     size: int
-    stamps: tuple[Stamp, ...] = field(default=(), repr=False)
+    stamps: tuple[RowVersion, ...] = field(default=(), repr=False)
 
     @property
     def taken(self) -> tuple[ErasePlace, ...]:
@@ -213,7 +213,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     where there is one already, or within the install, where it would be found again."""
     lines: list[bytes] = []
 
-    def see(row: StoredRow) -> None:
+    def see(row: Row) -> None:
         if _holds(plan.chosen, row):
             lines.append(line_of(row, vectors=True))
 
@@ -231,18 +231,18 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
 
 
 async def erase_texts(
-    library: Library, plan: ErasePlan, advance: Advance | None = None, copy: Path | None = None
+    library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None, copy: Path | None = None
 ) -> EraseReport:
     """Erase what a plan found, and what came since; then look at every byte once more. Nothing restores it.
 
-    Every step is whole or not done, and doing it again after a kill at any moment completes it. `advance` is told how
+    Every step is whole or not done, and doing it again after a kill at any moment completes it. `on_progress` gets how
     many places are done and may say no. Raises Refused where the store is read-only, Locked where it is locked (nothing
     is erased then), and what its verbs raise; any other place that cannot be erased is told by the report.
     """
     refuse_read_only(library)
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.recover(library.memory)
-    run = _Run(library, plan, advance)
+    run = _Run(library, plan, on_progress)
     holds = partial(_holds_in_trash, run.chosen)
     kept = await run.rows_of_server()
     task = CancellableTask()
@@ -376,13 +376,13 @@ class _Look:
 class _Run:
     """One run: what could not be erased, by path, with the reason. `chosen` is what is looked for in it."""
 
-    def __init__(self, library: Library, plan: ErasePlan, advance: Advance | None) -> None:
+    def __init__(self, library: Library, plan: ErasePlan, on_progress: ProgressCallback | None) -> None:
         self._library, self._plan = library, plan
-        self._marked = list[Stamp]()
+        self._marked = list[RowVersion]()
         self.chosen = _lasting(library, plan.chosen)
         if self.chosen is not plan.chosen:
             self._marked = [stamp for stamp in plan.stamps if stamp.id in plan.chosen.ids]
-        self._advance = advance
+        self._advance = on_progress
         self._done = 0
         self._left: dict[str, str] = {}
         self._erased: set[str] = set()
@@ -597,13 +597,13 @@ def _why_left(file: InstallFile) -> str:
         return not_read(error)
 
 
-async def _rows_of_store(library: Library, chosen: Chosen) -> list[Stamp]:
+async def _rows_of_store(library: Library, chosen: Chosen) -> list[RowVersion]:
     """The memories that hold the texts, where the store is not one file, which is looked at as such."""
     if _is_file(library.memory):
         return []
-    stamps: list[Stamp] = []
+    stamps: list[RowVersion] = []
 
-    def see(row: StoredRow) -> None:
+    def see(row: Row) -> None:
         if _holds(chosen, row):
             stamps.append(library.memory.stamp_of(row))
 
@@ -632,7 +632,7 @@ def _outside(library: Library, path: Path) -> Path:
     return target
 
 
-def _holds(chosen: Chosen, row: StoredRow) -> bool:
+def _holds(chosen: Chosen, row: Row) -> bool:
     matcher = chosen.matcher
     words = (row.id, row.values.get("key"), row.values.get("content"))
     return (
@@ -642,16 +642,16 @@ def _holds(chosen: Chosen, row: StoredRow) -> bool:
     )
 
 
-def _holds_in_trash(chosen: Chosen, row: StoredRow) -> bool:
+def _holds_in_trash(chosen: Chosen, row: Row) -> bool:
     """Of a row in the trash, which has the name of its agent too."""
     return _holds(chosen, row) or (row.agent is not None and chosen.matcher.found_in(row.agent))
 
 
-async def _stamps_of(library: Library, ids: set[str]) -> tuple[Stamp, ...]:
+async def _stamps_of(library: Library, ids: set[str]) -> tuple[RowVersion, ...]:
     """The memories of these ids."""
-    stamps: list[Stamp] = []
+    stamps: list[RowVersion] = []
 
-    def see(row: StoredRow) -> None:
+    def see(row: Row) -> None:
         if row.id in ids:
             stamps.append(library.memory.stamp_of(row))
 

@@ -227,9 +227,9 @@ async def evaluate(
     library: Library,
     queries: Sequence[TestQuery],
     trial_for: Callable[[TestQuery], Trial],
-    advance: Callable[[int], Awaitable[None]] | None = None,
+    on_progress: Callable[[int], Awaitable[None]] | None = None,
 ) -> Evaluation:
-    """Recall every query and measure it. Raises InspectorError kinds; `advance` gets how many are done.
+    """Recall every query and measure it. Raises InspectorError kinds; `on_progress` gets how many are done.
 
     Rules and numbers of the first query's trial count as those of the run.
     """
@@ -247,8 +247,8 @@ async def evaluate(
             )  # fmt: skip
         figures.append(figures_of(asked, result))
         notes.update(dict.fromkeys(result.notes, 1))
-        if advance is not None:
-            await advance(len(figures))
+        if on_progress is not None:
+            await on_progress(len(figures))
     sentences = tuple(
         sentence if count == len(figures) else f"{sentence} (In {count:,} of {len(figures):,} tests.)"
         for sentence, count in notes.items()

@@ -40,7 +40,7 @@ from zeroclaw_tui.curation.formats.front_matter import (
     words_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.text import one_line
 
@@ -274,7 +274,7 @@ def _of_sections(
         yield f"{one_line(str(file))}, line {found[0].line:,}", row
 
 
-def _undated(key: str, content: str, source: Source, file: PurePosixPath, report: Report) -> StoredRow:
+def _undated(key: str, content: str, source: Source, file: PurePosixPath, report: Report) -> Row:
     """A memory that has the date of its file."""
     report.guessed_dates += 1
     return memory_row(key, content, "core", created=source.modified(file), namespace=_project(source, file))

@@ -1,6 +1,6 @@
 """What every format of another tool is: how it is known by its content, and how its memories are read.
 
-A reader yields memories as `StoredRow` without an id: key, content, category, created_at, updated_at by the names of
+A reader yields memories as `Row` without an id: key, content, category, created_at, updated_at by the names of
 ZeroClaw's columns, and where the tool has them namespace, session_id, importance (0 to 1), pinned (0 or 1),
 superseded_by (the key of the newer memory) and kind (as ZeroClaw stores it). The
 agent is the row's own. A key is made of the tool's own id, or of title and content: the same memory has the same key
@@ -23,7 +23,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, TypeVar
 
 from zeroclaw_tui.curation.formats.source import Report, Source, json_value
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import first_names, one_line
 
@@ -40,7 +40,7 @@ _LOOKED_AT = 64 * 1024
 _LONGEST_PLACE = 120
 FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
-Memories = Iterator[tuple[str, StoredRow]]
+Memories = Iterator[tuple[str, Row]]
 """Memories, each with the place it stands at, for people."""
 Record = TypeVar("Record")
 
@@ -73,7 +73,7 @@ class Part:
         """Where in it a memory stands, for people: "export.json, memory 3"."""
         return f"{self.name}, {what} {number:,}"
 
-    def placed(self, what: str, records: Iterable[Record], memory_of: Callable[[Record], StoredRow | None]) -> Memories:
+    def placed(self, what: str, records: Iterable[Record], memory_of: Callable[[Record], Row | None]) -> Memories:
         """The memories of records, each with its place; a record may have none."""
         for number, record in enumerate(records, 1):
             memory = memory_of(record)
@@ -158,11 +158,11 @@ def memory_row(
     updated: str | None = None,
     agent: str | None = None,
     **values: Value,
-) -> StoredRow:
+) -> Row:
     """A memory to import; what is None is left out."""
     every: dict[str, Value] = {"key": key, "content": content, "category": category_of(category)}
     every |= {"created_at": created, "updated_at": updated or created, **values}
-    return StoredRow("", {name: value for name, value in every.items() if value is not None}, None, agent)
+    return Row("", {name: value for name, value in every.items() if value is not None}, None, agent)
 
 
 def category_of(name: str | None) -> str:

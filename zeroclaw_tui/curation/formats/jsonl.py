@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import column_text, kind_from
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line
@@ -202,7 +202,7 @@ def header_of_line(line: bytes) -> Header | None:
     )
 
 
-def line_of(row: StoredRow, *, vectors: bool) -> bytes:
+def line_of(row: Row, *, vectors: bool) -> bytes:
     """A memory as one line, with its line end; without `vectors` only the vector is lost."""
     values = row.values
     parts: dict[str, Any] = {}
@@ -225,7 +225,7 @@ def line_of(row: StoredRow, *, vectors: bool) -> bytes:
     return _line(parts)
 
 
-def row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> StoredRow:
+def row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> Row:
     """The memory of a line; `left_out` is told of names nobody knows.
 
     Raises UsageError naming the line when it is not one, and where no store can take it: for a key or content of null,
@@ -258,7 +258,7 @@ def _no_memory(number: int, why: str) -> UsageError:
     )
 
 
-def _row(parts: Mapping[str, Any]) -> StoredRow:
+def _row(parts: Mapping[str, Any]) -> Row:
     given = parts.get(_OTHERS, {})
     if not isinstance(given, dict):
         raise ValueError("its columns are not an object")
@@ -281,7 +281,7 @@ def _row(parts: Mapping[str, Any]) -> StoredRow:
     if agent is not None and not isinstance(agent, str):
         raise ValueError("its agent is not text")
     handle = unpacked(rowid) if type(rowid) is int else None
-    return StoredRow(column_text(values.get("id")), values, handle if isinstance(handle, int) else None, agent)
+    return Row(column_text(values.get("id")), values, handle if isinstance(handle, int) else None, agent)
 
 
 def _add_vector(parts: dict[str, Any], others: dict[str, Any], vector: Value, *, vectors: bool) -> None:

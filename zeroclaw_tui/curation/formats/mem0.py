@@ -36,7 +36,7 @@ from zeroclaw_tui.curation.formats.foreign import (
 )
 from zeroclaw_tui.curation.formats.rmem import is_answer
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 
 _LOOKED_AT = 50
 """Memories of a file."""
@@ -104,7 +104,7 @@ def _has_text(item: Mapping[str, Any]) -> bool:
 
 
 def _document(part: Part, document: Any) -> Memories:
-    def of_item(item: Any) -> StoredRow | None:
+    def of_item(item: Any) -> Row | None:
         if not isinstance(item, dict):
             part.report.skipped["not understood"] += 1
             return None
@@ -116,7 +116,7 @@ def _document(part: Part, document: Any) -> Memories:
         yield from part.placed("relation", records_at(document, "relations"), partial(_relation, part))
 
 
-def _relation(part: Part, told: Mapping[str, Any]) -> StoredRow | None:
+def _relation(part: Part, told: Mapping[str, Any]) -> Row | None:
     """An edge of mem0's graph memory."""
     ends = text_at(told, "source"), text_at(told, "relationship", "relation"), text_at(told, "destination", "target")
     if None in ends:
@@ -127,7 +127,7 @@ def _relation(part: Part, told: Mapping[str, Any]) -> StoredRow | None:
     return memory_row(key, content, "relation", created=part.when(told.get("created_at")), kind=FACT)
 
 
-def _memory(id: str | None, content: str | None, record: Mapping[str, Any], part: Part) -> StoredRow | None:
+def _memory(id: str | None, content: str | None, record: Mapping[str, Any], part: Part) -> Row | None:
     metadata = mapping_at(record, "metadata")
     if content is None:
         part.report.skipped["empty"] += 1

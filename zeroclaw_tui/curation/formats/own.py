@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.formats.jsonl import (
     row_of_line,
     shown,
 )
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, first_names, one_line
@@ -115,7 +115,7 @@ def title(exported: str, backend: str) -> bytes:
     return f"{TITLE}\n\n{one_line(what)}\n".encode()
 
 
-def section(row: StoredRow) -> bytes:
+def section(row: Row) -> bytes:
     """A memory as a part of the file."""
     entry, text = row.entry(), shown(row.values.get("content")) or ""
     facts = [entry.category, entry.timestamp, *(f"{name} {value}" for name, value in _more(row).items())]
@@ -127,7 +127,7 @@ def section(row: StoredRow) -> bytes:
     return "".join(parts).encode("utf-8", "replace")
 
 
-def _more(row: StoredRow) -> dict[str, str]:
+def _more(row: Row) -> dict[str, str]:
     entry = row.entry()
     named = {
         "updated": entry.updated_at if entry.updated_at != entry.timestamp else None,
@@ -160,7 +160,7 @@ def header_row() -> bytes:
     return _table_line(COLUMNS)
 
 
-def table_row(row: StoredRow) -> tuple[bytes, bool]:
+def table_row(row: Row) -> tuple[bytes, bool]:
     """A memory as a line, and whether the line holds its key and content exactly."""
     cells = [_cell(name, row) for name in COLUMNS]
     exact = all(isinstance(row.values.get(name), str) and is_plain(row.values.get(name)) for name in ("key", "content"))
@@ -169,7 +169,7 @@ def table_row(row: StoredRow) -> tuple[bytes, bool]:
 
 def rows_of_table(
     file: BinaryIO, left_out: Callable[[str], None], converted: Callable[[], None]
-) -> Iterator[tuple[int, StoredRow]]:
+) -> Iterator[tuple[int, Row]]:
     """Every memory of a table with the number of its first line; `left_out` is told of columns nobody knows.
 
     One with exactly our columns is an export, and every cell is what was stored. In any other an empty cell says
@@ -217,9 +217,7 @@ def _column_names(cells: Sequence[str], left_out: Callable[[str], None]) -> list
     return names
 
 
-def _table_row(
-    names: Sequence[str], cells: Sequence[str], number: int, converted: Callable[[], None] | None
-) -> StoredRow:
+def _table_row(names: Sequence[str], cells: Sequence[str], number: int, converted: Callable[[], None] | None) -> Row:
     """`converted` is None for the row of an export."""
     if len(cells) != len(names):
         raise UsageError(
@@ -236,7 +234,7 @@ def _table_row(
         values = {name: value for name, value in values.items() if value is not None or name == "category"}
     if not values.get("id"):
         values.pop("id", None)
-    return StoredRow(str(values.get("id", "")), values, None, agent)
+    return Row(str(values.get("id", "")), values, None, agent)
 
 
 def _cell_value(name: str, cell: str, number: int, converted: Callable[[], None] | None) -> Value:
@@ -260,7 +258,7 @@ def _cell_value(name: str, cell: str, number: int, converted: Callable[[], None]
         ) from failure
 
 
-def _with_times(row: StoredRow, number: int, converted: Callable[[], None]) -> StoredRow:
+def _with_times(row: Row, number: int, converted: Callable[[], None]) -> Row:
     """A memory that no export told, its times as ZeroClaw reads them."""
     times = {
         column: _cell_value(name, told, number, converted)
@@ -288,7 +286,7 @@ def _finite(number: float) -> float:
     return number
 
 
-def _cell(name: str, row: StoredRow) -> str:
+def _cell(name: str, row: Row) -> str:
     if name == "agent":
         return shown(row.agent) or ""
     value = row.values.get(_STORED.get(name, name))
@@ -331,7 +329,7 @@ class MemoryFile:
     converted: int = 0
     state: str = ""
 
-    def each(self) -> Iterator[tuple[int, StoredRow]]:
+    def each(self) -> Iterator[tuple[int, Row]]:
         """Every memory, and the number of the line it begins at; blocks.
 
         Raises UsageError naming a line, NotFound, Unreadable, Refused when the file changed.
@@ -373,13 +371,13 @@ class MemoryFile:
                 f"{one_line(str(self.path))} holds no memories.", hint="`zeroclaw memory export FILE` writes one."
             )
 
-    def _reader(self, file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
+    def _reader(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
         self.converted = 0
         if self.format == "csv":
             return rows_of_table(file, self._leave_out, self._convert)
         return self._lines(file)
 
-    def _lines(self, file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
+    def _lines(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
         for number, line in each_line(file):
             if number == 1:
                 self.header = header_of_line(line)

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     text_at,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import Row
 
 _FIELDS = frozenset({"id", "user_id", "text", "category", "created_at", "updated_at"})
 _OWN = frozenset({"user_id", "text", "category"})
@@ -62,7 +62,7 @@ def _memories(document: Any) -> list[Any]:
     return document if isinstance(document, list) else []
 
 
-def _row(part: Part, memory: Any) -> StoredRow | None:
+def _row(part: Part, memory: Any) -> Row | None:
     if not isinstance(memory, Mapping):
         part.report.skipped["not understood"] += 1
         return None

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Budget, Outdated, Retention
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Advance, Change, Journal, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Change, Journal, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
@@ -217,7 +217,7 @@ class HygieneItem:
     size: int = 0
     target: str | None = None
     and_purged: bool = False
-    stamp: Stamp | None = None
+    stamp: RowVersion | None = None
     excerpt: str = ""
     state: str = ""
 
@@ -472,7 +472,7 @@ class Expiry:
         is_usual = has_database(memory.name) and canonical(config.database) == canonical(root / "memory" / "brain.db")
         return cls(rules, as_of, keeps_lines=False) if is_usual else None
 
-    def rule(self, row: StoredRow) -> HygieneRule | None:
+    def rule(self, row: Row) -> HygieneRule | None:
         """The rule that takes a memory as it would be stored, None where it stays."""
         if self._keeps_lines:
             return self._rules.rule("archive memory files") if self._is_old_note(row) else None
@@ -485,7 +485,7 @@ class Expiry:
             return None
         return self._rules.rule(_CATEGORY_RULES[str(category)])
 
-    def _is_old_note(self, row: StoredRow) -> bool:
+    def _is_old_note(self, row: Row) -> bool:
         stem = row.values.get("created_at")
         if self._oldest_note is None or row.agent is not None or not isinstance(stem, str):
             return False
@@ -577,7 +577,7 @@ _CHANGED = "{} changed after the plan was made and was left alone."
 
 
 async def run_hygiene(
-    library: Library, plan: HygienePlan, *, without: Collection[str] = (), advance: Advance | None = None
+    library: Library, plan: HygienePlan, *, without: Collection[str] = (), on_progress: ProgressCallback | None = None
 ) -> Outcome:
     """Do the items of a plan but those of the ids in `without`, then write the state file (last run = now).
 
@@ -596,12 +596,12 @@ async def run_hygiene(
         )
     chosen = [item for item in plan.items if item.id not in without]
 
-    async def work(action: RunningAction, going: Advance) -> Outcome:
+    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
         # Only now: another inspector may have been at work while this one waited for its turn.
         present = await plan_hygiene(library, plan.as_of)
         return await _Running(library, present, chosen).work(action, going)
 
-    return await carried_out(library, "hygiene", _summary(chosen), work, advance)
+    return await run_change(library, "hygiene", _summary(chosen), work, on_progress)
 
 
 class _Running:
@@ -618,7 +618,7 @@ class _Running:
         """Paths of which something was kept that was not done in the end."""
         self._is_cancelled = self._has_failed = False
 
-    async def work(self, action: RunningAction, going: Advance) -> Outcome:
+    async def work(self, action: RunningAction, going: ProgressCallback) -> Outcome:
         """All of it, in that action."""
         unchanged = await self._unchanged()
         rows = [item for item in unchanged if item.stamp is not None]
@@ -633,7 +633,7 @@ class _Running:
         if self._touched:
             await action.strike_changes(await asyncio.to_thread(self._numbers_kept, action.number))
         if len(self._done) != len(self._chosen):
-            await action.retell(_summary(self._done))
+            await action.set_summary(_summary(self._done))
         return Outcome(
             "hygiene",
             len(self._done),
@@ -672,7 +672,7 @@ class _Running:
             return not (self._root / item.name).exists()
         return True
 
-    async def _remove_rows(self, items: Sequence[HygieneItem], journal: Journal, going: Advance) -> None:
+    async def _remove_rows(self, items: Sequence[HygieneItem], journal: Journal, going: ProgressCallback) -> None:
         if not items:
             return
         by_id = {item.stamp.id: item for item in items if item.stamp is not None}
@@ -689,7 +689,7 @@ class _Running:
         self._done += removed[: removal.written]
         self._is_cancelled = removal.cancelled or not going(len(items))
 
-    def _do_files(self, items: Sequence[HygieneItem], journal: Journal, going: Advance) -> None:
+    def _do_files(self, items: Sequence[HygieneItem], journal: Journal, going: ProgressCallback) -> None:
         for item in items:
             path = self._root / item.name
             try:
@@ -716,7 +716,7 @@ class _Running:
         names = [item.name] if item.target is None else [item.name, item.target]
         self._touched |= {str(canonical(self._root / name)) for name in names}
 
-    def _remove_entries(self, items: Sequence[HygieneItem], journal: Journal, going: Advance) -> None:
+    def _remove_entries(self, items: Sequence[HygieneItem], journal: Journal, going: ProgressCallback) -> None:
         days = self._present.rules.days("audit log")
         if not items or days is None:
             return

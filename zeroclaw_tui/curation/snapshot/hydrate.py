@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.backends.lookup import entries_with_key, require_database, rows_by_id
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, unknown_agent
 from zeroclaw_tui.curation.snapshot.snapshot import (
@@ -61,7 +61,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
 )
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size
-from zeroclaw_tui.memory.change import Advance, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
@@ -111,7 +111,7 @@ class SnapshotFit(Fit):
         """Whether memories have owners there."""
         return "agent_id" in self.columns
 
-    def owner_of(self, row: StoredRow) -> str | None:
+    def owner_of(self, row: Row) -> str | None:
         """The alias of who owns a row there; None where memories have no owners."""
         if not self.has_agents:
             return None
@@ -122,7 +122,7 @@ class SnapshotFit(Fit):
             return self.agent
         return row.agent
 
-    def fitted(self, row: StoredRow) -> StoredRow:
+    def fitted(self, row: Row) -> Row:
         """The row with what the database has columns for, with an id and dates ZeroClaw could have written."""
         values: dict[str, Value] = {name: value for name, value in row.values.items() if name != "agent_id"}
         values["category"] = values.get("category") or "core"
@@ -145,22 +145,22 @@ class SnapshotFit(Fit):
         kept["id"] = row.id or str(uuid.uuid4())
         if any(told and read is None for told, read in dates):
             self.unread.add(str(kept["id"]))
-        return StoredRow(str(kept["id"]), kept, None, self.owner_of(row))
+        return Row(str(kept["id"]), kept, None, self.owner_of(row))
 
-    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+    def place(self, row: Row, key: str | None = None) -> bytes:
         """Its key, and its agent where there are agents."""
         return digest((comparable(row.values.get("key") if key is None else key), comparable(row.agent)))
 
-    def state(self, row: StoredRow) -> bytes:
+    def state(self, row: Row) -> bytes:
         """Over key and content: all else a snapshot may have lost."""
         return digest((comparable(row.key),)) + digest((comparable(_content(row)),))
 
-    def said(self, row: StoredRow) -> int:
+    def said(self, row: Row) -> int:
         """Key and content, and whose it is where the snapshot or the person who brings it says so."""
         is_owned = self.has_agents and (self.is_agent_given or row.agent is not None)
         return _TEXTS_SAID | _OWNER_SAID * is_owned
 
-    def marks(self, row: StoredRow) -> Collection[bytes]:
+    def marks(self, row: Row) -> Collection[bytes]:
         """What ZeroClaw would read of a memory of the store, as its own agent's and as anybody's."""
         if self._goes_by_place or row.key not in self.keys:
             return ()
@@ -172,7 +172,7 @@ class SnapshotFit(Fit):
             found |= {_mark("same", key, content, owner) for content in contents}
         return found
 
-    def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
+    def sought(self, row: Row, said: int) -> IdentityMarks | None:
         """What any agent has is there, unless it is said whose a memory is. Lines of another memory that look like this
         one are it where nothing else has its key."""
         if self._goes_by_place:
@@ -191,7 +191,7 @@ class SnapshotFit(Fit):
         """Remember a sentence, once."""
         self.notes[sentence] = None
 
-    def sentences(self, coming: Iterable[StoredRow]) -> tuple[str, ...]:
+    def sentences(self, coming: Iterable[Row]) -> tuple[str, ...]:
         """All that is lost or changed on the way; what is there already keeps its dates, so those are of the others."""
         unread = sum(row.id in self.unread for row in coming)
         return (*self.notes, _UNREAD.format(counted(unread))) if unread else tuple(self.notes)
@@ -213,13 +213,13 @@ def fitting_vectors(
     return takes
 
 
-def with_new_id(row: StoredRow) -> StoredRow:
+def with_new_id(row: Row) -> Row:
     """The same row under an id of its own."""
     fresh = str(uuid.uuid4())
     return replace(row, id=fresh, values={**row.values, "id": fresh})
 
 
-def _content(row: StoredRow) -> str:
+def _content(row: Row) -> str:
     return column_text(row.values.get("content"))
 
 
@@ -249,9 +249,9 @@ class Difference:
 
 
 def differences(
-    rows: Sequence[StoredRow], loaded: Loaded, fit: SnapshotFit, advance: Advance | None = None
+    rows: Sequence[Row], loaded: Loaded, fit: SnapshotFit, on_progress: ProgressCallback | None = None
 ) -> tuple[Difference, ...]:
-    """Every key of both sides; once `advance` says no, those looked at so far. `rows` are the store's."""
+    """Every key of both sides; once `on_progress` says no, those looked at so far. `rows` are the store's."""
     entries = {row.id: row.entry() for row in rows}
     aliases = {entry.agent for entry in entries.values()}
     lost_there = loaded.lost
@@ -265,7 +265,7 @@ def differences(
         for row in rows:
             matching.see(row)
         for at, row in enumerate(loaded.rows):
-            if advance is not None and at % _TOLD_EVERY == 0 and not advance(at):
+            if on_progress is not None and at % _TOLD_EVERY == 0 and not on_progress(at):
                 break
             known = row if row.agent in aliases else replace(row, agent=None)
             is_same = matching.match(known, said=fit.said(known), has_id=False).what is MatchKind.SAME
@@ -281,17 +281,17 @@ def differences(
         for entry in entries.values()
         if entry.id not in met
     ]
-    if advance is not None:
-        advance(len(loaded.rows))
+    if on_progress is not None:
+        on_progress(len(loaded.rows))
     return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))
 
 
-async def compare(library: Library, path: Path, advance: Advance | None = None) -> tuple[Difference, ...]:
+async def compare(library: Library, path: Path, on_progress: ProgressCallback | None = None) -> tuple[Difference, ...]:
     """Store and snapshot by key, over the store's core memories: changed and one-sided ones first."""
     loaded = await asyncio.to_thread(load, path)
     core = await core_of(library)
     fit = SnapshotFit(library.memory, library.memory.columns or frozenset(), exactly=loaded.is_exact, keys=loaded.keys)
-    return await asyncio.to_thread(differences, core.rows, loaded, fit, advance)
+    return await asyncio.to_thread(differences, core.rows, loaded, fit, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ class HydratePlan:
     lost: tuple[tuple[str, tuple[str, ...]], ...] = ()
     here: tuple[MemoryEntry, ...] = ()
     notes: tuple[str, ...] = ()
-    rows: Mapping[str, StoredRow] = field(default_factory=dict, repr=False)
+    rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
     beside: frozenset[str] = frozenset()
     fit: SnapshotFit = field(kw_only=True, repr=False)
     generation: str = ""
@@ -320,10 +320,10 @@ class HydratePlan:
 class _SnapshotSupply:
     """What of a snapshot comes into a store, of several with one key and owner the first; a supply of the engine."""
 
-    rows: Sequence[StoredRow]
+    rows: Sequence[Row]
     into: SnapshotFit
-    new: list[StoredRow] = field(default_factory=list)
-    conflicts: list[tuple[StoredRow, str | None]] = field(default_factory=list)
+    new: list[Row] = field(default_factory=list)
+    conflicts: list[tuple[Row, str | None]] = field(default_factory=list)
     beside: set[str] = field(default_factory=set)
     seconds: int = 0
 
@@ -335,7 +335,7 @@ class _SnapshotSupply:
         """Every memory; the whole snapshot is held as it is."""
         await show(self.rows, lambda row: look(row, None))
 
-    def take(self, row: StoredRow, match: Match, here: str | None) -> None:
+    def take(self, row: Row, match: Match, here: str | None) -> None:
         """One that was compared; `here` is the id of the store's memory of its key."""
         if match.what is MatchKind.NEW:
             self.new.append(row)
@@ -346,7 +346,7 @@ class _SnapshotSupply:
         elif match.what is MatchKind.SECOND:
             self.seconds += 1
 
-    def alone(self) -> list[StoredRow]:
+    def alone(self) -> list[Row]:
         """What would come into an empty store."""
         with closing(Matching(self.into)) as matching:
             found = Reconciliation(self.into, matching, each=self.take)
@@ -376,7 +376,7 @@ async def plan_hydrate(
     now = library.trash.now()
     async with reconciled(supply, memory, Target.of(library), now, None, each=supply.take) as found:
 
-        def under_its_id(row: StoredRow) -> StoredRow:
+        def under_its_id(row: Row) -> Row:
             return with_new_id(row) if found.matching.has_id(row.id) else row
 
         new = [under_its_id(row) for row in supply.new]
@@ -464,7 +464,9 @@ def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
     return Loaded(loaded.snapshot, rows, loaded.is_exact, loaded.header)
 
 
-async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, advance: Advance | None = None) -> Outcome:
+async def hydrate(
+    library: Library, plan: HydratePlan, on_conflict: OnClash, on_progress: ProgressCallback | None = None
+) -> Outcome:
     """Bring them in, as one action of verb "hydrate", and read the store again; timestamps are kept where the file has
     them. A note says what was not found there.
 
@@ -476,7 +478,7 @@ async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, adv
     is_rename = on_conflict == "rename"
     with Spool() as spool, closing(Matching(plan.fit)) as matching:
 
-        def add(row: StoredRow, present: StoredRow | None = None) -> None:
+        def add(row: Row, present: Row | None = None) -> None:
             spool.add(row, present)
             what = MatchKind.TAKEN if is_rename else MatchKind.NEW
             matching.expect(row, Match(what), said=plan.fit.said(row), brings=False)
@@ -494,12 +496,12 @@ async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, adv
                     add(plan.rows[there.id])
         spool.end()
         summary = f"hydrated {counted(spool.count)}"
-        outcome = await bring(library, "hydrate", summary, spool, "rename" if is_rename else "refuse", advance)
+        outcome = await bring(library, "hydrate", summary, spool, "rename" if is_rename else "refuse", on_progress)
         if outcome.cancelled or not outcome.count:
             return outcome
         try:
             _, missing, keys = await verify(
-                library, matching, None if advance is None else lambda _: advance(spool.count)
+                library, matching, None if on_progress is None else lambda _: on_progress(spool.count)
             )
         except Stopped:
             return outcome
@@ -509,11 +511,11 @@ async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, adv
     return replace(outcome, notes=(*outcome.notes, note))
 
 
-def _over(present: StoredRow, there: StoredRow) -> StoredRow:
+def _over(present: Row, there: Row) -> Row:
     """A vector of the earlier content would be worse than none."""
     taken = {name: value for name, value in there.values.items() if name in present.values and name != "id"}
     values: dict[str, Value] = {**present.values, VECTOR: None, **taken}
-    return StoredRow(present.id, values, present.handle, present.agent)
+    return Row(present.id, values, present.handle, present.agent)
 
 
 async def _fit(library: Library, loaded: Loaded, agent: str | None) -> SnapshotFit:
@@ -584,14 +586,14 @@ async def make_and_keep(config: MemoryConfig, plan: HydratePlan, profile: str | 
         library = await open_library(config, profile)
         try:
             keep = partial(_keep, library, plan)
-            return await carried_out(library, "hydrate", f"hydrated {counted(len(plan.new))}", keep)
+            return await run_change(library, "hydrate", f"hydrated {counted(len(plan.new))}", keep)
         finally:
             await library.close()
     except InspectorError as error:
         return Outcome("hydrate", len(plan.new), notes=(f"No undo takes this back: {error.message}",))
 
 
-async def _keep(library: Library, plan: HydratePlan, action: RunningAction, advance: Advance) -> Outcome:
+async def _keep(library: Library, plan: HydratePlan, action: RunningAction, on_progress: ProgressCallback) -> Outcome:
     there = await rows_by_id(library.memory, list(plan.rows))
     await asyncio.to_thread(action.record, [RowChange(None, row) for row in there.values()])
     return Outcome("hydrate", len(plan.new))

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, row_of_line
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST, FileVanished, write_file
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Advance, Journal, StoredRow, Value
+from zeroclaw_tui.memory.change import Journal, ProgressCallback, Row, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -318,7 +318,7 @@ class Loaded:
     """A file's memories. `is_exact` is False where they went through ZeroClaw's format; `header` is that of JSONL."""
 
     snapshot: Snapshot
-    rows: tuple[StoredRow, ...]
+    rows: tuple[Row, ...]
     is_exact: bool
     header: Header | None = None
 
@@ -370,10 +370,10 @@ def look(data: bytes) -> Snapshot:
         return Snapshot((), False, "It is no UTF-8 text, so ZeroClaw cannot read it.")
 
 
-def in_order(rows: Iterable[StoredRow]) -> list[StoredRow]:
+def in_order(rows: Iterable[Row]) -> list[Row]:
     """As ZeroClaw writes them: the last updated first, by the bytes of the text, and as stored where that is equal."""
 
-    def written(row: StoredRow) -> bytes:
+    def written(row: Row) -> bytes:
         return str(row.values.get("updated_at") or "").encode("utf-8", "surrogatepass")
 
     return sorted(rows, key=written, reverse=True)
@@ -425,7 +425,7 @@ def _with_side_car(snapshot: Snapshot, beside: Path) -> Loaded:
     return Loaded(replace(snapshot, notes=notes), tuple(ordered), True, header)
 
 
-def can_be_written(row: StoredRow) -> bool:
+def can_be_written(row: Row) -> bool:
     """Whether ZeroClaw can read this row when it writes its snapshot: text in every column that it reads."""
     needed = map(row.values.get, ("key", "content", "category", "created_at", "updated_at"))
     return all(isinstance(value, str) and is_unicode(value) for value in needed)
@@ -436,7 +436,7 @@ def _through_format(snapshot: Snapshot, *notes: str) -> Loaded:
     return Loaded(replace(snapshot, notes=told), tuple(map(_row, snapshot.entries)), False)
 
 
-def _row(entry: SnapshotEntry) -> StoredRow:
+def _row(entry: SnapshotEntry) -> Row:
     """As ZeroClaw's hydration makes it, with a new id; dates only where the file has them."""
     values: dict[str, Value] = {
         "id": str(uuid.uuid4()),
@@ -445,10 +445,10 @@ def _row(entry: SnapshotEntry) -> StoredRow:
         "category": "core",
     }
     dates = {"created_at": entry.created_at, "updated_at": entry.updated_at}
-    return StoredRow(str(values["id"]), values | {name: date for name, date in dates.items() if date is not None})
+    return Row(str(values["id"]), values | {name: date for name, date in dates.items() if date is not None})
 
 
-def _parsed(data: bytes) -> tuple[Header | None, Sequence[StoredRow]]:
+def _parsed(data: bytes) -> tuple[Header | None, Sequence[Row]]:
     lines = [(number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip()]
     if not lines:
         raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
@@ -527,28 +527,28 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
 
     data = await asyncio.to_thread(made)
 
-    async def work(action: RunningAction, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         await asyncio.to_thread(_write, file, former, data, action)
         return Outcome("snapshot", count, notes=() if core.has_vectors else (_NO_VECTORS,))
 
-    return await carried_out(library, "snapshot", f"wrote {NAME} ({count:,} core memories)", work)
+    return await run_change(library, "snapshot", f"wrote {NAME} ({count:,} core memories)", work)
 
 
 @dataclass(frozen=True, slots=True)
 class CoreMemories:
     """The core memories in ZeroClaw's order; `written` are those that ZeroClaw can read."""
 
-    rows: Sequence[StoredRow]
+    rows: Sequence[Row]
     written: Sequence[MemoryEntry]
     has_vectors: bool
 
 
 async def core_of(library: Library, *, with_vectors: bool = False) -> CoreMemories:
     """The core memories of a store, without vectors unless all of them together are few enough."""
-    rows: list[StoredRow] = []
+    rows: list[Row] = []
     size = 0
 
-    def see(row: StoredRow) -> None:
+    def see(row: Row) -> None:
         nonlocal size
         vector = row.values.get("embedding")
         size += len(vector) if isinstance(vector, bytes) else 0
@@ -564,7 +564,7 @@ async def core_of(library: Library, *, with_vectors: bool = False) -> CoreMemori
     return await asyncio.to_thread(ordered)
 
 
-def _without_vector(row: StoredRow) -> StoredRow:
+def _without_vector(row: Row) -> Row:
     return replace(row, values={**row.values, "embedding": None}) if "embedding" in row.values else row
 
 

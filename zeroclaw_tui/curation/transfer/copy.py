@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     refuse_unless_written,
     verify,
 )
-from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
@@ -143,14 +143,14 @@ class CopyOutcome(Outcome):
 
 
 async def plan_copy(
-    source: Library, target: Target, filter: MemoryFilter, *, advance: Advance | None = None
+    source: Library, target: Target, filter: MemoryFilter, *, on_progress: ProgressCallback | None = None
 ) -> CopyPlan:
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
     supply = StoreSupply(source.memory, filter)
     async with target.foreseen() as memory:
         if target.library is not None:
             refuse_unless_written(memory)
-        async with reconciled(supply, memory, target, source.trash.now(), advance) as found:
+        async with reconciled(supply, memory, target, source.trash.now(), on_progress) as found:
             hidden = await source.superseded_hidden(filter)
             rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
             return found.plan(
@@ -169,23 +169,23 @@ async def copy_memories(
     filter: MemoryFilter,
     on_clash: OnClash,
     *,
-    advance: Advance | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> CopyOutcome:
     """Make the target where it is not there yet, bring over what it lacks, then read it again and compare hashes.
 
-    Doing it again goes on where it was cut off. The source is only read. `advance` is told how many came over so far.
+    Doing it again goes on where it was cut off. The source is only read. `on_progress` gets how many came over so far.
     """
     library = await target.make()
     refuse_unless_written(library.memory)
     # While both stores are read nothing comes over.
-    going = None if advance is None else lambda done: advance(0)
+    going = None if on_progress is None else lambda done: on_progress(0)
     supply = StoreSupply(source.memory, filter)
     with Spool() as spool:
         now = library.trash.now()
         reconciling = reconciled(supply, library.memory, target, now, going, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
-            done = await bring(library, "copy", summary, spool, on_clash, advance, found.agents)
+            done = await bring(library, "copy", summary, spool, on_clash, on_progress, found.agents)
             left = found.plan(Plan, None).leaves(on_clash)
             outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=left)
             if done.cancelled:

@@ -30,7 +30,7 @@ from zeroclaw_tui.files.disk import (
     sync_folder,
     temp_file,
 )
-from zeroclaw_tui.memory.change import Advance, See, StoredRow
+from zeroclaw_tui.memory.change import ProgressCallback, Row, See
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
@@ -42,7 +42,7 @@ _NO_VECTORS = "The vectors are left out. Add --vectors to include them."
 class Exported:
     """How many memories, and how many bytes were written. `lost` says what the format cannot hold.
 
-    `cancelled` means that `advance` said no: a stream then ends early, a file is not there.
+    `cancelled` means that `on_progress` said no: a stream then ends early, a file is not there.
     """
 
     count: int
@@ -64,7 +64,7 @@ class _Writer:
         self._to.write(data)
         self.size += len(data)
 
-    def see(self, row: StoredRow) -> None:
+    def see(self, row: Row) -> None:
         """Write one row."""
         if self._format == "jsonl":
             self.has_vectors = self.has_vectors or row.values.get("embedding") is not None
@@ -101,7 +101,7 @@ async def export_memories(
     format: Format,
     *,
     vectors: bool = False,
-    advance: Advance | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> Exported:
     """Write what a filter leaves, in constant memory. JSONL holds every column exactly, unknown ones too.
 
@@ -118,27 +118,27 @@ async def export_memories(
         writer.write(header_line(Header(moment, memory.name, memory.about.generation, version, vectors, identity)))
     else:
         writer.write(header_row() if format == "csv" else title(moment, memory.name))
-    if not await _shown(library, filter, writer.see, lambda: writer.count, advance):
+    if not await _shown(library, filter, writer.see, lambda: writer.count, on_progress):
         return writer.done(cancelled=True)
-    if advance is not None:
-        advance(writer.count)
+    if on_progress is not None:
+        on_progress(writer.count)
     return writer.done(cancelled=False)
 
 
 async def _shown(
-    library: Library, filter: MemoryFilter, see: See, done: Callable[[], int], advance: Advance | None
+    library: Library, filter: MemoryFilter, see: See, done: Callable[[], int], on_progress: ProgressCallback | None
 ) -> bool:
-    """Show what a filter leaves; False if `advance`, which gets how many are `done`, says no.
+    """Show what a filter leaves; False if `on_progress`, which gets how many are `done`, says no.
 
     That ends a cancelled task too: a filter may find nothing for long.
     """
     try:
-        await library.memory.scan(asking(see, advance), filter)
+        await library.memory.scan(asking(see, on_progress), filter)
     except Stopped:
         return False
     except asyncio.CancelledError:
         task = asyncio.current_task()
-        if advance is None or advance(done()) or task is None:
+        if on_progress is None or on_progress(done()) or task is None:
             raise
         task.uncancel()
         return False
@@ -153,7 +153,7 @@ async def export_file(
     *,
     vectors: bool = False,
     overwrite: bool = False,
-    advance: Advance | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> Exported:
     """The same into a file, whole or not at all (temporary file, fsync, rename): a new one 0600, one that is replaced
     with its mode and owner. Raises Refused when there is one already and not `overwrite`, Unreadable when it cannot be
@@ -164,7 +164,9 @@ async def export_file(
         remove_stale_temp_files(target.parent)
         with temp_file(target) as (beside, handle):
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as file:
-                exported = await export_memories(library, filter, file, format, vectors=vectors, advance=advance)
+                exported = await export_memories(
+                    library, filter, file, format, vectors=vectors, on_progress=on_progress
+                )
             copy_owner_and_mode(handle, target)
             os.fsync(handle)
             if not exported.cancelled:

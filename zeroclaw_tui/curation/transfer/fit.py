@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.config.locations import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import date_of_note, moment
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
@@ -123,15 +123,15 @@ class Origin:
         """Whether it keeps plain lines, with neither keys, ids nor times of their own."""
         return self.memory is not None and self.memory.keeps_lines
 
-    def is_line(self, row: StoredRow) -> bool:
+    def is_line(self, row: Row) -> bool:
         """Whether a row is a line of notes, with its place as its handle: "<file stem>:<number>"."""
         return self.is_notes or (self.memory is None and isinstance(row.handle, str))
 
-    def read(self, row: StoredRow) -> StoredRow:
+    def read(self, row: Row) -> Row:
         """A row of it with everything that it says of the memory."""
         return read_line(row) if self.is_notes else row
 
-    def is_outdated(self, row: StoredRow) -> bool:
+    def is_outdated(self, row: Row) -> bool:
         """Whether another line says the same key later: ZeroClaw appends to notes what it stores anew."""
         return row.id in self.outdated
 
@@ -160,18 +160,18 @@ class Fit(ABC):
     """Whether a memory gets another id where its own is taken."""
 
     @abstractmethod
-    def fitted(self, row: StoredRow) -> StoredRow:
+    def fitted(self, row: Row) -> Row:
         """The row as the store shall have it."""
 
     @abstractmethod
-    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+    def place(self, row: Row, key: str | None = None) -> bytes:
         """What no two memories of the store have in common; with another key the place it would have under that."""
 
     @abstractmethod
-    def state(self, row: StoredRow) -> bytes:
+    def state(self, row: Row) -> bytes:
         """Of what the store keeps of a row, its id and its vector left out."""
 
-    def said(self, row: StoredRow) -> int:
+    def said(self, row: Row) -> int:
         """Which parts of its state a row of the origin itself says, as a mask from the lowest bit on."""
         return _EVERYTHING_SAID
 
@@ -193,23 +193,23 @@ class Fit(ABC):
         """Whether states of one key are of two memories, and not of one that was changed."""
         return False
 
-    def whole(self, row: StoredRow) -> bytes:
+    def whole(self, row: Row) -> bytes:
         """A digest of id and vector, where both are kept; empty where neither is."""
         return b""
 
-    def marks(self, row: StoredRow) -> Collection[bytes]:
+    def marks(self, row: Row) -> Collection[bytes]:
         """Digests by which a memory of the store is found besides its place."""
         return ()
 
-    def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
+    def sought(self, row: Row, said: int) -> IdentityMarks | None:
         """Which marks make a row that comes the same."""
         return None
 
-    def refuses(self, row: StoredRow) -> str | None:
+    def refuses(self, row: Row) -> str | None:
         """Why the store cannot take a row at all, in a sentence without its count; None where it can."""
         return None
 
-    def over(self, fitted: StoredRow, row: StoredRow, there: tuple[str, Value, Value]) -> StoredRow:
+    def over(self, fitted: Row, row: Row, there: tuple[str, Value, Value]) -> Row:
         """A row without an id as it takes the place of the store's memory of its key: id and times are in `there`."""
         return fitted
 
@@ -306,7 +306,7 @@ class RowFit(Fit):
             text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
         return text if self.memory.keeps_nul else text.replace("\0", _UNKNOWN_CHARACTER)
 
-    def fitted(self, row: StoredRow) -> StoredRow:
+    def fitted(self, row: Row) -> Row:
         """With its own id where there is one, without what the store has no place for.
 
         Raises Refused for a memory of a file that does not say which of several agents it belongs to.
@@ -334,7 +334,7 @@ class RowFit(Fit):
         if self.has_vectors:
             values[VECTOR] = vector if self.takes_vector(vector) else None
         handle = row.handle if self.origin.is_file and isinstance(row.handle, int) else None
-        return StoredRow(wanted, {"id": wanted, **values}, handle, owner)
+        return Row(wanted, {"id": wanted, **values}, handle, owner)
 
     def _fit_times(self, values: dict[str, Value]) -> None:
         if values.get("created_at") is None:
@@ -345,7 +345,7 @@ class RowFit(Fit):
             for name in values.keys() & set(TIMES):
                 values[name] = _to_microseconds(values[name]) or self.now
 
-    def over(self, fitted: StoredRow, row: StoredRow, there: tuple[str, Value, Value]) -> StoredRow:
+    def over(self, fitted: Row, row: Row, there: tuple[str, Value, Value]) -> Row:
         """What the file does not say stays as the store has it; only the time of the last store is new.
 
         When it was first stored stays too where another tool says it, as in ZeroClaw's own upsert.
@@ -358,13 +358,13 @@ class RowFit(Fit):
             values["created_at"] = created
         if row.values.get("updated_at") is None and "updated_at" in values:
             values["updated_at"] = self.now
-        return StoredRow(wanted, values, fitted.handle, fitted.agent)
+        return Row(wanted, values, fitted.handle, fitted.agent)
 
-    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+    def place(self, row: Row, key: str | None = None) -> bytes:
         """Its key, and its agent where there are agents."""
         return digest((comparable(row.values.get("key") if key is None else key), self._agent(row)))
 
-    def state(self, row: StoredRow) -> bytes:
+    def state(self, row: Row) -> bytes:
         """Over every field both sides keep: of a store in two parts, key and all else; of a file in one for each."""
         values = row.values if self.memory.keeps_bytes else _values_of(row.entry(), row)
         parts = [self._value(name, values) for name in self._names]
@@ -380,7 +380,7 @@ class RowFit(Fit):
         places = [_DIGEST * self._names.index(name) for name in ("content", "namespace")]
         return all(one[at : at + _DIGEST] != other[at : at + _DIGEST] for at in places)
 
-    def said(self, row: StoredRow) -> int:
+    def said(self, row: Row) -> int:
         """Of a file what stands in the row, and whose it is."""
         if not self.origin.is_file:
             return _EVERYTHING_SAID
@@ -416,11 +416,11 @@ class RowFit(Fit):
                 value = value or None
         return comparable(value)
 
-    def _agent(self, row: StoredRow) -> bytes:
+    def _agent(self, row: Row) -> bytes:
         """Whose a fitted row is, or one of the store."""
         return comparable(self._usual_owner(row.agent) if self.has_agents else None)
 
-    def whole(self, row: StoredRow) -> bytes:
+    def whole(self, row: Row) -> bytes:
         """Its id, and its vector to the byte."""
         parts = []
         if self.keeps_rows:
@@ -429,7 +429,7 @@ class RowFit(Fit):
             parts.append(comparable(row.values.get(VECTOR)))
         return digest(parts)
 
-    def refuses(self, row: StoredRow) -> str | None:
+    def refuses(self, row: Row) -> str | None:
         """A store that keeps nothing without a vector of its own, and has nothing to make one with."""
         makes_them = not self.memory.about.embeds_itself or "vectors" not in self.memory.why_not
         if makes_them or self.takes_vector(row.values.get(VECTOR)):
@@ -460,7 +460,7 @@ class NoteFit(Fit):
         """Whose folder it goes to; None is the one of all."""
         return self.origin.owner or (agent if agent in self.agents else None)
 
-    def fitted(self, row: StoredRow) -> StoredRow:
+    def fitted(self, row: Row) -> Row:
         """A line, and the stem of the file it goes to in `created_at`."""
         entry, stem = row.entry(), self.stem(row)
         has_no_key = self.origin.is_line(row) and row.handle == entry.key
@@ -470,9 +470,9 @@ class NoteFit(Fit):
             "category": CORE if stem == _CORE_STEM else DAILY,
             "created_at": stem,
         }
-        return StoredRow("", values, None, self.owner(row.agent))
+        return Row("", values, None, self.owner(row.agent))
 
-    def stem(self, row: StoredRow) -> str:
+    def stem(self, row: Row) -> str:
         """The file it goes to, without its suffix: core memories, as those of no category are, to one, the others to
         that of the day."""
         if self.only is not None:
@@ -485,25 +485,25 @@ class NoteFit(Fit):
         written = moment(entry.timestamp)
         return _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
 
-    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+    def place(self, row: Row, key: str | None = None) -> bytes:
         """A line is known by its key and its folder; lines of other notes, and those without a key, by all they say."""
         own = _keyed(row.entry().content)[0] if key is None else in_one_line(key)
         if self.origin.is_notes or not (own or self.origin.tool):
             return self.state(row)
         return _digest_of_texts(own, row.agent or "")
 
-    def state(self, row: StoredRow) -> bytes:
+    def state(self, row: Row) -> bytes:
         """Of its key, of its text and its folder, and of its file."""
         entry = row.entry()
         key, text = _keyed(entry.content)
         return _digest_of_texts(key) + _digest_of_texts(text, entry.agent or "") + _digest_of_texts(entry.timestamp)
 
-    def said(self, row: StoredRow) -> int:
+    def said(self, row: Row) -> int:
         """All, but of another tool's memory not the file, which goes by its day."""
         return _EVERYTHING_SAID if self.origin.tool is None else 0b011
 
 
-def read_line(row: StoredRow) -> StoredRow:
+def read_line(row: Row) -> Row:
     """What a line of notes says: the key ZeroClaw wrote before the content, and the day of its file as its time.
 
     ZeroClaw writes `- **<key>**: <content>`, core into MEMORY.md and the rest into memory/<local date>.md, and reads
@@ -518,7 +518,7 @@ def read_line(row: StoredRow) -> StoredRow:
     key, text = _keyed(entry.content)
     if key:
         values |= {"key": key, "content": text}
-    return StoredRow("", values, entry.key, row.agent)
+    return Row("", values, entry.key, row.agent)
 
 
 def _keyed(line: str) -> tuple[str, str]:
@@ -547,7 +547,7 @@ def is_read_back(key: str) -> bool:
     return bool(key.strip(WHITE_SPACE)) and "**" not in key and key == in_one_line(key)
 
 
-def id_made(row: StoredRow, place: str) -> str:
+def id_made(row: Row, place: str) -> str:
     """The id of a memory that has none in its file: always the same in one store, so that it is known again."""
     key, content = row.values.get("key"), row.values.get("content")
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {row.agent!r} {key!r} {content!r}"))
@@ -570,7 +570,7 @@ def _day_begins(stem: str) -> str | None:
     return datetime.fromisoformat(day).astimezone().isoformat() if day else None
 
 
-def _values_of(entry: MemoryEntry, row: StoredRow) -> Mapping[str, Value]:
+def _values_of(entry: MemoryEntry, row: Row) -> Mapping[str, Value]:
     more = {name: value for name, value in row.values.items() if name not in KNOWN}
     named: dict[str, Value] = {
         "key": entry.key, "content": entry.content, "category": entry.category, "created_at": entry.timestamp,
@@ -641,7 +641,7 @@ class Losses:
         self._agents: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
 
-    def look(self, row: StoredRow, fitted: StoredRow) -> None:
+    def look(self, row: Row, fitted: Row) -> None:
         """Count what of one memory is lost."""
         fit = self._fit
         # A category that is left out says nothing; one that is blank was said, and is another one afterwards.
@@ -658,7 +658,7 @@ class Losses:
         """One that the target cannot take."""
         self._refused[why] += 1
 
-    def _count_fields(self, row: StoredRow, keeps: Callable[[str], bool]) -> None:
+    def _count_fields(self, row: Row, keeps: Callable[[str], bool]) -> None:
         for name, value in row.values.items():
             if value in (None, "") or value in _MEANS_NOTHING.get(name, ()) or keeps(name):
                 continue
@@ -667,7 +667,7 @@ class Losses:
             elif name not in KNOWN:
                 self._count_others(row, name)
 
-    def _look_at_row(self, fit: RowFit, row: StoredRow, fitted: StoredRow) -> None:
+    def _look_at_row(self, fit: RowFit, row: Row, fitted: Row) -> None:
         counts = self._counts
         vector = row.values.get(VECTOR)
         counts["other vectors"] += vector is not None and fit.has_vectors and not fit.takes_vector(vector)
@@ -684,7 +684,7 @@ class Losses:
             told = [value for name in TIMES if (value := row.values.get(name)) is not None]
             counts["times"] += not all(isinstance(value, str) and reads(value) for value in told)
 
-    def _look_at_line(self, fit: NoteFit, row: StoredRow) -> None:
+    def _look_at_line(self, fit: NoteFit, row: Row) -> None:
         counts, entry = self._counts, row.entry()
         if entry.agent not in (None, DEFAULT_AGENT) and fit.owner(entry.agent) is None:
             counts["agent"] += 1
@@ -698,7 +698,7 @@ class Losses:
         counts["blanks"] += in_one_line(entry.content) != entry.content and "\n" not in entry.content
         counts["keys"] += not is_place and not is_read_back(entry.key)
 
-    def _count_others(self, row: StoredRow, name: str) -> None:
+    def _count_others(self, row: Row, name: str) -> None:
         memory = self._fit.origin.memory
         for other in (name,) if memory is None else memory.other_fields(row, name):
             self._count(self._columns, other)

@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     reconciled,
     refuse_unless_written,
 )
-from zeroclaw_tui.memory.change import Advance, StoredRow
+from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import cut, first_names, one_line
@@ -91,12 +91,12 @@ class SnapshotFile:
         header = self._load().header
         return header.embedding if header is not None else None
 
-    def each(self) -> Iterator[tuple[int, StoredRow]]:
+    def each(self) -> Iterator[tuple[int, Row]]:
         """Every memory of it; ids belong to the store that it was made of."""
         loaded = self._load()
         for number, row in enumerate(loaded.rows, 1):
             values = {name: value for name, value in row.values.items() if name != "id"}
-            yield number, row if loaded.is_exact else StoredRow("", values, None, row.agent)
+            yield number, row if loaded.is_exact else Row("", values, None, row.agent)
 
     def notes(self) -> Iterator[str]:
         """What its format loses."""
@@ -135,7 +135,7 @@ class ForeignMemories:
         """None: its memories come without vectors."""
         return None
 
-    def each(self) -> Iterator[tuple[None, StoredRow]]:
+    def each(self) -> Iterator[tuple[None, Row]]:
         """Every memory, none of an agent by the key of another. Its text is looked through for secrets and threats."""
         self.state = _unchanged(self._source, self.state)
         self._report, self._flagged, self.flagged = Report(), Counter(), 0
@@ -188,7 +188,7 @@ class ForeignMemories:
         if self._options.format is not None and not self._report.skipped:
             raise nothing_of(self.tool, self._source)
 
-    def _flags(self, row: StoredRow) -> list[str]:
+    def _flags(self, row: Row) -> list[str]:
         """What a memory's text seems to hold that an agent should not be given unseen."""
         content = row.entry().content
         return list(
@@ -222,7 +222,7 @@ class _FileSupply:
 
     def _show(self, look: Look, check: Callable[[], None], *, to_notes: bool) -> int:
         """Lines of notes go to notes in the order they stood in; an export has the newest first."""
-        placed: list[tuple[str, int, StoredRow]] = []
+        placed: list[tuple[str, int, Row]] = []
         count = 0
         for number, row in self.read.each():
             check()
@@ -238,7 +238,11 @@ class _FileSupply:
 
 
 async def plan_import(
-    target: Library | Target, path: Path, options: ImportOptions | None = None, *, advance: Advance | None = None
+    target: Library | Target,
+    path: Path,
+    options: ImportOptions | None = None,
+    *,
+    on_progress: ProgressCallback | None = None,
 ) -> ImportPlan:
     """Read all of it once, in constant memory, and compare it with the store; nothing is written.
 
@@ -253,7 +257,7 @@ async def plan_import(
             raise memory.refuse_to_write()
         read = await asyncio.to_thread(_readable, path, options, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
-        async with reconciled(_FileSupply(read, options.agent), memory, to, now, advance) as found:
+        async with reconciled(_FileSupply(read, options.agent), memory, to, now, on_progress) as found:
             return found.plan(
                 ImportPlan,
                 to.makes(memory),
@@ -269,7 +273,7 @@ async def plan_import(
 
 
 async def import_memories(
-    target: Library | Target, plan: ImportPlan, on_clash: OnClash, *, advance: Advance | None = None
+    target: Library | Target, plan: ImportPlan, on_clash: OnClash, *, on_progress: ProgressCallback | None = None
 ) -> Outcome:
     """Bring them in as one action of verb "import", in constant memory; the store is made first where there is none.
 
@@ -289,7 +293,7 @@ async def import_memories(
         supply = _FileSupply(read, options.agent)
         reconciling = reconciled(supply, library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
-            outcome = await bring(library, "import", summary, spool, on_clash, advance, found.agents)
+            outcome = await bring(library, "import", summary, spool, on_clash, on_progress, found.agents)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
 
 

@@ -46,7 +46,7 @@ from zeroclaw_tui.curation.transfer.fit import (
 )
 from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
-from zeroclaw_tui.memory.change import AGENTS, Advance, Change, OnConflict, See, StoredRow, Value
+from zeroclaw_tui.memory.change import AGENTS, Change, OnConflict, ProgressCallback, Row, See, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -198,7 +198,7 @@ class Spool:
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
-    def add(self, row: StoredRow, present: StoredRow | None = None) -> None:
+    def add(self, row: Row, present: Row | None = None) -> None:
         """One more, in the place of one that is `present`. Raises Unreadable where the disk of temporary files is
         full."""
         self._batch.append(Change(present, row))
@@ -272,7 +272,7 @@ class Matching:
         """Close it."""
         self._connection.close()
 
-    def see(self, row: StoredRow) -> None:
+    def see(self, row: Row) -> None:
         """A memory of the target."""
         fit, kept, base = self._fit, None, self._base(row)
         if fit.origin.is_file:
@@ -289,7 +289,7 @@ class Matching:
 
     def match(
         self,
-        row: StoredRow,
+        row: Row,
         *,
         said: int,
         has_id: bool,
@@ -336,7 +336,7 @@ class Matching:
         return Match(MatchKind.TAKEN, self._claim_beside(state, place, said))
 
     def match_foreign(
-        self, row: StoredRow, said: int, *, all_came: bool = False, rename: bool = False
+        self, row: Row, said: int, *, all_came: bool = False, rename: bool = False
     ) -> tuple[str, Match] | None:
         """What a fitted memory of another tool is, and the key for it; None where that shows only when `all_came`.
 
@@ -367,16 +367,16 @@ class Matching:
         self._add(None, fit.place(row, key), state, None if key == row.key else place, None, None, claimed=True)
         return key, Match(MatchKind.NEW if changed is None or not fit.has_keys else MatchKind.TAKEN)
 
-    def wait(self, row: StoredRow) -> None:
+    def wait(self, row: Row) -> None:
         """Keep a memory that came for `waiting`."""
         self._connection.execute("INSERT INTO waiting (row) VALUES (?)", (pickle.dumps(row, pickle.HIGHEST_PROTOCOL),))
 
-    def waiting(self) -> Iterator[StoredRow]:
+    def waiting(self) -> Iterator[Row]:
         """Those kept, in their order."""
         for (row,) in self._connection.execute("SELECT row FROM waiting ORDER BY rowid"):
             yield pickle.loads(row)
 
-    def expect(self, row: StoredRow, match: Match, *, said: int, brings: bool) -> None:
+    def expect(self, row: Row, match: Match, *, said: int, brings: bool) -> None:
         """The memory that was asked about last, fitted: the target has it, or shall have it when all is done."""
         fit = self._fit
         is_whole = brings and match.what is MatchKind.NEW
@@ -387,7 +387,7 @@ class Matching:
             "INSERT INTO expected (place, state, whole, said, is_beside, key) VALUES (?, ?, ?, ?, ?, ?)", values
         )
 
-    def find(self, row: StoredRow) -> None:
+    def find(self, row: Row) -> None:
         """A memory of the target afterwards."""
         fit = self._fit
         if not self._found(row, fit.place(row), is_beside=False):
@@ -440,7 +440,7 @@ class Matching:
         self._note_there(kept)
         return None if numbered is None else numbered.decode("utf-8", "surrogatepass")
 
-    def _free_key(self, row: StoredRow) -> str:
+    def _free_key(self, row: Row) -> str:
         """The key of a memory with the first number behind it that no other has."""
         known = self._fit.place(row)
         for number in counting(self._numbers.get(known, 2)):
@@ -451,7 +451,7 @@ class Matching:
                 return key
         raise AssertionError("numbers have no end")
 
-    def _is_marked(self, row: StoredRow, said: int) -> bool:
+    def _is_marked(self, row: Row, said: int) -> bool:
         """Whether a mark makes it the same; `there` is then, or where another one has its key, the first such one."""
         sought = self._fit.sought(row, said)
         if sought is None:
@@ -475,7 +475,7 @@ class Matching:
         if kept is not None:
             self.there = pickle.loads(kept)
 
-    def _found(self, row: StoredRow, place: bytes, *, is_beside: bool) -> bool:
+    def _found(self, row: Row, place: bytes, *, is_beside: bool) -> bool:
         fit, state = self._fit, self._fit.state(row)
         statement = (
             "SELECT rowid, state, whole, said FROM expected WHERE place = ? AND NOT found AND is_beside >= ?"
@@ -495,7 +495,7 @@ class Matching:
         found = self._connection.execute("SELECT 1 FROM there WHERE id = ? LIMIT 1", (digest((comparable(id),)),))
         return found.fetchone() is not None
 
-    def owned(self, row: StoredRow) -> StoredRow:
+    def owned(self, row: Row) -> Row:
         """A fitted memory that shall belong to another agent than it did: what has its id there may be of that one.
 
         It gets an id of its own then, always the same, and what it is superseded by is called by the same rule.
@@ -507,7 +507,7 @@ class Matching:
         values = {**row.values, **{name: _id_of(owner, row.values[name]) for name in names}}
         return replace(row, id=column_text(values["id"]), values=values)
 
-    def apart(self, row: StoredRow) -> StoredRow:
+    def apart(self, row: Row) -> Row:
         """A fitted memory without an id of its own: what one was made of, an earlier one may have too."""
         fresh, number = row.id, 1
         while row.id and not self._came(fresh, None):
@@ -540,7 +540,7 @@ class Matching:
                 return True
         return False
 
-    def _base(self, row: StoredRow) -> str | None:
+    def _base(self, row: Row) -> str | None:
         """The key a memory had before it was put beside another one."""
         key, is_foreign = self._key(row), self._fit.origin.tool is not None
         if not self._fit.has_keys and not is_foreign:
@@ -551,12 +551,12 @@ class Matching:
         numbered = _NUMBERED.fullmatch(key) if is_foreign else None
         return None if numbered is None else numbered[1]
 
-    def _key(self, row: StoredRow) -> str:
+    def _key(self, row: Row) -> str:
         return row.key if self._fit.has_keys else read_line(row).key
 
 
 class Stopped(InspectorError):
-    """`advance` said no while both sides were read."""
+    """`on_progress` said no while both sides were read."""
 
     title = "Stopped"
     exit_code = INTERRUPTED
@@ -566,7 +566,7 @@ class _FirstRow(Exception):
     """Ends a pass after its first row."""
 
 
-Look = Callable[[StoredRow, int | None], None]
+Look = Callable[[Row, int | None], None]
 
 
 class Supply(Protocol):
@@ -602,7 +602,7 @@ class StoreSupply:
             await self.memory.scan(lambda row: look(row, None), self.filter)
             return
         # All notes are in memory as it is.
-        rows: list[StoredRow] = []
+        rows: list[Row] = []
         await self.memory.scan(rows.append, self.filter)
         rows.sort(key=_line_order)
         await show(rows, lambda row: look(row, None))
@@ -671,7 +671,7 @@ class Reconciliation:
     matching: Matching
     spool: Spool | None = None
     on_clash: OnClash = "skip"
-    each: Callable[[StoredRow, Match, str | None], None] | None = None
+    each: Callable[[Row, Match, str | None], None] | None = None
     expiry: Expiry | None = None
     losses: Losses = field(init=False)
     counts: Counter[Match] = field(default_factory=Counter)
@@ -699,7 +699,7 @@ class Reconciliation:
         """How many are any of that to the target."""
         return sum(number for match, number in self.counts.items() if match.what in whats)
 
-    def look(self, raw: StoredRow, number: int | None) -> None:
+    def look(self, raw: Row, number: int | None) -> None:
         """One that comes. Raises UsageError where it has a number, and its key or id is that of an earlier one."""
         fit, matching = self.fit, self.matching
         row = fit.origin.read(raw)
@@ -736,7 +736,7 @@ class Reconciliation:
             elif self.spool is not None:
                 self._spool(self.spool, row)
 
-    def _look_at_foreign(self, row: StoredRow, fitted: StoredRow, *, all_came: bool) -> None:
+    def _look_at_foreign(self, row: Row, fitted: Row, *, all_came: bool) -> None:
         fit = self.fit
         is_renamed = self.on_clash == "rename"
         found = self.matching.match_foreign(fitted, fit.said(row), all_came=all_came, rename=is_renamed)
@@ -749,7 +749,7 @@ class Reconciliation:
             fitted = fit.fitted(row)
         self._take(row, fitted, match)
 
-    def _take(self, row: StoredRow, fitted: StoredRow, match: Match) -> None:
+    def _take(self, row: Row, fitted: Row, match: Match) -> None:
         fit, matching, said = self.fit, self.matching, self.fit.said(row)
         self.counts[match] += 1
         self._sample(fitted, match)
@@ -768,7 +768,7 @@ class Reconciliation:
         elif brings:
             self._spool(self.spool, fitted)
 
-    def _sample(self, fitted: StoredRow, match: Match) -> None:
+    def _sample(self, fitted: Row, match: Match) -> None:
         of_category = column_text(fitted.values.get("category")), match
         if of_category in self.categories or len(self.categories) < _MOST_NAMES:
             self.categories[of_category] += 1
@@ -782,7 +782,7 @@ class Reconciliation:
         if match.what in (MatchKind.TAKEN, MatchKind.SECOND) and len(self.samples) < SAMPLES:
             self.samples.append(_shown(fitted.key[:_KEY_KEPT]))
 
-    def _spool(self, spool: Spool, fitted: StoredRow) -> None:
+    def _spool(self, spool: Spool, fitted: Row) -> None:
         fit = self.fit
         if isinstance(fit, RowFit):
             if fit.memory.keeps_bytes and not fit.origin.is_file:
@@ -824,16 +824,16 @@ async def reconciled(
     memory: Memory,
     target: Target,
     now: datetime,
-    advance: Advance | None,
+    on_progress: ProgressCallback | None,
     *,
     spool: Spool | None = None,
     on_clash: OnClash = "skip",
-    each: Callable[[StoredRow, Match, str | None], None] | None = None,
+    each: Callable[[Row, Match, str | None], None] | None = None,
 ) -> AsyncIterator[Reconciliation]:
     """Read the target, then what comes: see Reconciliation.
 
-    `memory` is the open store of the target, or the one foreseen. `now` is the date of what has none. `advance` is told
-    how many memories of the supply were read. Raises Stopped where it says no, UsageError for a memory of a file whose
+    `memory` is the open store of the target, or the one foreseen. `now` dates what has no date. `on_progress` gets
+    how many memories were read. Raises Stopped where it says no, UsageError for a memory of a file whose
     key or id an earlier one has.
     """
     is_there = target.library is not None
@@ -844,11 +844,13 @@ async def reconciled(
         expiry = await _expiry(target, memory, now) if spool is None else None
         found = Reconciliation(fit, matching, spool, on_clash, each, expiry)
         if is_there:
-            await memory.scan(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
+            await memory.scan(
+                asking(matching.see, None if on_progress is None else lambda _: on_progress(0)), EVERYTHING
+            )
         read = counting()
 
-        def look(row: StoredRow, number: int | None) -> None:
-            _go_on(next(read), advance)
+        def look(row: Row, number: int | None) -> None:
+            _go_on(next(read), on_progress)
             found.look(row, number)
 
         await supply.each(look, to_notes=memory.keeps_lines)
@@ -866,19 +868,19 @@ async def _expiry(target: Target, memory: Memory, now: datetime) -> Expiry | Non
     return Expiry.of(target.config, memory, profile.version, now)
 
 
-def asking(see: See, advance: Advance | None) -> See:
+def asking(see: See, on_progress: ProgressCallback | None) -> See:
     """The same `see`, that asks every now and then whether to go on. It raises Stopped where not."""
     seen = counting()
 
-    def look(row: StoredRow) -> None:
-        _go_on(next(seen), advance)
+    def look(row: Row) -> None:
+        _go_on(next(seen), on_progress)
         see(row)
 
     return look
 
 
-def _go_on(done: int, advance: Advance | None) -> None:
-    if done % _ASKS_EVERY == 0 and advance is not None and not advance(done):
+def _go_on(done: int, on_progress: ProgressCallback | None) -> None:
+    if done % _ASKS_EVERY == 0 and on_progress is not None and not on_progress(done):
         raise Stopped("Reading was stopped.", hint="Nothing was imported.")
 
 
@@ -890,7 +892,7 @@ def _brings(match: Match, on_clash: OnClash) -> bool:
     return not match.is_beside if on_clash == "rename" else match.what is MatchKind.TAKEN
 
 
-def _repeated(row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> UsageError:
+def _repeated(row: Row, number: int, what: Literal["key", "id"], earlier: int) -> UsageError:
     told = repr(_cut_key(row.key if what == "key" else row.id))
     return UsageError(
         f"Line {number:,} repeats the {what} {told} of line {earlier:,}.",
@@ -903,8 +905,8 @@ async def bring(
     verb: Verb,
     summary: str,
     spool: Spool,
-    clash: OnConflict,
-    advance: Advance | None,
+    on_conflict: OnConflict,
+    on_progress: ProgressCallback | None,
     agents: Collection[str] = (),
 ) -> Outcome:
     """Write what was spooled, and the `agents` it refers to, as one action that undo takes back. Raises what
@@ -914,23 +916,25 @@ async def bring(
     now = library.trash.now().isoformat()
     added = [_agent(alias, now) for alias in agents] if library.memory.agents_are_rows else []
     return await change_rows(
-        library, verb, summary, lambda: chain(added, spool.changes()), clash=clash, advance=advance
+        library, verb, summary, lambda: chain(added, spool.changes()), on_conflict=on_conflict, on_progress=on_progress
     )
 
 
-async def verify(library: Library, matching: Matching, advance: Advance | None) -> tuple[int, int, tuple[str, ...]]:
+async def verify(
+    library: Library, matching: Matching, on_progress: ProgressCallback | None
+) -> tuple[int, int, tuple[str, ...]]:
     """Read the target again: how many of those expected were found, how many not, and the first keys of these.
 
-    Raises Stopped where `advance` says no.
+    Raises Stopped where `on_progress` says no.
     """
-    await library.memory.scan(asking(matching.find, advance), EVERYTHING)
+    await library.memory.scan(asking(matching.find, on_progress), EVERYTHING)
     return matching.verified(), *matching.missing(_MOST_DIFFERING)
 
 
 def _agent(alias: str, now: str) -> Change:
     """An agent to add, which its memories refer to."""
     id = str(uuid4())  # noqa: A001
-    return Change(None, StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS))
+    return Change(None, Row(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS))
 
 
 def refuse_unless_written(memory: Memory) -> None:
@@ -957,7 +961,7 @@ def _id_of(owner: str | None, other: Value) -> str:
     return str(uuid5(NAMESPACE_OID, f"zeroclaw-tui import for {owner!r} {other!r}"))
 
 
-def _line_order(row: StoredRow) -> tuple[str, int]:
+def _line_order(row: Row) -> tuple[str, int]:
     label, _, number = row.id.rpartition(":")
     return label, int(number)
 
@@ -966,7 +970,7 @@ async def _outdated(memory: Memory) -> frozenset[str]:
     """The lines whose key stands further on in the same folder too: ZeroClaw appends what it stores anew."""
     last: dict[tuple[str | None, str], str] = {}
     earlier: set[str] = set()
-    rows: list[StoredRow] = []
+    rows: list[Row] = []
     await memory.scan(rows.append, EVERYTHING)
     for row in sorted(rows, key=_line_order):
         known = (row.agent, read_line(row).key)
@@ -982,7 +986,7 @@ async def _columns(memory: Memory) -> frozenset[str] | None:
         return memory.columns
     columns: list[frozenset[str]] = []
 
-    def first(row: StoredRow) -> None:
+    def first(row: Row) -> None:
         columns.append(frozenset(row.values))
         raise _FirstRow
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreada
 from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
+    from zeroclaw_tui.memory.change import Row, RowChange, Value
 
 VERSION = 1
 """The schema's version, in the file's user_version."""
@@ -291,7 +291,7 @@ class Packed:
     blob: bytes | None
 
 
-def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True) -> Packed:
+def pack(row: Row, before: Row | None = None, *, vector: bool = True) -> Packed:
     """A row; given the row before it, a vector equal to that one's is not held twice. Without `vector` it is left out.
 
     The content is apart from the JSON so that it can be searched, blobs so that a search need not read them.
@@ -316,9 +316,9 @@ def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True
     return Packed(_ENCODER.encode([*parts, values]), content, bytes(blob) if blob else None)
 
 
-def unpack(packed: Packed, before: StoredRow | None = None) -> StoredRow:
+def unpack(packed: Packed, before: Row | None = None) -> Row:
     """The row again; `before` is the one it was packed with."""
-    from zeroclaw_tui.memory.change import StoredRow
+    from zeroclaw_tui.memory.change import Row
 
     blob = packed.blob or b""
     *parts, values = json.loads(packed.row)
@@ -333,16 +333,16 @@ def unpack(packed: Packed, before: StoredRow | None = None) -> StoredRow:
         else:
             plain = _unpacked(value, blob)
         named[_unpacked(name, blob)] = plain
-    return StoredRow(name_of_row, named, handle, agent, table)
+    return Row(name_of_row, named, handle, agent, table)
 
 
-def file_path(row: StoredRow) -> str:
+def file_path(row: Row) -> str:
     """Where a file that is kept as a row lies."""
     path = row.values.get("path")
     return path if isinstance(path, str) else row.id
 
 
-def file_state(row: StoredRow) -> str | None:
+def file_state(row: Row) -> str | None:
     """The SHA-256 in hex of a file that is kept as a row: named, or of its bytes."""
     named, data = row.values.get("sha256"), row.values.get("bytes")
     if isinstance(named, str):
@@ -392,7 +392,7 @@ class Places:
             return change
         return replace(change, before=self._row(change.before, self.name), after=self._row(change.after, self.name))
 
-    def here(self, row: StoredRow | None) -> StoredRow | None:
+    def here(self, row: Row | None) -> Row | None:
         """A kept row with its paths as they are now."""
         return row if self._home is None or row is None or row.table not in _OF_FILES else self._row(row, self.path)
 
@@ -404,7 +404,7 @@ class Places:
         """The path that is kept under a name; what is absolute stays."""
         return name if self._home is None else os.path.join(self._home, name)
 
-    def _row(self, row: StoredRow | None, told: Callable[[str], str]) -> StoredRow | None:
+    def _row(self, row: Row | None, told: Callable[[str], str]) -> Row | None:
         if row is None:
             return None
         values: dict[str, Value] = {

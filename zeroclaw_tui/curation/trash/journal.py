@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.trash.file import (
     searchable,
     unpack,
 )
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 BATCH = 250
@@ -127,8 +127,8 @@ class Version:
     verb: Verb
     at: str
     store: str
-    before: StoredRow | None
-    after: StoredRow | None
+    before: Row | None
+    after: Row | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class States:
     id: str
     before: str | None
     after: str | None
-    entry: StoredRow | None = None
+    entry: Row | None = None
 
 
 def store_number(connection: sqlite3.Connection, name: str) -> int | None:
@@ -332,7 +332,7 @@ def batches(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[
         yield kept_rows(connection, some)
 
 
-def holding(connection: sqlite3.Connection, holds: Callable[[StoredRow], bool]) -> list[int]:
+def holding(connection: sqlite3.Connection, holds: Callable[[Row], bool]) -> list[int]:
     """The numbers of all kept changes, of any store, of which a row holds what is looked for."""
     versions = map(_kept, _rows(connection, _KEPT))
     return [version.number for version in versions if any(map(holds, filter(None, (version.before, version.after))))]
@@ -344,7 +344,7 @@ def oldest(connection: sqlite3.Connection) -> str | None:
     return None if found is None else str(found[0])
 
 
-def _state(row: StoredRow | None) -> str | None:
+def _state(row: Row | None) -> str | None:
     if row is None:
         return None
     return file_state(row) if row.table in _FILES else row.fingerprint
@@ -507,7 +507,7 @@ def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None
         connection.execute("DELETE FROM actions WHERE number = ?", (number,))
 
 
-def forget_rows(connection: sqlite3.Connection, store: str, rows: Sequence[StoredRow]) -> None:
+def forget_rows(connection: sqlite3.Connection, store: str, rows: Sequence[Row]) -> None:
     """Drop every kept version of these rows, and of files beside the store that hold their content.
 
     Where ids move: what was kept with this text before or after, and what that grew out of.
@@ -590,7 +590,7 @@ def strike_action(connection: sqlite3.Connection, action: int) -> None:
     connection.execute("DELETE FROM kept WHERE action = ?", (action,))
 
 
-def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
+def set_summary(connection: sqlite3.Connection, action: int, summary: str) -> None:
     """Change the summary of an action."""
     connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
 

@@ -30,8 +30,8 @@ from zeroclaw_tui.memory.change import (
     OTHER_ROW,
     Batches,
     Journal,
+    Row,
     RowChange,
-    StoredRow,
 )
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotFound
 
@@ -64,7 +64,7 @@ class TrashRow:
     deleted_at: str
     until: str
     size: int
-    row: StoredRow
+    row: Row
     store: str
 
 
@@ -210,9 +210,9 @@ class RunningAction(Journal):
         """Take out changes of it that were kept but not done."""
         await self._write(lambda connection: journal.strike(connection, numbers))
 
-    async def retell(self, summary: str) -> None:
+    async def set_summary(self, summary: str) -> None:
         """Change what its summary says."""
-        await self._write(lambda connection: journal.retell(connection, self.number, summary))
+        await self._write(lambda connection: journal.set_summary(connection, self.number, summary))
 
     async def finish(self) -> Action | None:
         """Mark it as done, drop what is too old or too much, and release the lock; None if it changed nothing."""
@@ -491,9 +491,7 @@ class Trash:
 
         return await self._let_go(let_go)
 
-    async def erase(
-        self, holds: Callable[[StoredRow], bool], names: Callable[[str], bool], *, dry_run: bool = False
-    ) -> int:
+    async def erase(self, holds: Callable[[Row], bool], names: Callable[[str], bool], *, dry_run: bool = False) -> int:
         """Let go for ever of every change kept here, of any store, of which `holds` says so by a row, and give other
         words to actions of whose summary `names` says so; gives how many both are.
 

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry, why_fixed
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.text import are, one_line, shell_word
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
-    from zeroclaw_tui.memory.change import StoredRow
+    from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.actions import Changes
@@ -819,7 +819,7 @@ class BrowserRoom(Room[None]):
         try:
             with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being read …")):
                 if every is not None or len(marks):
-                    stamps: Sequence[Stamp] = await marks.chosen(library.memory)
+                    stamps: Sequence[RowVersion] = await marks.chosen(library.memory)
                 else:
                     stamps = [] if entry is None else await versions_at(library.memory, [entry.handle])
                 hidden = 0 if every is None else await library.superseded_hidden(every)
@@ -853,7 +853,7 @@ class BrowserRoom(Room[None]):
             await self.rows.marks.resolve_again(library.memory)
         self.panes.show_marks()
 
-    async def _stored_here(self, library: Library) -> StoredRow | None:
+    async def _stored_here(self, library: Library) -> Row | None:
         entry = self._entry_here()
         if entry is None:
             return None

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.trash.file import VECTOR
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Version
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
 from zeroclaw_tui.curation.words import change_words, done_words, summary_words
-from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
+from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
@@ -105,7 +105,7 @@ _SCOPE = "Only changes made with this program. Changes made by the agent are not
 _WRITING = frozenset(command.action for command in COMMANDS if command.writes)
 _OTHER_STORE = "It was deleted in {}. Open that store to restore it."
 
-Row = TypeVar("Row")
+PagedRow = TypeVar("PagedRow")
 Place = Literal["changes", "rows", "memory", "deleted"]
 """What a list shows: changes, the rows of one, those of one memory, or what was deleted."""
 Line = Action | Version | TrashRow | None
@@ -123,19 +123,19 @@ _CAME = {"undo": "restored by undo", "redo": "stored again", "restore": "restore
 _EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "overwritten"}
 
 
-class Pages(LazyRows[Row | None], Generic[Row]):
+class Pages(LazyRows[PagedRow | None], Generic[PagedRow]):
     """Rows that are loaded a page at a time when they come into sight."""
 
-    def __init__(self, total: int, want: Callable[[Pages[Row], int], None]) -> None:
+    def __init__(self, total: int, want: Callable[[Pages[PagedRow], int], None]) -> None:
         self._total = total
         self._want = want
-        self._pages: dict[int, Sequence[Row]] = {}
+        self._pages: dict[int, Sequence[PagedRow]] = {}
         self._asked: set[int] = set()
 
     def __len__(self) -> int:
         return self._total
 
-    def row(self, at: int) -> Row | None:
+    def row(self, at: int) -> PagedRow | None:
         """The row at a place; None while its page is on its way."""
         page, place = divmod(at, PAGE_ROWS)
         if page not in self._pages:
@@ -145,7 +145,7 @@ class Pages(LazyRows[Row | None], Generic[Row]):
             return None
         return self._pages[page][place] if place < len(self._pages[page]) else None
 
-    def put(self, offset: int, rows: Sequence[Row]) -> None:
+    def put(self, offset: int, rows: Sequence[PagedRow]) -> None:
         """Rows that were asked for."""
         self._pages[offset // PAGE_ROWS] = rows
 
@@ -668,14 +668,14 @@ class ChangesRoom(StoreRoom):
         self.query_one(AboutPane).show(about, lines)
 
 
-def edit_to(present: StoredRow, wanted: StoredRow, memory: Memory) -> Edit:
+def edit_to(present: Row, wanted: Row, memory: Memory) -> Edit:
     """The edit that makes one version of a memory the other, as far as this store can edit."""
     now, then = present.entry(), wanted.entry()
     names = [name for name in EDITABLE if not why_fixed(memory, name) and getattr(now, name) != getattr(then, name)]
     return Edit({name: getattr(then, name) for name in names})
 
 
-def version_content(present: StoredRow, edit: Edit) -> Content:
+def version_content(present: Row, edit: Edit) -> Content:
     """The lines and the fields in which a memory becomes another one by an edit."""
     now = present.entry()
     then = replace(present, values={**present.values, **edit.values}).entry()
@@ -695,7 +695,7 @@ def version_content(present: StoredRow, edit: Edit) -> Content:
     return Content("\n").join(parts)
 
 
-def wanted_version(step: Version) -> StoredRow:
+def wanted_version(step: Version) -> Row:
     """The version that a step restores: the row before it, or the row it created."""
     row = step.before or step.after
     if row is None:
@@ -832,7 +832,7 @@ def vector_words(step: Version) -> str:
     return f"updated, {dimensions}" if old is not None else f"created, {dimensions}"
 
 
-def _vector(row: StoredRow | None) -> bytes | None:
+def _vector(row: Row | None) -> bytes | None:
     value = row.values.get(VECTOR) if row is not None else None
     return value if isinstance(value, bytes) else None
 

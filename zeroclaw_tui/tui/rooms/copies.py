@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_text
 from zeroclaw_tui.curation.erase.matcher import TextMatcher
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.words import cleaned_words, going_words, undone_words
-from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.actions import tail
@@ -242,7 +242,7 @@ async def erase(
     texts = going(typed["text"])
     matcher, ids = _matcher(texts, typed["text"]), frozenset(text.id for text in texts)
 
-    async def look(advance: Advance) -> ErasePlan:
+    async def look(on_progress: ProgressCallback) -> ErasePlan:
         return await plan_erase(library, Chosen(matcher, ids))
 
     plan = await with_progress(app, "Searching every file …", 0, patience, look)

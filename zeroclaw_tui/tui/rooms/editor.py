@@ -25,7 +25,7 @@ from zeroclaw_tui.backends.lookup import count_facets, why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
 from zeroclaw_tui.curation.policy import policy_verdict
-from zeroclaw_tui.memory.change import Conflict, Draft, Edit, StoredRow, Value
+from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
@@ -94,7 +94,7 @@ class EditorScreen(Dialog["Outcome"]):
         Binding("escape", "step_out", "leave", id="editor.leave", tooltip="Close; asks first if you typed something"),
     ]
 
-    def __init__(self, library: Library, row: StoredRow | None, *, text: str | None = None) -> None:
+    def __init__(self, library: Library, row: Row | None, *, text: str | None = None) -> None:
         key = "" if row is None else cut(one_line(row.entry().key), _KEY_CELLS)
         super().__init__("A new memory" if row is None else f"Edit {key}", None)
         self.add_class("-whole")
@@ -296,7 +296,7 @@ class EditorForm(Vertical):
     class Changed(Message):
         """Something was typed."""
 
-    def __init__(self, library: Library, row: StoredRow | None, text: str | None) -> None:
+    def __init__(self, library: Library, row: Row | None, text: str | None) -> None:
         super().__init__(id="form")
         self._library = library
         self._row = row
@@ -439,7 +439,7 @@ def draft_of(values: Mapping[str, Value], agent: str | None) -> Draft:
     )
 
 
-def _before(row: StoredRow | None) -> dict[str, str]:
+def _before(row: Row | None) -> dict[str, str]:
     """The fields as text, as they are when the form opens."""
     if row is None:
         return {**dict.fromkeys(FIELDS, ""), "category": "core", "pinned": _NO_YES[0]}
@@ -490,7 +490,7 @@ async def save_new(app: App[Any], library: Library, draft: Draft) -> Outcome:
     return await repairing(app, library, partial(store_memory, library, draft))
 
 
-async def save_edit(app: App[Any], library: Library, row: StoredRow, values: Mapping[str, Value]) -> Outcome | Left:
+async def save_edit(app: App[Any], library: Library, row: Row, values: Mapping[str, Value]) -> Outcome | Left:
     """Change these fields of a row as it was opened. Runs in a worker, since it may have to ask.
 
     A row that changed in the meantime is shown next to the typed text, each time it changes; a deleted one can be
@@ -515,7 +515,7 @@ async def save_edit(app: App[Any], library: Library, row: StoredRow, values: Map
             return await _store_anew(app, library, base, wanted)
 
 
-async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: Mapping[str, Value]) -> Outcome | Left:
+async def _store_anew(app: App[Any], library: Library, base: Row, wanted: Mapping[str, Value]) -> Outcome | Left:
     answers = [
         Answer("y", "Store as new", Left.ANEW),
         Answer("l", "Do not store", Left.AS_IT_IS),
@@ -529,7 +529,7 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
     return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))
 
 
-async def edit_externally(app: App[Any], library: Library, row: StoredRow) -> Outcome | None:
+async def edit_externally(app: App[Any], library: Library, row: Row) -> Outcome | None:
     """Open a memory's content in the person's editor and save what comes back; None when nothing was changed.
 
     Runs in a worker. A notification reports every failure, with the file that has the typed text. Leaving
@@ -546,7 +546,7 @@ async def edit_externally(app: App[Any], library: Library, row: StoredRow) -> Ou
     return await _save_edited(app, library, row, edited, edited.text)
 
 
-async def _save_edited(app: App[Any], library: Library, row: StoredRow, edited: Edited, text: str) -> Outcome | None:
+async def _save_edited(app: App[Any], library: Library, row: Row, edited: Edited, text: str) -> Outcome | None:
     try:
         saved = await save_edit(app, library, row, {"content": text})
     except InspectorError as error:
@@ -583,7 +583,7 @@ class ConflictScreen(Dialog[Resolution]):
         Binding("ctrl+s", "save_merge", "save", priority=True, show=False),
     ]
 
-    def __init__(self, mine: StoredRow, base: StoredRow, theirs: StoredRow) -> None:
+    def __init__(self, mine: Row, base: Row, theirs: Row) -> None:
         super().__init__(f"{cut(one_line(theirs.entry().key), _VALUE_CELLS)} changed while you edited it", None)
         self.add_class("-whole")
         self._mine, self._base, self._theirs = mine, base, theirs

@@ -50,7 +50,7 @@ WayOn = Literal["again", "installs", "demo"]
 
 
 @dataclass(slots=True)
-class Row:
+class StoreRow:
     """A store with what it has answered so far."""
 
     candidate: Candidate
@@ -82,8 +82,8 @@ class StoresRoom(Room["Candidate | None"]):
         self._ask_one = ask
         self._profile = profile
         self._patience = patience
-        self._rows: list[Row] = []
-        self._list = TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
+        self._rows: list[StoreRow] = []
+        self._list = TableList[StoreRow](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
@@ -136,7 +136,7 @@ class StoresRoom(Room["Candidate | None"]):
 
     async def _find(self) -> None:
         try:
-            self._rows = [Row(candidate) for candidate in await asyncio.to_thread(self._find_all)]
+            self._rows = [StoreRow(candidate) for candidate in await asyncio.to_thread(self._find_all)]
         except InspectorError as error:
             self.query_one("#failure", Banner).fail(error)
             return
@@ -145,7 +145,7 @@ class StoresRoom(Room["Candidate | None"]):
         for row in self._rows:
             start_work(self, "ask", self._ask, row, exclusive=False)
 
-    async def _ask(self, row: Row) -> None:
+    async def _ask(self, row: StoreRow) -> None:
         row.standing = await self._ask_one(row.candidate, self._profile)
         # The stores may have been found again in the meantime.
         if any(row is shown for shown in self._rows):
@@ -209,7 +209,7 @@ class StoresRoom(Room["Candidate | None"]):
         self.query_one(AboutPane).show(Content("") if row is None else about_lines(row.candidate, row.standing, width))
 
 
-def _state(row: Row) -> Content | str:
+def _state(row: StoreRow) -> Content | str:
     if row.standing is None:
         return Content.styled("… asking", "muted")
     if row.standing.ok:
@@ -217,13 +217,13 @@ def _state(row: Row) -> Content | str:
     return Content.styled("– not yet", "muted") if row.standing.is_not_there_yet else Content.styled("✗ fails", "bad")
 
 
-def _count(row: Row) -> str:
+def _count(row: StoreRow) -> str:
     if row.standing is None:
         return "…"
     return NO_VALUE if row.standing.count is None else f"{row.standing.count:,}"
 
 
-def _marks(row: Row) -> Content | str:
+def _marks(row: StoreRow) -> Content | str:
     standing = row.standing
     if standing is None or not standing.ok:
         return ""
@@ -232,13 +232,15 @@ def _marks(row: Row) -> Content | str:
 
 
 _COLUMNS = (
-    Column[Row]("", lambda row: "●" if row.candidate.is_current else "", width=1, look="final"),
-    Column[Row]("store", lambda row: clean(row.candidate.name), width=15),
-    Column[Row]("", _state, width=10),
-    Column[Row]("memories", _count, width=9, right=True),
-    Column[Row]("can", _marks, width=_MARK_CELLS, hidden_below=116),
-    Column[Row]("where", lambda row: clean(row.candidate.location), flex=True, look="muted", shortened=shorten_path),
-    Column[Row]("known by", lambda row: clean(row.candidate.why), width=22, hidden_below=160, look="faint"),
+    Column[StoreRow]("", lambda row: "●" if row.candidate.is_current else "", width=1, look="final"),
+    Column[StoreRow]("store", lambda row: clean(row.candidate.name), width=15),
+    Column[StoreRow]("", _state, width=10),
+    Column[StoreRow]("memories", _count, width=9, right=True),
+    Column[StoreRow]("can", _marks, width=_MARK_CELLS, hidden_below=116),
+    Column[StoreRow](
+        "where", lambda row: clean(row.candidate.location), flex=True, look="muted", shortened=shorten_path
+    ),
+    Column[StoreRow]("known by", lambda row: clean(row.candidate.why), width=22, hidden_below=160, look="faint"),
 )
 
 

@@ -18,7 +18,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from zeroclaw_tui.backends.lookup import versions, versions_at
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
@@ -648,7 +648,7 @@ class Marks:
         self._total = 0
         self._without: dict[str, Handle] = {}
         self._handles: dict[str, Handle] = {}
-        self._stamps: dict[str, Stamp] = {}
+        self._stamps: dict[str, RowVersion] = {}
         self._waiting: dict[str, None] = {}
 
     def __len__(self) -> int:
@@ -682,7 +682,7 @@ class Marks:
         return frozenset(self._handles.values())
 
     @property
-    def stamps(self) -> list[Stamp]:
+    def stamps(self) -> list[RowVersion]:
         """The memories whose state is known."""
         return [self._stamps[one] for one in self._handles if one in self._stamps]
 
@@ -707,7 +707,7 @@ class Marks:
         if entry.id not in self:
             self.toggle(entry)
 
-    def put(self, stamps: Iterable[Stamp]) -> None:
+    def put(self, stamps: Iterable[RowVersion]) -> None:
         """Mark memories in the state that they have."""
         for stamp in stamps:
             self._handles[stamp.id] = stamp.handle
@@ -732,7 +732,7 @@ class Marks:
         """Read the state of every new mark; marks of deleted rows are removed."""
         asked = {one: self._handles[one] for one in self._waiting}
         handles = list(asked.values())
-        found: dict[Handle, Stamp] = {}
+        found: dict[Handle, RowVersion] = {}
         try:
             for start in range(0, len(handles), _MARKED_AT_ONCE):
                 stamps = await versions_at(memory, handles[start : start + _MARKED_AT_ONCE])
@@ -757,7 +757,7 @@ class Marks:
         # An id in a store of lines is a place: another state there is another line, which nobody marked.
         self.drop([one for one, state in self._states.items() if before.get(one, state) != state])
 
-    async def chosen(self, memory: Memory) -> list[Stamp]:
+    async def chosen(self, memory: Memory) -> list[RowVersion]:
         """All that is marked, each memory in the state it was marked in, or has now."""
         if self.every is not None:
             return await self._marked(memory, self.every)
@@ -778,7 +778,7 @@ class Marks:
         for start in range(0, len(handles), _MARKED_AT_ONCE):
             self.put(await versions_at(memory, handles[start : start + _MARKED_AT_ONCE]))
 
-    async def _marked(self, memory: Memory, every: MemoryFilter) -> list[Stamp]:
+    async def _marked(self, memory: Memory, every: MemoryFilter) -> list[RowVersion]:
         """The memories that pass a filter and have a mark."""
         return [stamp for stamp in await versions(memory, every) if stamp.id not in self._without]
 

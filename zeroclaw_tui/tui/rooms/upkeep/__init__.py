@@ -305,7 +305,7 @@ class UpkeepPane(Vertical):
         self, library: Library, sentence: str, total: int, work: Work[Outcome], words: Callable[[Outcome], str]
     ) -> None:
         """Do what a person has agreed to, report the result by `words`, and reload."""
-        outcome = await self.room.changes.carried_out(library, sentence, total, work)
+        outcome = await self.room.changes.run_change(library, sentence, total, work)
         (tell if outcome.count == total else warn)(self, words(outcome))
         await self.room.after_change(outcome)
 

@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.audit.audit import (
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact, change_words, done_words
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
@@ -147,7 +147,7 @@ class CleanUp(UpkeepPane):
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
         self.report: AuditReport | None = None
-        self._stamps: Mapping[Which, Stamp] = {}
+        self._stamps: Mapping[Which, RowVersion] = {}
         """Every memory that was found, in the state it is in."""
         self._going: frozenset[Which] = frozenset()
         """What the change under way takes, as far as it is known."""
@@ -406,7 +406,7 @@ class CleanUp(UpkeepPane):
         count = self._counts.get(finding.kind, 0)
         return "" if not count else "all" if count == finding.count else f"{count:,}"
 
-    def _chosen(self) -> list[Stamp]:
+    def _chosen(self) -> list[RowVersion]:
         """The marked memories, else the row under the cursor; warns if there is neither."""
         row, marks = self.memories.selected, self.memories.marks
         if marks:
@@ -514,7 +514,7 @@ def _kind_of(finding: Finding) -> FindingKind:
     return finding.kind
 
 
-async def _to_mark(finding: Finding) -> Iterable[Stamp]:
+async def _to_mark(finding: Finding) -> Iterable[RowVersion]:
     """Of duplicates those that a merge deletes; of every other kind all."""
     if not finding.groups:
         return finding.stamps
@@ -527,7 +527,7 @@ def _glyph(finding: Finding) -> Content:
 
 def _indexed(
     report: AuditReport,
-) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, Stamp], tuple[str, str]]:
+) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, RowVersion], tuple[str, str]]:
     """Which memories are of which kind, each in the state found now, and the title; for a thread."""
     kinds = {finding.kind: frozenset(map(which, finding.stamps)) for finding in report.findings}
     found = {which(stamp): stamp for finding in report.findings for stamp in finding.stamps}
@@ -540,7 +540,7 @@ def _safe_marks(report: AuditReport) -> list[Which]:
     return [which(one.stamp) for finding in safe for one in finding.samples if not one.pinned]
 
 
-def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str, str]:
+def _title_words(report: AuditReport, found: Mapping[Which, RowVersion]) -> tuple[str, str]:
     """What there is, and how much of it is pollution; each memory counts once."""
     among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
     whole = f"{counted(report.rows)}{among}, {size_shown(report.size)}"

@@ -289,7 +289,7 @@ class SnapshotPane(UpkeepPane):
         def written(outcome: Outcome) -> str:
             return done_words(outcome, snapshot_words(outcome, plan, " · u"))
 
-        await self.carry_out(library, "Writing the snapshot", plan.entries, lambda advance: write(), written)
+        await self.carry_out(library, "Writing the snapshot", plan.entries, lambda on_progress: write(), written)
 
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
         sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nThe old file goes to the trash. Press u to undo."
