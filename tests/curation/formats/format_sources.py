@@ -9,7 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.formats.detection import detect
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.memory.change import Row
 
 DATA = Path(__file__).parents[2] / "data" / "formats"

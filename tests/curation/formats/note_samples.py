@@ -7,10 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_claude_code import ClaudeCodeMemory
+from zeroclaw_tui.curation.formats.old_openclaw import OpenClawWorkspace
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.memory.change import Row
 
 DATA = Path(__file__).parents[2] / "data"

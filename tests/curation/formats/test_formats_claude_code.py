@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from note_samples import WRITTEN, degree, read, sample, written
 
-from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.detection import detect
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats.old_claude_code import ClaudeCodeMemory
+from zeroclaw_tui.curation.formats.old_source import Source
 
 CLAUDE = ClaudeCodeMemory()
 

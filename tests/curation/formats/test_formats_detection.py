@@ -10,8 +10,8 @@ from format_sources import DATA, FILES, RMEM, ZEROCLAW, database, read
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
+from zeroclaw_tui.curation.formats.old_source import Source
 from zeroclaw_tui.curation.formats.own import section, title
-from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 

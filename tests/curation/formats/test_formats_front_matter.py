@@ -16,7 +16,7 @@ from zeroclaw_tui.curation.formats.front_matter import (
     note_of,
     read_note,
 )
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 
 LINES = "---,# A,## B ##,- a,  - b,1. c,```,~~~,> q,text,\t,[x]: y,===,<div>,- [ ] t,**k**: v,[[Link]],a: b,\r,\x00"
 MARKDOWN = st.lists(st.sampled_from([*LINES.split(","), "", "| a | b |", "|---|---|", "- " * 30]), max_size=30).map(

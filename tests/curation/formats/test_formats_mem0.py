@@ -9,7 +9,7 @@ import pytest
 from format_sources import DATA, read, value
 
 from zeroclaw_tui.curation.formats.detection import detect
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats.old_source import Source
 from zeroclaw_tui.memory.errors import UsageError
 
 BEES = "mem0_9a1b00000000"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from note_samples import DATA, WRITTEN, degree, read, sample, written
 
-from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_openclaw import OpenClawWorkspace
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 
 OPENCLAW = OpenClawWorkspace()
 

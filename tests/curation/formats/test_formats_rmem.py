@@ -10,7 +10,7 @@ from format_sources import DATA, RMEM, database, read, value
 
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.curation.formats.detection import detect
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats.old_source import Source
 from zeroclaw_tui.memory.errors import UsageError
 
 BEES, BREAD = "rmem_0b0e7c1e0000", "rmem_1c1f8d2f0000"

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 from format_sources import RMEM, database
 
-from zeroclaw_tui.curation.formats import source as door
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats import old_source as door
+from zeroclaw_tui.curation.formats.old_source import Source
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Unreadable, UsageError
 
 FILE = PurePosixPath("a.json")

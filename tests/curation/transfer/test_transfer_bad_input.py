@@ -36,7 +36,7 @@ TABLE = b"key,content\r\n"
         ("x.jsonl", ONE + ONE, "Line 2 repeats the key 'a' of line 1"),
         ("x.jsonl", b'{"id":"1","key":"a","content":""}\n{"id":"1","key":"b","content":""}\n', "repeats the id '1'"),
         ("x.jsonl", "key".encode("utf-16"), "Line 1 is not UTF-8"),
-        ("x.jsonl", ONE + b'{"key": "b\\ud800", "content": ""}\n', "Line 2 holds half a character"),
+        ("x.jsonl", ONE + b'{"key": "b\\ud800", "content": ""}\n', "Line 2 is not a memory: it has half a character"),
         ("x.jsonl", b'{"zeroclaw_memories": 99}\n', "version 99"),
         ("x.csv", b"name,text\r\na,A\r\n", "Line 1 does not name a key and a content"),
         ("x.csv", b"key,content,key\r\n", "Line 1 names key twice"),

@@ -12,16 +12,16 @@ from typing import Literal, get_args
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.fallback import brought_in_by, copied_by
-from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, nested_json
 from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
 from zeroclaw_tui.curation.formats.graphs import ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
-from zeroclaw_tui.curation.formats.mem0 import Mem0
-from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
+from zeroclaw_tui.curation.formats.old_claude_code import ClaudeCodeMemory
+from zeroclaw_tui.curation.formats.old_mem0 import Mem0
+from zeroclaw_tui.curation.formats.old_openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
+from zeroclaw_tui.curation.formats.old_rmem import RMemJson
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.curation.formats.own import TITLE, Imported
-from zeroclaw_tui.curation.formats.rmem import RMemJson
-from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
 

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, TypeVar
 
-from zeroclaw_tui.curation.formats.source import Report, Source, json_value
+from zeroclaw_tui.curation.formats.old_source import Report, Source, json_value
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import first_names, one_line

@@ -28,8 +28,8 @@ from zeroclaw_tui.curation.formats.foreign import (
     text_at,
     titled_key,
 )
+from zeroclaw_tui.curation.formats.old_source import LARGEST_JSON, Report, Source, json_value
 from zeroclaw_tui.curation.formats.own import each_line
-from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Source, json_value
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")

@@ -1,127 +1,29 @@
-"""Memories as JSON Lines: every column exactly, also where JSON has no such value."""
+"""Our own JSON Lines: a header line, then a memory a line, every column exactly as its store has it.
+
+A line has the names that the commands print. What JSON cannot say exactly is also in `columns`: an object of one name,
+{"base64"} for a blob, {"text_bytes"} for text whose bytes are not UTF-8, {"surrogates"} for text with other lone
+surrogates, {"real"} for "inf", "-inf" or "nan".
+"""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
+from zeroclaw_tui.curation.formats.source import Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import column_text, kind_from
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
-_BLOB, _BYTES, _SURROGATES, _REAL = "base64", "text_bytes", "surrogates", "real"
-_LEAST, _MOST = -(2**63), 2**63 - 1
-
-
-def is_plain(value: Value) -> bool:
-    """Whether JSON has this value itself: NULL, a number that is finite, or text that is Unicode."""
-    if isinstance(value, str):
-        return is_unicode(value)
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return not isinstance(value, bytes)
-
-
-def packed(value: Value) -> Any:
-    """A value as JSON: itself where it can be, else an object of one name.
-
-    {"base64"} is a blob, {"text_bytes"} text by its bytes in base64 that are no UTF-8, {"surrogates"} text with other
-    lone surrogates, in base64 too, {"real"} "inf", "-inf" or "nan".
-    """
-    if is_plain(value):
-        return int(value) if isinstance(value, bool) else value
-    if isinstance(value, bytes):
-        return {_BLOB: as_base64(value)}
-    if isinstance(value, float):
-        return {_REAL: repr(value)}
-    name, data = _encoded(str(value))
-    return {name: as_base64(data)}
-
-
-def unpacked(packed: Any) -> Value:
-    """The value that was packed. Raises ValueError for anything else."""
-    if isinstance(packed, bool):
-        return int(packed)
-    if isinstance(packed, int) and not _LEAST <= packed <= _MOST:
-        raise ValueError("a number of more than 64 bits")
-    if isinstance(packed, float) and not math.isfinite(packed):
-        raise ValueError("no finite number")
-    if packed is None or isinstance(packed, str | int | float):
-        return packed
-    if not isinstance(packed, dict) or len(packed) != 1:
-        raise ValueError("neither a value nor an exact one")
-    ((name, text),) = packed.items()
-    if not isinstance(text, str):
-        raise ValueError("an exact value that is not text")
-    return _exact(name, text)
-
-
-def integer_of(digits: str) -> int | float:
-    """An integer of JSON; infinite, as 1e999 is, where it has more digits than Python reads: no field takes that."""
-    try:
-        return int(digits)
-    except ValueError:
-        return float(digits)
-
-
-def shown(value: Value) -> str | None:
-    """A value as the text that stands for it where it is only read by people; NULL stays None."""
-    if value is None:
-        return None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    text = str(value)
-    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-
-
-def as_base64(data: bytes) -> str:
-    """Bytes in base64."""
-    return base64.b64encode(data).decode("ascii")
-
-
-def from_base64(text: str) -> bytes:
-    """The bytes of a base64 text. Raises ValueError."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as failure:
-        raise ValueError("no base64") from failure
-
-
-def _encoded(text: str) -> tuple[str, bytes]:
-    """Bytes that are no UTF-8 are here as surrogate escapes; other lone surrogates have no bytes of their own."""
-    try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return _SURROGATES, text.encode("utf-8", "surrogatepass")
-    if data.decode("utf-8", "surrogateescape") == text:
-        return _BYTES, data
-    return _SURROGATES, text.encode("utf-8", "surrogatepass")
-
-
-def _exact(name: str, text: str) -> Value:
-    if name == _REAL:
-        return float(text)
-    data = from_base64(text)
-    if name == _BLOB:
-        return data
-    if name == _BYTES:
-        return data.decode("utf-8", "surrogateescape")
-    if name == _SURROGATES:
-        return data.decode("utf-8", "surrogatepass")
-    raise ValueError(f"no kind of value is called {name}")
-
-
-MARK = "zeroclaw_memories"
-VERSION = 1
-WRITES = "`zeroclaw memory export` writes"
-
-_TEXTS = {
+MARK, VERSION = "zeroclaw_memories", 1
+_COLUMNS = {
     "id": "id",
     "key": "key",
     "content": "content",
@@ -136,10 +38,12 @@ _TEXTS = {
     "pinned": "pinned",
 }
 """The names of a line, and the columns they stand for."""
-_IS_TEXT = frozenset(_TEXTS) - {"importance", "kind", "pinned"}
-_VECTOR, _DIMENSIONS, _OTHERS, _ROWID, _AGENT = "embedding", "embedding_dimensions", "columns", "rowid", "agent"
-_NAMES = frozenset(_TEXTS) | {_VECTOR, _DIMENSIONS, _OTHERS, _ROWID, _AGENT}
-_NAME_LENGTH = 40
+_COLUMN_NAMES = frozenset(_COLUMNS.values())
+_TEXT_COLUMNS = {name: column for name, column in _COLUMNS.items() if name not in ("importance", "kind", "pinned")}
+_OTHER_NAMES = frozenset({"embedding", "embedding_dimensions", "columns", "rowid", "agent"})
+_TIMES = ("created_at", "updated_at")
+_MAX_NAME = 40
+_HINT = "Lines need at least key and content, as `zeroclaw memory export` writes them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,42 +67,73 @@ class Header:
     embedding: Identity | None = None
 
 
+def sniff(source: Source) -> str | None:
+    """Whether the first line is a header of ours, or an object with key and content."""
+    if source.is_folder:
+        return None
+    first = source.head().partition(b"\n")[0]
+    if first.startswith(f'{{"{MARK}"'.encode()):
+        return "its first line is the header of an export"
+    try:
+        parts = json.loads(first)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(parts, dict) and (MARK in parts or {"key", "content"} <= parts.keys()):
+        return "its first line is an object with key and content"
+    return None
+
+
+def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
+    """Every memory in constant memory. Raises UsageError naming the line that is not one."""
+    with source.opened() as reader:
+        is_export = False
+        for number, line in numbered_lines(reader):
+            if number == 1 and header_of_line(line) is not None:
+                is_export = True
+            elif line.strip():
+                row = row_of_line(line, number, lost)
+                yield row if is_export else _with_readable_times(row, lost)
+
+
+def identity(source: Source) -> Identity | None:
+    """What made the vectors of a file; None where its first line does not say."""
+    with source.opened() as reader:
+        _, line = next(numbered_lines(reader), (1, b"{}"))
+    header = header_of_line(line)
+    return None if header is None else header.embedding
+
+
 def header_line(header: Header) -> bytes:
     """The first line, with its line end."""
-    identity = header.embedding
-    return _line(
-        {
-            MARK: VERSION,
-            "exported": header.exported,
-            "backend": header.backend,
-            "generation": header.generation,
-            "profile": header.profile,
-            "vectors": header.vectors,
-            "embedding": None
-            if identity is None
-            else {"provider": identity.provider, "model": identity.model, "dimensions": identity.dimensions},
-        }
-    )
+    made_by = header.embedding
+    parts: dict[str, Any] = {MARK: VERSION}
+    parts |= {name: getattr(header, name) for name in ("exported", "backend", "generation", "profile", "vectors")}
+    parts["embedding"] = made_by and {
+        "provider": made_by.provider,
+        "model": made_by.model,
+        "dimensions": made_by.dimensions,
+    }
+    return _line(parts)
 
 
 def header_of_line(line: bytes) -> Header | None:
-    """The header a first line is; None when it is a memory. Raises UsageError for what is neither."""
-    parts = _parsed(line, 1)
+    """The header that a first line is; None for a memory. Raises UsageError for anything else."""
+    parts = _object(line, 1)
     if MARK not in parts:
         return None
     if parts[MARK] != VERSION:
         raise UsageError(
-            f"This export is of version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
-            hint="A newer zeroclaw-tui wrote it.",
+            f"This export has version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
+            hint="A newer zeroclaw-tui wrote it. Update this one.",
         )
-    identity = parts.get(_VECTOR)
+    texts = {name: value for name, value in parts.items() if isinstance(value, str)}
     return Header(
-        _text_or(parts.get("exported"), ""),
-        _text_or(parts.get("backend"), ""),
-        _text_or(parts.get("generation"), None),
-        _text_or(parts.get("profile"), None),
+        texts.get("exported", ""),
+        texts.get("backend", ""),
+        texts.get("generation"),
+        texts.get("profile"),
         parts.get("vectors") is True,
-        _identity(identity) if isinstance(identity, dict) else None,
+        _identity(parts.get("embedding")),
     )
 
 
@@ -206,179 +141,244 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
     """A memory as one line, with its line end; without `vectors` only the vector is lost."""
     values = row.values
     parts: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for name, column in _TEXTS.items():
+    exact: dict[str, Any] = {}
+    for name, column in _COLUMNS.items():
         if column in values:
-            parts[name] = _told(name, values[column])
-            if not _is_exactly(_value_of(name, parts[name]), values[column]):
-                others[column] = packed(values[column])
-    parts[_AGENT] = packed(row.agent)
-    others |= {name: packed(value) for name, value in values.items() if name not in _COLUMNS and name != _VECTOR}
-    if _VECTOR in values:
-        _add_vector(parts, others, values[_VECTOR], vectors=vectors)
-    elif _DIMENSIONS in others:
-        parts[_DIMENSIONS] = others[_DIMENSIONS]
+            value = values[column]
+            parts[name], is_exact = _shown(name, value)
+            if not is_exact:
+                exact[column] = pack(value)
+    parts["agent"] = pack(row.agent)
+    for column, value in values.items():
+        if column not in _COLUMN_NAMES and column != "embedding":
+            exact[column] = pack(value)
+    if "embedding" in values:
+        vector = values["embedding"]
+        is_vector = isinstance(vector, bytes)
+        parts["embedding_dimensions"] = len(vector) // 4 if isinstance(vector, bytes) else None
+        if vectors and isinstance(vector, bytes):
+            parts["embedding"] = _as_base64(vector)
+        elif vectors and not is_vector and vector is not None:
+            exact["embedding"] = pack(vector)
+        elif "embedding_dimensions" in exact:
+            exact["embedding"] = None
+    elif "embedding_dimensions" in exact:
+        parts["embedding_dimensions"] = exact["embedding_dimensions"]
     if isinstance(row.handle, int):
-        parts[_ROWID] = row.handle
-    if others:
-        parts[_OTHERS] = others
+        parts["rowid"] = row.handle
+    if exact:
+        parts["columns"] = exact
     return _line(parts)
 
 
-def row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> Row:
-    """The memory of a line; `left_out` is told of names nobody knows.
-
-    Raises UsageError naming the line when it is not one, and where no store can take it: for a key or content of null,
-    and for a lone surrogate that stands for no byte.
-    """
-    parts = _parsed(line, number)
+def row_of_line(line: bytes, number: int, lost: Counter[str]) -> Row:
+    """The memory of a line; `lost` counts the names that nobody knows. Raises UsageError naming the line."""
+    parts = _object(line, number)
     try:
-        row = _row(parts)
-    except ValueError as failure:
-        raise _no_memory(number, str(failure)) from failure
-    for name in parts.keys() - _NAMES:
-        left_out(name)
+        return _row(parts, lost, is_checked=b"\\u" not in line and "columns" not in parts)
+    except ValueError as error:
+        raise UsageError(f"Line {number:,} is not a memory: {error}.", hint=_HINT) from error
+
+
+def pack(value: Value) -> Any:
+    """A value as JSON: itself where JSON has it, else an object of one name."""
+    if isinstance(value, str):
+        return value if is_unicode(value) else _packed_text(value)
+    if isinstance(value, bytes):
+        return {"base64": _as_base64(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"real": repr(value)}
+    return int(value) if isinstance(value, bool) else value
+
+
+def unpack(packed: Any) -> Value:
+    """The value that was packed. Raises ValueError for anything else."""
+    if isinstance(packed, bool):
+        return int(packed)
+    if isinstance(packed, int | float):
+        return _number(packed)
+    if packed is None or isinstance(packed, str):
+        return packed
+    if not isinstance(packed, dict) or len(packed) != 1:
+        raise ValueError("neither a value nor an object that stands for one")
+    ((name, text),) = packed.items()
+    if not isinstance(text, str) or name not in _UNPACKED:
+        raise ValueError("an object that stands for no value")
+    return _UNPACKED[name](text)
+
+
+def readable(value: Value) -> str:
+    """A value as text for people; "" for NULL."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    text = str(value)
+    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def kind_stored(kind: Any) -> str:
+    """A kind in words as ZeroClaw stores it. Raises ValueError for one it does not know."""
+    base, colon, what = str(kind).partition(":")
+    stored = json.dumps({base: what} if colon else base, separators=(",", ":"))
+    if kind_from(stored) != kind:
+        raise ValueError("not a kind that ZeroClaw knows")
+    return stored
+
+
+def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> Row:
+    exact = parts.get("columns", {})
+    if not isinstance(exact, dict):
+        raise ValueError("its columns are not an object")
+    values: dict[str, Value] = {}
+    agent: str | None = None
+    handle: int | None = None
+    for name, value in parts.items():
+        try:
+            if name in _TEXT_COLUMNS:
+                if value is not None and type(value) is not str:
+                    raise ValueError("not text")
+                values[_TEXT_COLUMNS[name]] = value
+            elif name in _COLUMNS:
+                values[name] = None if value is None else _STATED[name](value)
+            elif name == "embedding":
+                values[name] = None if value is None else _from_base64(value)
+            elif name == "embedding_dimensions":
+                if name not in exact:
+                    values.setdefault("embedding", None)
+            elif name == "agent":
+                owner = unpack(value)
+                if owner is not None and not isinstance(owner, str):
+                    raise ValueError("not text")
+                agent = owner
+            elif name == "rowid":
+                number = _number(value) if type(value) is int else None
+                handle = number if isinstance(number, int) else None
+            elif name not in _OTHER_NAMES:
+                lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
+        except ValueError as error:
+            raise ValueError(f"{name} is {error}") from error
+    for column, value in exact.items():
+        try:
+            values[column] = unpack(value)
+        except ValueError as error:
+            raise ValueError(f"{one_line(column)[:_MAX_NAME]} is {error}") from error
     for name in ("key", "content"):
-        if row.values[name] is None:
-            raise _no_memory(number, f"it has no {name}")
+        if values.get(name) is None:
+            raise ValueError(f"it has no {name}")
+    row = Row(column_text(values.get("id")), values, handle, agent)
+    if not is_checked:
+        _refuse_half_characters(row)
+    return row
+
+
+def _refuse_half_characters(row: Row) -> None:
+    """Raises ValueError for a lone surrogate that stands for no byte: no database takes it."""
     try:
         for value in (row.id, row.agent, *row.values.values()):
             if isinstance(value, str):
                 value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as failure:
-        raise UsageError(
-            f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
-        ) from failure
-    return row
+    except UnicodeEncodeError as error:
+        raise ValueError("it has half a character, which no database takes") from error
 
 
-def _no_memory(number: int, why: str) -> UsageError:
-    return UsageError(
-        f"Line {number:,} is not a memory: {why}.", hint=f"It needs at least key and content, as {WRITES} them."
-    )
+def _with_readable_times(row: Row, lost: Counter[str]) -> Row:
+    """A memory that no export wrote, its times as ZeroClaw reads them; what is not a time is left out."""
+    values = dict(row.values)
+    for name in _TIMES:
+        stated = values.pop(name, None)
+        moment = moment_of(stated)
+        if moment is not None:
+            values[name] = moment
+        elif stated is not None:
+            lost[UNREADABLE_TIMES] += 1
+    return Row(row.id, values, row.handle, row.agent)
 
 
-def _row(parts: Mapping[str, Any]) -> Row:
-    given = parts.get(_OTHERS, {})
-    if not isinstance(given, dict):
-        raise ValueError("its columns are not an object")
-    others: dict[str, Value] = {name: _named(name, unpacked, value) for name, value in given.items()}
-    values: dict[str, Value] = {}
-    for name, column in _TEXTS.items():
-        if column in others:
-            values[column] = others.pop(column)
-        elif name in parts:
-            values[column] = _named(name, lambda value, name=name: _value_of(name, value), parts[name])
-    for name in ("key", "content"):
-        if name not in values:
-            raise ValueError(f"it has no {name}")
-    if _VECTOR in parts:
-        values[_VECTOR] = _named(_VECTOR, _vector_of, parts[_VECTOR])
-    elif _DIMENSIONS in parts and _DIMENSIONS not in others:
-        values[_VECTOR] = None
-    values |= others
-    rowid, agent = parts.get(_ROWID), _named(_AGENT, unpacked, parts.get(_AGENT))
-    if agent is not None and not isinstance(agent, str):
-        raise ValueError("its agent is not text")
-    handle = unpacked(rowid) if type(rowid) is int else None
-    return Row(column_text(values.get("id")), values, handle if isinstance(handle, int) else None, agent)
-
-
-def _add_vector(parts: dict[str, Any], others: dict[str, Any], vector: Value, *, vectors: bool) -> None:
-    """A column of vectors shows itself by the name of their dimensions."""
-    parts[_DIMENSIONS] = len(vector) // 4 if isinstance(vector, bytes) else None
-    if vectors and isinstance(vector, bytes):
-        parts[_VECTOR] = as_base64(vector)
-    elif vectors and vector is not None:
-        others[_VECTOR] = packed(vector)
-    elif _DIMENSIONS in others:
-        others[_VECTOR] = None
-
-
-def _told(name: str, value: Value) -> Any:
-    """A column's value under the name of a line."""
+def _shown(name: str, value: Value) -> tuple[Any, bool]:
+    """A column's value under the name of a line, and whether that is exact."""
+    if value is None:
+        return None, True
     if name == "kind":
-        return kind_from(value)
+        kind = kind_from(value)
+        return kind, kind is not None and kind_stored(kind) == value
     if name == "pinned":
-        return None if value is None else bool(value)
-    if name in _IS_TEXT:
-        return shown(value)
+        return bool(value), value in (0, 1) and isinstance(value, int)
     if name == "importance":
-        return value if type(value) in (int, float) and is_plain(value) else None
-    return value if is_plain(value) else None
+        is_exact = type(value) in (int, float) and math.isfinite(float(value))
+        return (value, True) if is_exact else (None, False)
+    return readable(value), isinstance(value, str) and is_unicode(value)
 
 
-def _value_of(name: str, told: Any) -> Value:
-    """The column's value that is meant under a name. Raises ValueError."""
-    if told is None:
-        return None
-    if name == "kind":
-        return kind_stored(told)
-    if name == "pinned" and isinstance(told, bool | int):
-        return unpacked(int(told))
-    if name in _IS_TEXT and isinstance(told, str):
-        return told
-    if name == "importance" and type(told) in (int, float):
-        return unpacked(told)
-    raise ValueError("no text" if name in _IS_TEXT else "no number")
-
-
-def kind_stored(told: Any) -> str:
-    """A kind in words as ZeroClaw stores it. Raises ValueError for one it does not know."""
-    if not isinstance(told, str):
-        raise ValueError("no text")
-    base, colon, what = told.partition(":")
-    stored = json.dumps({base: what} if colon else base, separators=(",", ":"))
-    if kind_from(stored) != told:
-        raise ValueError("no kind that ZeroClaw knows")
-    return stored
-
-
-def _named(name: str, meant: Any, told: Any) -> Value:
-    try:
-        value: Value = meant(told)
-    except (ValueError, UnicodeError) as failure:
-        raise ValueError(f"what stands in {one_line(name)[:_NAME_LENGTH]} is {failure}") from failure
+def _number(value: Any) -> int | float:
+    """A number that a store takes. Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("not a number")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("a number of more than 64 bits")
+    if not math.isfinite(value):
+        raise ValueError("not a finite number")
     return value
 
 
-def _vector_of(told: Any) -> bytes | None:
-    if told is None:
-        return None
-    if not isinstance(told, str):
-        raise ValueError("no base64")
-    return from_base64(told)
-
-
-def _is_exactly(one: Value, other: Value) -> bool:
-    """Also told apart: 1 and 1.0, 0.0 and -0.0. A bool is the integer it is stored as."""
-    if isinstance(other, bool):
-        other = int(other)
-    return type(one) is type(other) and repr(one) == repr(other)
-
-
-def _parsed(line: bytes, number: int) -> dict[str, Any]:
+def _packed_text(text: str) -> dict[str, str]:
+    """Bytes that are not UTF-8 are surrogate escapes in text; other lone surrogates have no bytes of their own."""
     try:
-        parts = json.loads(line.decode("utf-8"), parse_int=integer_of)
-    except UnicodeDecodeError as failure:
-        raise UsageError(f"Line {number:,} is not UTF-8.", hint=f"JSONL as {WRITES} it is.") from failure
-    except (ValueError, RecursionError) as failure:
-        cut = "" if line.endswith(b"\n") else " The file seems to have been cut off there."
-        raise UsageError(f"Line {number:,} is not JSON.{cut}", hint=f"JSONL is what {WRITES}.") from failure
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = b""
+    if data.decode("utf-8", "surrogateescape") == text:
+        return {"text_bytes": _as_base64(data)}
+    return {"surrogates": _as_base64(text.encode("utf-8", "surrogatepass"))}
+
+
+def _as_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _from_base64(text: Any) -> bytes:
+    if not isinstance(text, str):
+        raise ValueError("not base64")
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise ValueError("not base64") from error
+
+
+_STATED: Mapping[str, Callable[[Any], Value]] = {
+    "importance": _number,
+    "kind": kind_stored,
+    "pinned": lambda value: _number(int(value)) if isinstance(value, bool) else _number(value),
+}
+"""What reads the columns of a line that are not text."""
+_UNPACKED: Mapping[str, Callable[[str], Value]] = {
+    "real": float,
+    "base64": _from_base64,
+    "text_bytes": lambda text: _from_base64(text).decode("utf-8", "surrogateescape"),
+    "surrogates": lambda text: _from_base64(text).decode("utf-8", "surrogatepass"),
+}
+
+
+def _object(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        parts = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
+    except (ValueError, RecursionError) as error:
+        end = "" if line.endswith(b"\n") else " The file seems to have been cut off there."
+        raise UsageError(f"Line {number:,} is not JSON.{end}", hint=_HINT) from error
     if not isinstance(parts, dict):
-        raise UsageError(f"Line {number:,} is not a memory.", hint=f"Each line is an object, as {WRITES} them.")
+        raise UsageError(f"Line {number:,} is not a memory: it is not an object.", hint=_HINT)
     return parts
 
 
-def _identity(parts: Mapping[str, Any]) -> Identity | None:
+def _identity(parts: Any) -> Identity | None:
+    if not isinstance(parts, dict):
+        return None
     provider, model, dimensions = (parts.get(name) for name in ("provider", "model", "dimensions"))
     if isinstance(provider, str) and isinstance(model, str) and isinstance(dimensions, int):
         return Identity(provider, model, dimensions)
     return None
-
-
-def _text_or(value: Any, otherwise: Any) -> Any:
-    return value if isinstance(value, str) else otherwise
 
 
 def _line(parts: Mapping[str, Any]) -> bytes:
@@ -386,8 +386,5 @@ def _line(parts: Mapping[str, Any]) -> bytes:
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # A column's name is no Unicode; escaped it is what it was.
+        # The name of a column is not Unicode.
         return json.dumps(parts, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
-
-
-_COLUMNS = frozenset(_TEXTS.values())

@@ -12,6 +12,7 @@ import io
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,15 +24,16 @@ from zeroclaw_tui.curation.formats.jsonl import (
     Header,
     Identity,
     header_of_line,
-    is_plain,
     kind_stored,
     row_of_line,
-    shown,
+)
+from zeroclaw_tui.curation.formats.jsonl import (
+    readable as shown,
 )
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.text import cut, first_names, one_line
+from zeroclaw_tui.memory.text import cut, first_names, is_unicode, one_line
 
 LONGEST = 256 * 1024 * 1024
 """How many bytes one memory of a file may take."""
@@ -163,7 +165,9 @@ def header_row() -> bytes:
 def table_row(row: Row) -> tuple[bytes, bool]:
     """A memory as a line, and whether the line holds its key and content exactly."""
     cells = [_cell(name, row) for name in COLUMNS]
-    exact = all(isinstance(row.values.get(name), str) and is_plain(row.values.get(name)) for name in ("key", "content"))
+    exact = all(
+        isinstance(row.values.get(name), str) and is_unicode(str(row.values.get(name))) for name in ("key", "content")
+    )
     return _table_line(cells), exact
 
 
@@ -384,7 +388,10 @@ class MemoryFile:
                 if self.header is not None:
                     continue
             if line.strip():
-                row = row_of_line(line, number, self._leave_out)
+                lost: Counter[str] = Counter()
+                row = row_of_line(line, number, lost)
+                for name in lost:
+                    self._leave_out(name)
                 yield number, row if self.header is not None else _with_times(row, number, self._convert)
 
     def _convert(self) -> None:

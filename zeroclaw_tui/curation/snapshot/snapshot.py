@@ -6,6 +6,7 @@ import asyncio
 import io
 import re
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -453,7 +454,7 @@ def _parsed(data: bytes) -> tuple[Header | None, Sequence[Row]]:
     if not lines:
         raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
-    return header, [row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
+    return header, [row_of_line(line, number, Counter()) for number, line in lines[0 if header is None else 1 :]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format, refuse_store
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Imported, MemoryFile
-from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library, unknown_agent
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
 from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin

@@ -34,8 +34,8 @@ from zeroclaw_tui.curation.formats.foreign import (
     texts_of,
     titled_key,
 )
-from zeroclaw_tui.curation.formats.rmem import is_answer
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_rmem import is_answer
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.memory.change import Row
 
 _LOOKED_AT = 50

@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     text_at,
 )
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.memory.change import Row
 
 _FIELDS = frozenset({"id", "user_id", "text", "category", "created_at", "updated_at"})

@@ -31,7 +31,7 @@ from zeroclaw_tui.curation.formats.front_matter import (
     read_note,
     told_blocks,
 )
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.text import one_line
 

@@ -39,7 +39,7 @@ from zeroclaw_tui.curation.formats.front_matter import (
     told_blocks,
     words_of,
 )
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.text import one_line

@@ -1,0 +1,158 @@
+"""A line of our JSONL gives back exactly the row it was written from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.curation.formats import jsonl
+from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_line, header_of_line, line_of
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.change import Row, Value
+from zeroclaw_tui.memory.errors import UsageError
+
+_NOT_UTF8 = st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape"))
+_TEXT = (
+    st.text(max_size=30) | _NOT_UTF8 | st.sampled_from(["\udcc3\udca9", "a\0b", "\r\n", "---\n*Created:\n### 🔑 `k`"])
+)
+_VALUE: st.SearchStrategy[Value] = (
+    _TEXT | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=True) | st.binary(max_size=24) | st.none()
+)
+_COLUMNS = (
+    "id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id", "namespace",
+    "importance", "superseded_by", "agent_id", "kind", "pinned", "tenant_id", "embedding_dimensions",
+)  # fmt: skip
+_KINDS = st.sampled_from(['"episodic"', '{"semantic":"fact"}', '{"semantic": "fact"}', "{}", "no JSON", None])
+
+
+@st.composite
+def _rows(draw: st.DrawFn) -> Row:
+    stated = _VALUE.filter(lambda value: value is not None)
+    values: dict[str, Value] = {"key": draw(stated), "content": draw(stated), "id": draw(_VALUE)}
+    for name in draw(st.sets(st.sampled_from(_COLUMNS[3:]))):
+        values[name] = draw(_KINDS | _VALUE if name == "kind" else _VALUE)
+    names = (st.text(max_size=9) | _NOT_UTF8).filter(lambda name: name not in _COLUMNS)
+    for name in draw(st.sets(names, max_size=3)):
+        values[name] = draw(_VALUE)
+    stored = values["id"]
+    text = stored.decode("utf-8", "surrogateescape") if isinstance(stored, bytes) else stored
+    handle = draw(st.none() | st.integers(-(2**63), 2**63 - 1))
+    return Row("" if text is None else str(text), values, handle, draw(st.none() | _TEXT))
+
+
+def _exact(values: Any) -> dict[str, tuple[type, str]]:
+    return {name: (type(value), repr(value)) for name, value in values.items()}
+
+
+def _read_line(line: bytes, number: int = 2) -> Row:
+    return jsonl.row_of_line(line, number, Counter())
+
+
+@given(_rows())
+def test_every_value_comes_back_exactly_whatever_it_is(row: Row) -> None:
+    line = line_of(row, vectors=True)
+    assert line.count(b"\n") == 1
+    back = _read_line(line)
+    assert (back.id, back.handle, back.agent) == (row.id, row.handle, row.agent)
+    assert _exact(back.values) == _exact(row.values)
+
+
+@given(_rows())
+def test_without_vectors_only_the_vector_is_lost(row: Row) -> None:
+    without = {**row.values, "embedding": None} if "embedding" in row.values else row.values
+    assert _exact(_read_line(line_of(row, vectors=False)).values) == _exact(without)
+
+
+def test_a_line_has_the_names_the_commands_print() -> None:
+    values: dict[str, Value] = {
+        "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "created_at": "2026-02-01T10:00:00+00:00",
+        "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": '{"semantic":"fact"}',
+        "pinned": 1, "embedding": b"\0\0\x80?" * 3, "agent_id": "a1", "mood": b"\xff",
+    }  # fmt: skip
+    assert json.loads(line_of(Row("7", values, 12, "zoe"), vectors=True)) == {
+        "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "timestamp": "2026-02-01T10:00:00+00:00",
+        "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": "semantic:fact",
+        "pinned": True, "agent": "zoe", "embedding_dimensions": 3, "embedding": "AACAPwAAgD8AAIA/", "rowid": 12,
+        "columns": {"agent_id": "a1", "mood": {"base64": "/w=="}},
+    }  # fmt: skip
+
+
+def test_a_plain_object_with_key_and_content_is_a_memory() -> None:
+    row = _read_line(b'{"key": "a", "content": "b", "kind": "episodic", "pinned": true, "importance": 1}')
+    assert row.values == {"key": "a", "content": "b", "kind": '"episodic"', "pinned": 1, "importance": 1}
+    assert row.id == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"[1, 2]\n", "is not a memory: it is not an object"),
+        (b'{"key": "a", "content": "cut of', "cut off"),
+        (b'{"key": "a"}\n', "it has no content"),
+        (b'{"key": null, "content": "b"}\n', "it has no key"),
+        (b'{"key": 5, "content": "b"}\n', "key is not text"),
+        (b'{"key": "a", "content": "b", "importance": 1e999}\n', "importance is not a finite number"),
+        (b'{"key": "a", "content": "b", "importance": NaN}\n', "importance is not a finite number"),
+        (b'{"key": "a", "content": "b", "columns": {"x": -Infinity}}\n', "x is not a finite number"),
+        (b'{"key": "a", "content": "b", "importance": 99999999999999999999}\n', "64 bits"),
+        (b'{"key": "a", "content": "b", "pinned": "yes"}\n', "pinned is not a number"),
+        (b'{"key": "a", "content": "b", "kind": "odd"}\n', "kind is not a kind that ZeroClaw knows"),
+        (b'{"key": "a", "content": "b", "columns": 1}\n', "its columns are not an object"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"base64": "!"}}}\n', "x is not base64"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"text_bytes": 1}}}\n', "x is an object that stands for no"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"surrogates": "/w=="}}}\n', "x is"),
+        (b'{"key": "a", "content": "b", "embedding": [1, 2]}\n', "embedding is not base64"),
+        (b'{"key": "a", "content": "b\\ud800"}\n', "half a character"),
+        (b'{"key": "a", "content": "\xff"}\n', "not UTF-8"),
+        (b"[" * 100_000 + b"\n", "not JSON"),
+        (b'{"key": "a", "content": "b", "importance": ' + b"9" * 5_000 + b"}\n", "not JSON"),
+    ],
+)
+def test_a_line_of_another_form_is_named_by_its_number(line: bytes, reason: str) -> None:
+    with pytest.raises(UsageError, match="Line 1,234 ") as failure:
+        _read_line(line, 1_234)
+    assert reason in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header("2026-02-01T10:00:00+00:00", "sqlite", "G4", "0.8.4", True, Identity("openai", "small", 1536)),
+        Header("2026-02-01T10:00:00+00:00", "in-memory"),
+    ],
+)
+def test_a_header_comes_back(tmp_path: Path, header: Header) -> None:
+    assert header_of_line(header_line(header)) == header
+    (tmp_path / "x").write_bytes(header_line(header) + line_of(Row("", {"key": "a", "content": "A"}), vectors=True))
+    source = Source(tmp_path / "x")
+    assert jsonl.sniff(source) == "its first line is the header of an export"
+    assert jsonl.identity(source) == header.embedding
+    assert [row.key for row in jsonl.read(source, Counter())] == ["a"]
+
+
+def test_an_export_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b'{"zeroclaw_memories": 2}\n')
+    with pytest.raises(UsageError, match="version 2"):
+        list(jsonl.read(Source(tmp_path / "x"), Counter()))
+
+
+def test_lines_that_no_export_wrote_lose_what_nobody_knows_and_get_readable_times(tmp_path: Path) -> None:
+    lines = [
+        b'\xef\xbb\xbf{"key": "a", "content": "A", "timestamp": "2026-03-01 10:00:00", "mood": 1}\r\n',
+        b"\n",
+        b'{"key": "b", "content": "B", "updated_at": "yesterday"}',
+    ]
+    (tmp_path / "x").write_bytes(b"".join(lines))
+    lost: Counter[str] = Counter()
+    rows = list(jsonl.read(Source(tmp_path / "x"), lost))
+    assert [row.values for row in rows] == [
+        {"key": "a", "content": "A", "created_at": "2026-03-01T10:00:00+00:00"},
+        {"key": "b", "content": "B"},
+    ]
+    assert lost == {"mood": 1, "times that cannot be read": 1}

@@ -1,0 +1,167 @@
+"""Memories as a CSV table (RFC 4180): ours, and any other table whose first line names key and content.
+
+A table holds text only. In a table with exactly our columns an empty cell is NULL; in any other it says nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from zeroclaw_tui.curation.formats.jsonl import kind_stored, readable
+from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
+from zeroclaw_tui.curation.formats.source import MAX_LINE_SIZE, Source, numbered_lines
+from zeroclaw_tui.memory.change import Row, Value
+from zeroclaw_tui.memory.entry import kind_from
+from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.text import is_unicode, one_line
+
+COLUMNS = (
+    "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance", "superseded_by",
+    "kind", "pinned", "agent", "id",
+)  # fmt: skip
+"""The columns in their order."""
+LOSES = "CSV holds text only: no vectors, no further columns, and an empty text becomes nothing."
+_STORED_NAMES = {"timestamp": "created_at"}
+_TIMES = ("timestamp", "updated_at")
+_SINCE_1970 = re.compile(r"\d{9,13}(\.\d+)?", re.ASCII)
+_PINNED = {"true": 1, "1": 1, "false": 0, "0": 0}
+_MAX_NAME = 40
+_HINT = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
+
+
+def sniff(source: Source) -> str | None:
+    """Whether the first line names the columns key and content."""
+    if source.is_folder:
+        return None
+    first = source.head().partition(b"\n")[0].decode("utf-8", "replace")
+    is_table = {"key", "content"} <= {cell.strip().strip('"').lower() for cell in first.split(",")}
+    return "its first line names the columns key and content" if is_table else None
+
+
+def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
+    """Every memory in constant memory. Raises UsageError naming the line that is not one."""
+    limit = csv.field_size_limit(MAX_LINE_SIZE)
+    try:
+        with source.opened() as reader:
+            yield from _rows(reader, lost)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def header_line() -> bytes:
+    """The first line."""
+    return _line(COLUMNS)
+
+
+def line_of(row: Row) -> bytes:
+    """A memory as a line."""
+    return _line([_cell(name, row) for name in COLUMNS])
+
+
+def is_exact(row: Row) -> bool:
+    """Whether a line holds the key and the content of a memory exactly."""
+    texts = (row.values.get("key"), row.values.get("content"))
+    return all(isinstance(text, str) and is_unicode(text) for text in texts)
+
+
+def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
+    table = csv.reader(_decoded_lines(reader), strict=True)
+    number = 1
+    try:
+        names = _column_names(next(table, []), lost)
+        is_export = tuple(names) == COLUMNS
+        while True:
+            number = table.line_num + 1
+            cells = next(table, None)
+            if cells is None:
+                return
+            if not cells:
+                continue
+            if len(cells) != len(names):
+                counts = f"{len(cells)} cells where the first line names {len(names)}"
+                raise UsageError(f"Line {number:,} has {counts}.", hint=_HINT)
+            yield _row(dict(zip(names, cells, strict=True)), lost, is_export=is_export)
+    except csv.Error as error:
+        is_cut_off = "unexpected end" in str(error)
+        reason = "the file seems to have been cut off" if is_cut_off else one_line(str(error))
+        raise UsageError(f"Line {number:,} is not a line of a table: {reason}.", hint=_HINT) from error
+
+
+def _decoded_lines(reader: BinaryIO) -> Iterator[str]:
+    for number, line in numbered_lines(reader):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
+
+
+def _column_names(cells: Sequence[str], lost: Counter[str]) -> list[str]:
+    names = [cell.strip().lower() for cell in cells]
+    if not {"key", "content"} <= set(names):
+        raise UsageError("Line 1 does not name a key and a content.", hint=_HINT)
+    for name in names:
+        if name not in COLUMNS:
+            lost[f"column {one_line(name)[:_MAX_NAME]}"] += 1
+        elif names.count(name) > 1:
+            raise UsageError(f"Line 1 names {name} twice.", hint=_HINT)
+    return names
+
+
+def _row(cells: dict[str, str], lost: Counter[str], *, is_export: bool) -> Row:
+    values: dict[str, Value] = {"key": cells["key"], "content": cells["content"]}
+    for name, cell in cells.items():
+        if name in ("key", "content", "agent") or name not in COLUMNS:
+            continue
+        column = _STORED_NAMES.get(name, name)
+        if not cell:
+            if is_export and name != "id":
+                values[column] = None
+            continue
+        try:
+            values[column] = _value(name, cell, is_export=is_export)
+        except (ValueError, KeyError):
+            lost[UNREADABLE_TIMES if name in _TIMES else f"{name} that cannot be read"] += 1
+    return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
+
+
+def _value(name: str, cell: str, *, is_export: bool) -> Value:
+    """Raises ValueError or KeyError for what cannot be read."""
+    if name == "importance":
+        number = float(cell)
+        if not math.isfinite(number):
+            raise ValueError("not a finite number")
+        return number
+    if name == "pinned":
+        return _PINNED[cell.strip().lower()]
+    if name == "kind":
+        return kind_stored(cell)
+    if name in _TIMES and not is_export:
+        text = cell.strip()
+        moment = moment_of(float(text) if _SINCE_1970.fullmatch(text) else text)
+        if moment is None:
+            raise ValueError("not a time")
+        return moment
+    return cell
+
+
+def _cell(name: str, row: Row) -> str:
+    if name == "agent":
+        return readable(row.agent)
+    value = row.values.get(_STORED_NAMES.get(name, name))
+    if name == "kind":
+        return kind_from(value) or ""
+    if name == "pinned" and value is not None:
+        return "true" if value else "false"
+    return readable(value)
+
+
+def _line(cells: Sequence[str]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerow(cells)
+    return text.getvalue().encode("utf-8")

@@ -1,0 +1,94 @@
+"""The formats that memories are read from, and which of them a file or folder has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
+from zeroclaw_tui.curation.formats.jsonl import Identity
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.files.database import DATABASE_HEADER
+from zeroclaw_tui.memory.change import Row
+from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.text import cut, one_line, shell_word
+
+_MAX_NAME = 40
+
+
+def _no_vectors(source: Source) -> Identity | None:
+    """Other tools' memories come without vectors."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: `name` is what `--from` calls it, `title` what people call it.
+
+    `sniff` says in a few words why a source is of this format, or None. `read` yields its memories and counts in `lost`
+    what finds no place. `identity` says what made the vectors. All three block.
+    """
+
+    name: str
+    title: str
+    sniff: Callable[[Source], str | None]
+    read: Callable[[Source, Counter[str]], Iterator[Row]]
+    identity: Callable[[Source], Identity | None] = _no_vectors
+    is_ours: bool = False
+
+
+FORMATS = {
+    found.name: found
+    for found in (
+        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, jsonl.identity, is_ours=True),
+        Format("csv", "a table", csv_file.sniff, csv_file.read, is_ours=True),
+    )
+}
+
+
+def find_format(source: Source, name: str | None = None) -> Format:
+    """The format of a source by its content, or the one of that name.
+
+    Raises UsageError for an unknown name, and Refused where no format or several answer.
+    """
+    if name is not None:
+        if name not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise UsageError(f"No format is called {cut(one_line(name), _MAX_NAME)!r}.", hint=f"There are {known}.")
+        return FORMATS[name]
+    reasons = {one.name: reason for one in FORMATS.values() if (reason := one.sniff(source))}
+    if len(reasons) > 1:
+        listed = "; ".join(f"{name}, because {reason}" for name, reason in reasons.items())
+        raise Refused(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
+    if not reasons:
+        raise _unknown(source)
+    return FORMATS[next(iter(reasons))]
+
+
+def recognize(path: Path) -> Format | None:
+    """The format of what lies at a path; None for what has none or several, or cannot be read."""
+    with suppress(InspectorError):
+        return find_format(Source(path))
+    return None
+
+
+def _unknown(source: Source) -> Refused:
+    """The error for what has no format that is known here."""
+    if not source.is_folder:
+        head = source.head()
+        if not head:
+            return Refused(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
+        if head.startswith(DATABASE_HEADER):
+            command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
+            return Refused(f"{source.name} is a database.", hint=f"If it is a store, `{command}` copies its memories.")
+        if head.startswith(markdown.TITLE.encode()):
+            hint = "`zeroclaw memory export FILE.jsonl` writes a file that can be imported."
+            return Refused(f"{source.name} is a Markdown export, which is for reading.", hint=hint)
+    names = ", ".join(FORMATS)
+    return Refused(
+        f"{source.name} has no format that is known here.",
+        hint=f"The formats are {names}. Choose one with --from NAME if you know which it is.",
+    )

@@ -1,0 +1,143 @@
+"""What the readers of other tools share: rows with stable keys, times, and the fields that find no place.
+
+A key is made of the tool's own id, or of title and content: the same memory has the same key each time it is read,
+so that a second import finds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.change import Row, Value
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import one_line
+
+RELATION = '{"semantic":"fact"}'
+"""The kind of a relation between two names: ZeroClaw has none of its own for it."""
+EMPTY, INVALID, TWICE = "memories without text", "records of another form", "memories that come twice"
+UNREADABLE_TIMES = "times that cannot be read"
+"""Sentences under which `lost` counts what is not a memory."""
+_MAX_SLUG, _MAX_NAME = 40, 40
+_MILLISECONDS_FROM = 1e11
+_NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_NO_SLUG = re.compile(r"[^\w]+|_+")
+
+
+def memory_row(key: str, content: str, category: str | None, *, agent: str | None = None, **values: Value) -> Row:
+    """A memory to import; what is None or empty is left out. A tool's type is a category in lower case."""
+    slugged = slug(category or "")
+    stated: dict[str, Value] = {"key": key, "content": _without_surrogates(content)}
+    stated["category"] = "core" if slugged in ("", "general", "misc") else slugged
+    for name, value in values.items():
+        if value not in (None, ""):
+            stated[name] = _without_surrogates(value) if isinstance(value, str) else value
+    return Row("", stated, None, _without_surrogates(agent) if agent else None)
+
+
+def distinct(rows: Iterable[Row], lost: Counter[str]) -> Iterator[Row]:
+    """The rows with keys of their own: the same memory comes once, and another one of that key gets a longer key."""
+    seen: dict[tuple[str | None, str], str] = {}
+    for row in rows:
+        content = digest(str(row.values["content"]))
+        if seen.get((row.agent, row.key), content) != content:
+            row = Row("", {**row.values, "key": f"{row.key}_{content}"}, None, row.agent)
+        if (row.agent, row.key) in seen:
+            lost[TWICE] += 1
+        else:
+            seen[row.agent, row.key] = content
+            yield row
+
+
+def slug(text: str) -> str:
+    """A text as part of a key: at most 40 letters and digits of any script in lower case, with `_` between."""
+    plain = unicodedata.normalize("NFKC", text).lower()
+    return _NO_SLUG.sub("_", plain).strip("_")[:_MAX_SLUG].strip("_")
+
+
+def digest(content: str) -> str:
+    """The first eight hex digits of a content's SHA-256."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def titled_key(tool: str, title: str, content: str) -> str:
+    """The key of a memory without an id."""
+    return "_".join(part for part in (tool, slug(title), digest(content)) if part)
+
+
+def identified_key(tool: str, id: Any, content: str) -> str:
+    """The key of a memory with an id: the first 12 hex digits of a UUID, else a slug; without an id by its content."""
+    text = str(id) if isinstance(id, str | int) and not isinstance(id, bool) else ""
+    plain = text.replace("-", "").lower()
+    if re.fullmatch("[0-9a-f]{32}", plain):
+        return f"{tool}_{plain[:12]}"
+    return f"{tool}_{slug(text) or digest(content)}"
+
+
+def moment_of(value: Any) -> str | None:
+    """A tool's time as RFC 3339 with a zone; None for anything else.
+
+    `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, other times without a zone are local, and numbers are seconds since 1970, or
+    milliseconds from 1e11 on.
+    """
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if not math.isfinite(value) or value < 0:
+                return None
+            return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS_FROM else value, UTC).isoformat()
+        if not isinstance(value, str):
+            return None
+        text = value.strip()
+        parsed = datetime.fromisoformat(text)
+        if _NAIVE_UTC.fullmatch(text):
+            return parsed.replace(tzinfo=UTC).isoformat()
+        if parsed.tzinfo is not None:
+            return text if _RFC_3339.fullmatch(text) else parsed.isoformat()
+        return parsed.astimezone().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def first_moment(record: Mapping[str, Any], *names: str) -> str | None:
+    """The first of these fields that is a time, RFC 3339."""
+    return next((moment for name in names if (moment := moment_of(record.get(name)))), None)
+
+
+def text_at(record: Mapping[str, Any], *names: str) -> str | None:
+    """The first of these fields that has text which is not blank."""
+    return next((value for name in names if isinstance(value := record.get(name), str) and value.strip()), None)
+
+
+def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str]) -> None:
+    """Count every field with a value that is not among those that are read."""
+    for name in record.keys() - frozenset(read):
+        if record[name] not in (None, "", 0, [], {}):
+            lost[_without_surrogates(one_line(str(name))[:_MAX_NAME])] += 1
+
+
+def json_documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
+    """The JSON of the file, or of each `.json` file right in the folder; one that cannot be read is in its `unread`."""
+    for file in source.files():
+        if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() != ".json"):
+            continue
+        if source.head(file).lstrip()[:1] not in (b"{", b"["):
+            continue
+        try:
+            yield file, source.document(file)
+        except InspectorError as error:
+            if source.is_folder:
+                source.unread[one_line(str(file))] = error.message
+
+
+def _without_surrogates(text: str) -> str:
+    """The text with U+FFFD for half a character, which no store takes."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
