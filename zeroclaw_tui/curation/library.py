@@ -386,9 +386,9 @@ async def open_library(
         except Unreadable as error:
             if memory.about.path is None or (config.install.config_file is not None and config.location is None):
                 raise
-            from zeroclaw_tui.curation.formats.detection import in_place_of
+            from zeroclaw_tui.curation.formats.registry import not_a_store
 
-            raise await asyncio.to_thread(in_place_of, memory.about.path, error) from error
+            raise await asyncio.to_thread(not_a_store, memory.about.path, error) from error
         choice = await choose_profile(config, memory, profile, asks_binary=asks_binary)
         embedder, because = create_embedder(config.embedding)
         library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)

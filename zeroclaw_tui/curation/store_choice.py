@@ -149,9 +149,9 @@ def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home:
         if not is_folder(folder):
             raise
         if kind is None:
-            from zeroclaw_tui.curation.formats.detection import in_place_of
+            from zeroclaw_tui.curation.formats.registry import not_a_store
 
-            raise in_place_of(folder, error) from error
+            raise not_a_store(folder, error) from error
         if not kind.has_notes:
             raise
         return install_to_be(path, variables, home, is_folder=True)
@@ -219,10 +219,13 @@ def _of_another_tool(config: MemoryConfig) -> MemoryConfig:
     folder = Path(config.location).expanduser() if config.location is not None else config.install.root
     if not is_folder(folder):
         return config
-    from zeroclaw_tui.curation.formats.detection import notes_of_another
+    from zeroclaw_tui.curation.formats.registry import recognize
 
-    told = notes_of_another(folder)
-    return config if told is None else config._replace(read_only=True, read_only_because=told)
+    found = recognize(folder)
+    if found is None:
+        return config
+    reason = f"These notes look like those of {found.title}, which can only be read here."
+    return config._replace(read_only=True, read_only_because=reason)
 
 
 MARKS = (

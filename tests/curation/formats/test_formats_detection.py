@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from format_sources import DATA, FILES, RMEM, ZEROCLAW, database, read
 
-from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
+from zeroclaw_tui.curation.formats.detection import FORMATS, detect, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.old_source import Source
 from zeroclaw_tui.curation.formats.own import section, title
@@ -104,7 +104,6 @@ def test_of_two_in_a_folder_a_person_decides(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"could be of several tools: mem0, because .*; claude, because ") as several:
         detect(Source(here))
     assert several.value.hint == "--from NAME decides."
-    assert "Claude Code" in (notes_of_another(here) or ""), "so that nothing is written there"
 
 
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:

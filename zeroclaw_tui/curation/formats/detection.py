@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Literal, get_args
+from pathlib import PurePosixPath
+from typing import Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
-from zeroclaw_tui.backends.fallback import brought_in_by, copied_by
+from zeroclaw_tui.backends.fallback import copied_by
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, nested_json
 from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
 from zeroclaw_tui.curation.formats.graphs import ServerMemory
@@ -21,9 +21,9 @@ from zeroclaw_tui.curation.formats.old_mem0 import Mem0
 from zeroclaw_tui.curation.formats.old_openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.old_rmem import RMemJson
 from zeroclaw_tui.curation.formats.old_source import Report, Source
-from zeroclaw_tui.curation.formats.own import TITLE, Imported
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
-from zeroclaw_tui.memory.text import cut, one_line, shell_word
+from zeroclaw_tui.curation.formats.own import TITLE
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
+from zeroclaw_tui.memory.text import cut, one_line
 
 FORMATS: tuple[ForeignFormat, ...] = (
     OpenClawWorkspace(),
@@ -94,49 +94,6 @@ def detect(source: Source, name: str | None = None) -> Detected:
         raise is_own(source, own)
     refuse_store(source)
     return foreign(source)
-
-
-def notes_of_another(folder: Path) -> str | None:
-    """A sentence about whose notes a folder holds, where they are surely no agent's of ZeroClaw's; else None. Blocks.
-
-    Names alone are not enough: many an agent of ZeroClaw's has notes that came from OpenClaw.
-    """
-    try:
-        found = foreign(Source(folder))
-    except _Undecided as several:
-        told = f"These notes look like those of {several.titles}, which can only be read here."
-        return told if several.is_sure else None
-    except InspectorError:
-        return None
-    if found.degree < _SURE:
-        return None
-    return f"These notes look like those of {found.format.title}, which can only be read here: {found.why}."
-
-
-def in_place_of(path: Path, error: Unreadable) -> InspectorError:
-    """The error for a named file or folder that is no store: whose memories it holds, and what brings those in.
-
-    For one that nobody knows it is the same error, which then says what was looked for and what comes nearest. Blocks.
-    """
-    try:
-        source = Source(path)
-        own = own_format(source)
-        refuse_store(source)
-        what = "" if own is None else f"is {_WAYS[own][0]}"
-        if own is None:
-            detected = foreign(source)
-            what = f"looks like {detected.format.title}: {detected.why}"
-    except _Unknown as unknown:
-        hint = f"{error.hint or ''} No other tool's memories were found in it either; looked for: {_tried()}."
-        return Unreadable(f"{error.message}{unknown.nearest}", hint=hint.strip())
-    except _Undecided as several:
-        return Unreadable(several.message, hint=f"`zeroclaw memory import {shell_word(str(path))}` with --from NAME.")
-    except InspectorError:
-        return error
-    if own == "database":
-        return error
-    hint = brought_in_by(path) if own is None or own in (*get_args(Imported), "snapshot") else _WAYS[own][1]
-    return Unreadable(f"{source.name} cannot be opened as a store. It {what}.", hint=hint)
 
 
 def is_own(source: Source, format: Own) -> UsageError:
@@ -235,12 +192,6 @@ class _Undecided(UsageError):
         self.is_sure = all(likeness.degree >= _SURE for likeness, _ in alike)
 
 
-class _Unknown(UsageError):
-    """What no format is like. `nearest` is a sentence about the one that comes nearest, a blank before it, or ""."""
-
-    nearest = ""
-
-
 def _has_memories(tool: ForeignFormat, source: Source) -> bool:
     """Whether a format that is not certain would read anything."""
     try:
@@ -260,20 +211,18 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
     if not source.is_folder:
         name = source.path.name.lower()
         if not source.head(source.files()[0], 1):
-            return _Unknown(f"{source.name} is empty.", hint=_ELSEWHERE)
+            return UsageError(f"{source.name} is empty.", hint=_ELSEWHERE)
         if name in _INSTRUCTIONS:
             what = "has the name of a file of instructions, not of memories"
-            return _Unknown(f"{source.name} {what}.", hint=_INSTRUCTIONS[name])
+            return UsageError(f"{source.name} {what}.", hint=_INSTRUCTIONS[name])
     nearest = ""
     if found:
         likeness, tool = found[0]
         nearest = f" It is most like {tool.title}: {likeness.why}."
-    unknown = _Unknown(
+    return UsageError(
         f"{source.name} is not in a format I recognise.{nearest}",
         hint=f"Looked for: {_tried()}. {_way_on(source, found[0][1] if found else None)}",
     )
-    unknown.nearest = nearest
-    return unknown
 
 
 def _way_on(source: Source, nearest: ForeignFormat | None) -> str:

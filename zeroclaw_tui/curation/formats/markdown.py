@@ -24,8 +24,6 @@ def section(row: Row) -> bytes:
     """A memory as a part of the file, in a fence that nothing in it ends."""
     entry, text = row.entry(), readable(row.values.get("content"))
     facts = {
-        "": entry.category,
-        "created": entry.timestamp,
         "updated": entry.updated_at if entry.updated_at != entry.timestamp else None,
         "session": entry.session_id,
         "namespace": entry.namespace if entry.namespace != "default" else None,
@@ -34,7 +32,8 @@ def section(row: Row) -> bytes:
         "pinned": "yes" if entry.pinned else None,
         "agent": entry.agent,
     }
-    shown = [f"{name} {value}".strip() for name, value in facts.items() if value not in (None, "")]
+    named = [f"{name} {value}" for name, value in facts.items() if value not in (None, "")]
+    shown = [fact for fact in (entry.category, entry.timestamp, *named) if fact]
     fence = "~" * max(3, 1 + max((len(run) for run in _TILDES.findall(text)), default=0))
     heading = one_line(entry.key)[:_MAX_HEADING]
     part = f"\n## {heading}\n\n{' · '.join(map(one_line, shown))}\n\n{fence}\n{text}\n{fence}\n"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
+from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, markdown, mcp, mem0, openclaw, rmem
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.database import DATABASE_HEADER
 from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
 
 _MAX_NAME = 40
@@ -45,6 +46,11 @@ FORMATS = {
     for found in (
         Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, jsonl.identity, is_ours=True),
         Format("csv", "a table", csv_file.sniff, csv_file.read, is_ours=True),
+        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
+        Format("claude", "Claude Code", claude_code.sniff, claude_code.read),
+        Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read),
+        Format("mem0", "mem0", mem0.sniff, mem0.read),
+        Format("rmem", "R-Mem", rmem.sniff, rmem.read),
     )
 }
 
@@ -75,6 +81,20 @@ def recognize(path: Path) -> Format | None:
     return None
 
 
+def not_a_store(path: Path, error: Unreadable) -> Unreadable:
+    """The error for a named file or folder that is not a store: whose memories it has, and what imports them.
+
+    For one without a known format it is the same error. Blocks.
+    """
+    found = recognize(path)
+    if found is None:
+        return error
+    return Unreadable(
+        f"{one_line(path.name)} cannot be opened as a store. It looks like {found.title}.",
+        hint=f"`zeroclaw memory import {shell_word(str(path))}` brings the memories into your agent's memory.",
+    )
+
+
 def _unknown(source: Source) -> Refused:
     """The error for what has no format that is known here."""
     if not source.is_folder:
@@ -87,6 +107,12 @@ def _unknown(source: Source) -> Refused:
         if head.startswith(markdown.TITLE.encode()):
             hint = "`zeroclaw memory export FILE.jsonl` writes a file that can be imported."
             return Refused(f"{source.name} is a Markdown export, which is for reading.", hint=hint)
+        if head.lstrip()[:1] in (b"{", b"["):
+            try:
+                json.loads(head.partition(b"\n")[0])
+            except (ValueError, RecursionError):
+                # Raises the error that names the line, where it is not JSON at all.
+                source.document()
     names = ", ".join(FORMATS)
     return Refused(
         f"{source.name} has no format that is known here.",

@@ -12,7 +12,6 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -30,7 +29,6 @@ _SECRETS = re.compile(
     re.IGNORECASE,
 )
 """Names under which tools store keys and tokens next to their memories."""
-_LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 class Source:
@@ -73,10 +71,14 @@ class Source:
             self._files = tuple(sorted(self._walk())) if self.is_folder else (PurePosixPath(self.path.name),)
         return self._files
 
+    def path_of(self, file: PurePosixPath | None) -> Path:
+        """The whole path of one of `files`."""
+        return self.path / file if self.is_folder and file is not None else self.path
+
     @contextmanager
     def opened(self, file: PurePosixPath | None = None) -> Iterator[BinaryIO]:
         """Open one of `files` for reading, or the file itself. Raises Unreadable, also for what is now a link."""
-        path = self._at(file)
+        path = self.path_of(file)
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             with raw_descriptor(path, flags) as descriptor:
@@ -101,7 +103,7 @@ class Source:
         with self.opened(file) as reader:
             data = reader.read(MAX_FILE_SIZE + 1).removeprefix(codecs.BOM_UTF8)
         if len(data) > MAX_FILE_SIZE:
-            name = one_line(self._at(file).name)
+            name = one_line(self.path_of(file).name)
             raise UsageError(f"{name} is larger than {size_shown(MAX_FILE_SIZE)}.", hint="Import it in parts.")
         return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -122,27 +124,16 @@ class Source:
                 ) from error
         return self._documents[at]
 
-    def modified(self, file: PurePosixPath | None = None) -> str:
-        """When a file was last written, RFC 3339 in UTC."""
-        try:
-            seconds = self._at(file).stat(follow_symlinks=False).st_mtime
-        except OSError as error:
-            raise Unreadable(f"{one_line(str(file))} has disappeared.", hint="Import it again.") from error
-        return datetime.fromtimestamp(min(max(seconds, 0), _LAST_SECOND), UTC).isoformat(timespec="seconds")
-
     def state(self) -> str:
         """A text that changes when another program writes any of its files."""
         parts = []
         for file in self.files():
             try:
-                status = self._at(file).stat(follow_symlinks=False)
+                status = self.path_of(file).stat(follow_symlinks=False)
             except OSError as error:
                 raise Unreadable(f"{one_line(str(file))} has disappeared.", hint="Import it again.") from error
             parts.append(f"{file} {status.st_ino} {status.st_size} {status.st_mtime_ns}")
         return "\n".join(parts)
-
-    def _at(self, file: PurePosixPath | None) -> Path:
-        return self.path / file if self.is_folder and file is not None else self.path
 
     def _walk(self) -> Iterator[PurePosixPath]:
         count = 0

@@ -1,0 +1,94 @@
+"""A table of memories is written and read back, and any other table with a key and a content is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.curation.formats import csv_file, markdown
+from zeroclaw_tui.curation.formats.registry import find_format
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.change import Row
+from zeroclaw_tui.memory.errors import UsageError
+
+ROW = Row(
+    "7",
+    {
+        "id": "7", "key": "k", "content": 'a "b",\r\nc', "category": "core", "created_at": "2026-03-01 10:00",
+        "updated_at": None, "session_id": None, "namespace": "default", "importance": 0.5, "superseded_by": None,
+        "kind": '{"semantic":"fact"}', "pinned": 1,
+    },
+    12,
+    "zoe",
+)  # fmt: skip
+
+
+def _read(tmp_path: Path, data: bytes) -> tuple[list[Row], Counter[str]]:
+    (tmp_path / "x").write_bytes(data)
+    source, lost = Source(tmp_path / "x"), Counter[str]()
+    found = find_format(source)
+    assert found.name == "csv"
+    return list(found.read(source, lost)), lost
+
+
+def test_an_export_comes_back(tmp_path: Path) -> None:
+    ((row,), lost) = _read(tmp_path, csv_file.header_line() + csv_file.line_of(ROW))
+    assert (row.id, row.agent, row.handle) == ("7", "zoe", None)
+    assert row.values == ROW.values
+    assert lost == {}
+
+
+def test_another_table_states_only_its_full_cells(tmp_path: Path) -> None:
+    table = (
+        "\ufeffContent, KEY ,importance,pinned,timestamp,mood\r\n"
+        "Bees,b,0.5,TRUE,1772359200,calm\r\n\r\n"
+        "Wax,w,high,,2026-03-01,\r\n"
+        "Rye,r,,no,yesterday,\r\n"
+    )
+    rows, lost = _read(tmp_path, table.encode())
+    assert [row.values for row in rows] == [
+        {"key": "b", "content": "Bees", "importance": 0.5, "pinned": 1, "created_at": "2026-03-01T10:00:00+00:00"},
+        {"key": "w", "content": "Wax", "created_at": "2026-03-01T00:00:00+00:00"},
+        {"key": "r", "content": "Rye"},
+    ]
+    assert lost == {
+        "column mood": 1,
+        "importance that cannot be read": 1,
+        "pinned that cannot be read": 1,
+        "times that cannot be read": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (b"key,content,key\na,b,c\n", "names key twice"),
+        (b"key,content\na\n", "Line 2 has 1 cells where the first line names 2"),
+        (b'key,content\na,"b\n', "the file seems to have been cut off"),
+        (b"key,content\na,\xff\n", "Line 2 is not UTF-8"),
+    ],
+)
+def test_a_broken_table_is_refused_with_its_line(tmp_path: Path, table: bytes, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        _read(tmp_path, table)
+
+
+@pytest.mark.parametrize("value", [b"\xff", "a\udcff", 5])
+def test_what_is_not_text_is_said_not_to_be_exact(value: str | bytes | int) -> None:
+    row = Row("", {"key": "k", "content": value}, None, None)
+    assert csv_file.is_exact(ROW)
+    assert not csv_file.is_exact(row)
+    assert csv_file.line_of(row).startswith(b"k,")
+
+
+def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence() -> None:
+    text = markdown.header_line("2026-11-23", "sqlite") + markdown.section(
+        Row("7", {**ROW.values, "content": "~~~~\nBees\n~~~~"}, None, "zoe")
+    )
+    assert text.decode() == (
+        "# ZeroClaw memories\n\nExported 2026-11-23 from sqlite. This file is for reading; JSONL can be imported again."
+        "\n\n## k\n\ncore · 2026-03-01 10:00 · importance 0.5 · kind semantic:fact · pinned yes · agent zoe\n"
+        "\n~~~~~\n~~~~\nBees\n~~~~\n~~~~~\n"
+    )

@@ -1,0 +1,143 @@
+"""What somebody names is read without trusting anything in it: no link, no pipe, no bomb."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from zeroclaw_tui.curation.formats import source as source_module
+from zeroclaw_tui.curation.formats.source import Source, numbered_lines
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Unreadable, UsageError
+
+FILE = PurePosixPath("a.json")
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file that lies outside of what is named."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.json").write_text('{"key": "hidden"}')
+    return outside / "secret.json"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What is named."""
+    named = tmp_path / "named"
+    named.mkdir()
+    return named
+
+
+def test_links_pipes_and_secrets_are_left_out_and_named(folder: Path, secret: Path) -> None:
+    (folder / "a.json").symlink_to(secret)
+    (folder / "notes").symlink_to(secret.parent)
+    (folder / "b.json").hardlink_to(secret)
+    os.mkfifo(folder / "c.json")
+    (folder / ".env.local").touch()
+    (folder / "d.json").touch()
+    source = Source(folder)
+    assert source.files() == (PurePosixPath("d.json"),)
+    assert source.unread == {
+        "a.json": "it is a link",
+        "notes": "it is a link",
+        "b.json": "it has other names (hard links)",
+        "c.json": "it is not a regular file",
+        ".env.local": "it may contain secrets",
+    }
+
+
+@pytest.mark.parametrize("replace", ["link", "pipe"])
+def test_what_takes_the_place_of_a_file_is_not_followed(folder: Path, secret: Path, replace: str) -> None:
+    (folder / "a.json").write_text("{}")
+    source = Source(folder)
+    assert source.files() == (FILE,)
+    (folder / "a.json").unlink()
+    if replace == "link":
+        (folder / "a.json").symlink_to(secret)
+    else:
+        os.mkfifo(folder / "a.json")
+    with pytest.raises(Unreadable):
+        source.document(FILE)
+
+
+def test_only_the_path_that_was_typed_may_be_a_link(folder: Path, secret: Path) -> None:
+    (folder / "a.json").symlink_to(secret)
+    assert Source(folder / "a.json").document() == {"key": "hidden"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 200_000, "too deep"),
+        ('{"a": 1', r"not JSON \(line 1\)"),
+        ("", "not JSON"),
+        ("1" * 10_000, "a number that is too large"),
+    ],
+    ids=["deep", "cut", "empty", "digits"],
+)
+def test_what_is_not_json_is_refused(folder: Path, text: str, reason: str) -> None:
+    (folder / "a.json").write_text(text)
+    with pytest.raises(UsageError, match=reason):
+        Source(folder).document(FILE)
+
+
+def test_text_that_is_not_utf8_is_read_as_far_as_it_is(folder: Path) -> None:
+    (folder / "a.json").write_bytes(b"\xef\xbb\xbfa\xffb\r\nc\rd")
+    assert Source(folder).text(FILE) == "a\ufffdb\nc\nd"
+
+
+def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (folder / "a.json").open("wb") as sparse:
+        sparse.truncate(65 * 1024 * 1024)
+    with pytest.raises(UsageError, match="is larger than"):
+        Source(folder).text(FILE)
+    folder.joinpath(*"bcdefghijklmnop").mkdir(parents=True)
+    source = Source(folder)
+    source.files()
+    assert list(source.unread.values()) == ["it is too deep"]
+    monkeypatch.setattr(source_module, "MAX_FILES", 5)
+    with pytest.raises(UsageError, match="more than 5 files"):
+        Source(folder).files()
+    monkeypatch.setattr(source_module, "MAX_LINE_SIZE", 5)
+    (folder / "a.json").write_text("1234\n123456\n")
+    with Source(folder).opened(FILE) as reader, pytest.raises(UsageError, match="Line 2 is longer"):
+        list(numbered_lines(reader))
+
+
+def test_a_database_keeps_its_locks_while_it_is_read(folder: Path) -> None:
+    """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
+    path = folder / "a.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+        connection.execute("BEGIN IMMEDIATE")
+        assert Source(path).head().startswith(b"SQLite")
+        assert Source(folder).head(PurePosixPath("a.db")).startswith(b"SQLite")
+        writes = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+        other = subprocess.run([sys.executable, "-c", writes], capture_output=True, text=True, check=False)
+    assert "database is locked" in other.stderr
+
+
+def test_the_state_changes_with_any_file(folder: Path) -> None:
+    (folder / "a.json").write_text("{}")
+    (folder / "b.json").write_text("{}")
+    before = Source(folder).state()
+    assert Source(folder).state() == before
+    (folder / "b.json").write_text("[1]")
+    assert Source(folder).state() != before
+
+
+@pytest.mark.parametrize(("name", "kind"), [("none", NotFound), ("a\0b", Unreadable), ("loop", Unreadable)])
+def test_what_cannot_be_opened_is_named_in_a_sentence(folder: Path, name: str, kind: type[InspectorError]) -> None:
+    (folder / "loop").symlink_to("loop")
+    with pytest.raises(kind):
+        Source(folder / name)
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(UsageError, match="not a regular file"):
+        Source(folder / "pipe")

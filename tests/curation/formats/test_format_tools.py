@@ -1,0 +1,401 @@
+"""Memories of other tools: how each is known by its content, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.curation.formats.registry import find_format, recognize
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.change import Row
+from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+
+DATA = Path(__file__).parents[2] / "data"
+SAMPLES = {
+    "openclaw": "openclaw",
+    "claude_code": "claude",
+    "server_memory.jsonl": "mcp",
+    "server_memory_dialect.jsonl": "mcp",
+    "mem0.json": "mem0",
+    "rmem.json": "rmem",
+}
+TOOLS = sorted(set(SAMPLES.values()))
+BEES = {"id": "9a1b0000-0000-4000-8000-000000000001", "memory": "Mila keeps bees", "user_id": "mila"}
+
+
+def _read(path: Path, name: str | None = None) -> tuple[list[Row], Counter[str]]:
+    source, lost = Source(path), Counter[str]()
+    rows = list(find_format(source, name).read(source, lost))
+    assert len({(row.agent, row.key) for row in rows}) == len(rows), "a key comes twice"
+    return rows, lost
+
+
+def _contents(path: Path, name: str | None = None) -> list[Any]:
+    return [row.values["content"] for row in _read(path, name)[0]]
+
+
+def _written(folder: Path, **files: str) -> Path:
+    """A folder with these files: `memory__a` is memory/a.md."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def _json(folder: Path, document: Any) -> Path:
+    (folder / "x.json").write_text(json.dumps(document))
+    return folder / "x.json"
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected", "losses"),
+    [
+        (
+            "openclaw",
+            {
+                "openclaw_memory_timezone_0f45e002": "core: **timezone**: Europe/Riga",
+                "openclaw_memory_home_1b088809": "core: Mila keeps bees",
+                "openclaw_user_name_42b0cdbc": "core: **Name:** Mila",
+                "openclaw_2026_03_01_0715_conversation_summary_4a6e85e8": (
+                    "conversation: user: How many frames?\nassistant: Ten."
+                ),
+                "openclaw_2026_03_01_hive_plan_70956f0d": "daily: The stand goes behind the shed",
+                "openclaw_2026_03_01_8579d6eb": "daily: Ordered new hive frames",
+                "openclaw_2026_03_01_048cd54c": "daily: To open the hive:\n\n```sh\n# smoke first\n\nopen hive\n```",
+                "openclaw_2026_03_01_31612c67": "daily: | frame | age |\n|---|---|\n| 1 | 2 |",
+            },
+            {"memories without text": 2},
+        ),
+        (
+            "claude_code",
+            {
+                "claude_smoker": "core: Smoker — what the smoker burns",
+                "claude_feedback_answers": (
+                    "feedback: Short answers please: Mila wants answers of three lines\n\nKeep answers short."
+                ),
+                "claude_frame_change": (
+                    "project: When frames are swapped\n\nFrames are swapped in April. See [[smoker]]."
+                ),
+            },
+            {"files of instructions, which are not memories": 1},
+        ),
+        (
+            "server_memory.jsonl",
+            {
+                "mcp_mila_50b0a783": "person: Mila: Keeps bees",
+                "mcp_mila_61c0a350": "person: Mila: Prefers rye bread",
+                "mcp_mila_b21d15af": "relation: Mila runs Honey stall",
+            },
+            {},
+        ),
+        (
+            "server_memory_dialect.jsonl",
+            {
+                "mcp_mila_50b0a783": "bee_keeper: Mila: Keeps bees",
+                "mcp_mila_54cdffe8": "bee_keeper: Mila: Owns a smoker",
+                "mcp_honey_stall_1ac37477": "place: Honey stall: Opens on Saturday",
+                "mcp_mila_b21d15af": "relation: Mila runs Honey stall",
+                "mcp_smoker_02b23712": "tool: Smoker (tool)",
+            },
+            {"weight": 1},
+        ),
+        (
+            "mem0.json",
+            {"mem0_9a1b00000000": "hobbies: Mila keeps bees", "mem0_9a1b00000003": "core: Deploys on Fridays"},
+            {
+                "hash": 1,
+                "metadata": 1,
+                "role": 1,
+                "further categories": 1,
+                "expired memories": 1,
+                "memories without text": 1,
+            },
+        ),
+        (
+            "rmem.json",
+            {
+                "rmem_0b0e7c1e0000": "personal: Mila keeps bees on the roof",
+                "rmem_1c1f8d2f0000": "core: Mila prefers rye bread",
+            },
+            {},
+        ),
+    ],
+    ids=SAMPLES,
+)
+def test_each_tools_memories_come_with_stable_keys(
+    sample: str, expected: dict[str, str], losses: dict[str, int]
+) -> None:
+    source = Source(DATA / "formats" / sample)
+    found = find_format(source)
+    assert found.name == SAMPLES[sample]
+    assert found.sniff(source), "there is a reason"
+    rows, lost = _read(source.path)
+    assert {row.key: f"{row.values['category']}: {row.values['content']}" for row in rows} == expected
+    assert lost == losses
+    assert _read(source.path)[0] == rows
+
+
+def test_owner_session_and_times_come_where_the_tool_states_them() -> None:
+    def stated(sample: str, key: str) -> Any:
+        row = next(row for row in _read(DATA / "formats" / sample)[0] if row.key == key)
+        return row.agent, {name: row.values[name] for name in row.values if name not in ("key", "content", "category")}
+
+    assert stated("mem0.json", "mem0_9a1b00000003") == (
+        "helper",
+        {"created_at": "2026-02-03T10:00:00Z", "namespace": "mila", "session_id": "r1"},
+    )
+    assert stated("rmem.json", "rmem_0b0e7c1e0000") == (
+        None,
+        {"created_at": "2026-04-10T09:00:00+00:00", "updated_at": "2026-04-10T09:00:00+00:00", "namespace": "mila"},
+    )
+    assert stated("server_memory.jsonl", "mcp_mila_b21d15af") == (None, {"kind": '{"semantic":"fact"}'})
+    assert stated("server_memory_dialect.jsonl", "mcp_mila_54cdffe8") == (None, {"created_at": "2026-02-01T10:00:00Z"})
+    assert stated("claude_code", "claude_frame_change")[1] == {
+        "created_at": "2026-07-18T11:38:01.470Z",
+        "updated_at": "2026-07-18T11:38:01.470Z",
+        "namespace": "claude_code",
+        "session_id": "0b0e7c1e-0000-4000-8000-000000000002",
+    }
+    assert stated("openclaw", "openclaw_2026_03_01_0715_conversation_summary_4a6e85e8")[1] == {
+        "created_at": "2026-03-01T07:15:20+00:00",
+        "session_id": "0b0e7c1e-0000-4000-8000-000000000001",
+    }
+
+
+@pytest.mark.parametrize("sample", [name for name in SAMPLES if "." in name])
+@pytest.mark.parametrize("name", ["notes.txt", "memory.json", "x.md"])
+def test_a_file_is_known_whatever_it_is_called(tmp_path: Path, sample: str, name: str) -> None:
+    shutil.copy(DATA / "formats" / sample, tmp_path / name)
+    found = recognize(tmp_path / name)
+    assert found is not None
+    assert found.name == SAMPLES[sample]
+
+
+def test_a_folder_of_two_tools_needs_a_choice(tmp_path: Path) -> None:
+    shutil.copy(DATA / "formats" / "mem0.json", tmp_path)
+    shutil.copy(DATA / "formats" / "server_memory.jsonl", tmp_path)
+    with pytest.raises(Refused, match=r"several formats: mcp, because .*; mem0, because "):
+        find_format(Source(tmp_path))
+    assert recognize(tmp_path) is None
+    assert len(_read(tmp_path, "mem0")[0]) == 2
+    with pytest.raises(UsageError, match="'mem1'"):
+        find_format(Source(tmp_path), "mem1")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("README.md", b"# Hive\n", "no format that is known"),
+        ("tsconfig.json", b"{ // bees\n", "not JSON"),
+        ("x.json", b'[{"name": "hive", "memory": "16 GB"}]', "no format that is known"),
+        ("x.json", b'[{"user_id": "mila", "memory": {"limit": 5}}]', "no format that is known"),
+        ("graph.jsonl", b'{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n', "no format that is known"),
+        ("x", b"", "is empty"),
+        ("brain.db", b"SQLite format 3\0" + b"x" * 100, "is a database"),
+        ("export.md", b"# ZeroClaw memories\n\n", "is a Markdown export"),
+    ],
+)
+def test_what_is_no_tools_is_refused_with_a_sentence(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InspectorError, match=reason) as failure:
+        find_format(Source(tmp_path / name))
+    assert failure.value.hint
+
+
+def test_nothing_of_zeroclaws_own_is_taken_for_another_tools(tmp_path: Path) -> None:
+    days = "# Daily Log — 2026-03-01\n\n- **k**: v\n"
+    _written(tmp_path / "seeded", MEMORY="# MEMORY.md\n\n## Facts\n- none yet\n", USER="# USER\n- Mila\n")
+    _written(tmp_path / "seeded", **{"memory/2026-03-01": days})
+    _written(tmp_path / "export", MEMORY="# ZeroClaw memories\n\n- [Bees](bees.md)\n")
+    for path in (DATA / "markdown", DATA / "snapshots", tmp_path / "seeded", tmp_path / "export", tmp_path):
+        assert recognize(path) is None
+
+
+@pytest.mark.parametrize("lead", ["**Tasks done:**", "Tasks done:", "**Tasks done：**"])
+def test_a_lead_in_goes_before_what_it_introduces(tmp_path: Path, lead: str) -> None:
+    text = f"{lead}\n- Frames\n- **Wax**: melted\n  - twice\n\nThe bees are calm.\n\n{lead}\n\n## Now\n- Bees\n"
+    assert _contents(_written(tmp_path, MEMORY=text)) == [
+        f"{lead}\n\nFrames",
+        f"{lead}\n\n**Wax**: melted\n- twice",
+        "The bees are calm.",
+        lead,
+        "Bees",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "created"),
+    [
+        ("2026-03-01", "daily", "2026-03-01T00:00:00+00:00"),
+        ("2026-03-01-养蜂", "daily", "2026-03-01T00:00:00+00:00"),
+        ("2026-03-01-2359", "conversation", "2026-03-01T23:59:00+00:00"),
+        ("2026-03-01-2460", "daily", "2026-03-01T00:00:00+00:00"),
+        ("archive/2026-03-01", "daily", "2026-03-01T00:00:00+00:00"),
+    ],
+)
+def test_the_name_of_a_daily_note_dates_it(tmp_path: Path, name: str, category: str, created: str) -> None:
+    ((row,), _) = _read(_written(tmp_path, **{f"memory/{name}": "- Bees <!-- two -->\n\n<!-- a comment -->\n"}))
+    assert (row.values["content"], row.values["category"]) == ("Bees <!-- two -->", category)
+    assert row.values["created_at"] == created
+
+
+def test_openclaw_has_a_workspace_an_agent_and_dates_in_headings(tmp_path: Path) -> None:
+    _written(tmp_path / "workspace", MEMORY="- Bees\n", SOUL="Be kind.\n")
+    _written(tmp_path / "workspace-helper", memory__x="- Bees\n", MEMORY="# M\n\n## 2026-02-03 Hive\n- Bees\n")
+    _written(tmp_path / "workspace", **{"memory/dreaming/x": "- Dreams\n", "memory/.cache/x": "- Cache\n"})
+    rows, lost = _read(tmp_path)
+    assert [(row.agent, row.values.get("created_at")) for row in rows] == [
+        (None, None),
+        ("helper", "2026-02-03T00:00:00+00:00"),
+        ("helper", None),
+    ]
+    assert lost == {"files of instructions, which are not memories": 1}
+
+
+def test_claude_code_has_a_namespace_a_project_and_hints_in_its_index(tmp_path: Path) -> None:
+    for project, name in (("-home-mila-hive", "a"), ("-home-mila-bread", "b")):
+        topic = f"---\nname: {name}\ndescription: b\ntype: user\n---\nBees\n"
+        index = f"- [A]({name}.md) — where they live\n- [Secret](../../secret.md) — one\n\n# Prose\n\nMoved.\n- May\n"
+        _written(tmp_path / "projects" / project / "memory", MEMORY=index, **{name: topic})
+    _written(tmp_path, agents__helper="---\nname: helper\ndescription: helps\ntype: user\n---\nYou help.\n")
+    _written(tmp_path / "projects", secret="the password")
+    rows, _ = _read(tmp_path)
+    assert [(row.values["namespace"], row.values["content"]) for row in rows] == [
+        ("home-mila-bread", "Secret — one"),
+        ("home-mila-bread", "Prose\nMoved.\n- May"),
+        ("home-mila-bread", "where they live\n\nb\n\nBees"),
+        ("home-mila-hive", "where they live\n\nb\n\nBees"),
+    ]
+
+
+@pytest.mark.parametrize("named", [".", "memory", "memory/MEMORY.md"])
+def test_prose_in_a_folder_memory_is_claude_codes_until_there_are_days(tmp_path: Path, named: str) -> None:
+    _written(tmp_path, memory__MEMORY="# Hive\n\nMoved in May.\n")
+    found = recognize(tmp_path / named)
+    assert found is not None
+    assert found.name == "claude"
+    _written(tmp_path, **{"memory/2026-03-01": "- Bees\n"})
+    found = recognize(tmp_path)
+    assert found is not None
+    assert found.name == "openclaw"
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["a: &x [1]\nb: *x", "!!python/object:os.system {}", "a: b: c", "a: [", "- list", "[" * 30_000],
+    ids=["alias", "object", "two colons", "open", "list", "deep"],
+)
+def test_front_matter_is_read_without_trust(tmp_path: Path, front: str) -> None:
+    folder = _written(tmp_path, MEMORY="- Bees\n", **{"memory/2026-03-01": f"---\n{front}\n---\n\n- Wax\n"})
+    assert "Wax" in _contents(folder, "openclaw")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"results": [BEES]},
+        [BEES],
+        BEES,
+        [{"text": "Mila keeps bees", "user_id": "mila"}],
+        [{"id": "1", "memory": None}, {"id": "2", "memory": {"text": "x"}}, BEES],
+        {"results": [BEES], "relations": []},
+    ],
+)
+def test_mem0_in_each_of_its_forms(tmp_path: Path, document: Any) -> None:
+    ((row,), _) = _read(_json(tmp_path, document))
+    assert (row.values["content"], row.values["namespace"]) == ("Mila keeps bees", "mila")
+
+
+def test_relations_are_text_and_unknown_fields_are_counted(tmp_path: Path) -> None:
+    relations = [{"source": "mila", "relationship": "sells", "target": "honey"}, {"source": "mila"}]
+    document = {"results": [{**BEES, "immutable": True, "odd": None}], "relations": relations}
+    rows, lost = _read(_json(tmp_path, document))
+    assert [row.values["content"] for row in rows] == ["Mila keeps bees", "mila sells honey"]
+    assert rows[1].values["kind"] == '{"semantic":"fact"}'
+    assert lost == {"immutable": 1, "records of another form": 1}
+
+
+def test_the_same_memory_comes_once_and_another_of_its_key_gets_its_own(tmp_path: Path) -> None:
+    twice = [BEES, BEES, {**BEES, "memory": "Mila sells honey"}]
+    rows, lost = _read(_json(tmp_path, twice))
+    assert [row.key for row in rows] == ["mem0_9a1b00000000", "mem0_9a1b00000000_2c925669"]
+    assert lost == {"memories that come twice": 1}
+    assert _read(_json(tmp_path, twice[2:]))[0][0].values["content"] == "Mila sells honey"
+
+
+def test_a_cut_line_of_a_graph_costs_only_itself(tmp_path: Path) -> None:
+    data = (DATA / "formats" / "server_memory.jsonl").read_bytes()
+    (tmp_path / "x").write_bytes(data[:-20] + b"\n\xff\n[1]\n")
+    rows, lost = _read(tmp_path / "x")
+    assert [row.values["content"] for row in rows] == ["Mila: Keeps bees", "Mila: Prefers rye bread"]
+    assert lost == {"records of another form": 3}
+
+
+def test_the_answer_of_read_graph_is_a_graph(tmp_path: Path) -> None:
+    entity = {"name": "Mila", "entityType": "person", "observations": ["Keeps bees"]}
+    assert _contents(_json(tmp_path, {"entities": [entity], "relations": []})) == ["Mila: Keeps bees"]
+
+
+_NAMES = st.sampled_from(
+    [
+        *("name", "entityType", "observations", "type", "from", "to", "relationType", "entities", "relations"),
+        *("results", "memory", "id", "user_id", "agent_id", "metadata", "categories", "created_at", "createdAt"),
+        *("expiration_date", "content", "text", "category", "data", "success", "timestamp"),
+    ]
+)
+_TIMES = st.sampled_from(["0001-01-01", "9999-12-31 23:59:59", "0001-01-01T00:00:00+14:00", "2026-W01-1"])
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | _TIMES
+_VALUES = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=6),
+    max_leaves=25,
+)
+
+
+def _read_or_refuse(path: Path) -> None:
+    recognize(path)
+    for name in TOOLS:
+        try:
+            rows, _ = _read(path, name)
+        except InspectorError:
+            continue
+        for row in rows:
+            assert str(row.values["content"]).strip()
+            for value in (row.agent, *row.values.values()):
+                str(value).encode()
+
+
+@given(document=st.lists(st.dictionaries(_NAMES, _VALUES, max_size=8), max_size=5) | _VALUES, is_lines=st.booleans())
+def test_any_json_is_read_or_refused(document: Any, is_lines: bool) -> None:
+    parts = document if is_lines and isinstance(document, list) else [document]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.json"
+        path.write_text("\n".join(json.dumps(part) for part in parts), encoding="utf-8")
+        _read_or_refuse(path)
+
+
+@given(data=st.data(), sample=st.sampled_from(list(SAMPLES)))
+def test_any_broken_file_is_read_or_refused(data: st.DataObject, sample: str) -> None:
+    original = DATA / "formats" / sample
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / sample
+        if original.is_dir():
+            shutil.copytree(original, path)
+        else:
+            shutil.copy(original, path)
+        file = path if path.is_file() else data.draw(st.sampled_from(sorted(path.rglob("*.md"))))
+        content = file.read_bytes()
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 40)))
+        pieces = st.sampled_from([b"- ", b"# ", b"**", b"[[", b"\n", b"\r", b"\x00", b"\xff", b"{", b"---\n", b"&a "])
+        file.write_bytes(content[:start] + data.draw(pieces | st.binary(max_size=5)) + content[end:])
+        _read_or_refuse(path)

@@ -1,0 +1,132 @@
+"""Markdown notes of other tools: their front matter, and the blocks of their text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.curation.formats import markdown
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.text import one_line
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+INSTRUCTIONS = frozenset(
+    {"claude.md", "claude.local.md", "agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md"}
+)
+"""Files that tell agents what to do, in lower case; they lie among notes and are not memories."""
+MAX_FRONT_MATTER = 64 * 1024
+_CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_BOLD = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?):?\*\*:?")
+_COMMENTS = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
+_ZEROCLAWS = ("# 🧠 ZeroClaw Memory Snapshot", markdown.TITLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, table, fence or quotation, or an item of a list with all that belongs to it, as it is written.
+
+    `headings` are those above it, the outermost first. The text of an item is without its bullet.
+    """
+
+    text: str
+    headings: tuple[str, ...] = ()
+    is_item: bool = False
+
+    @property
+    def title(self) -> str:
+        """What names it: the bold words it begins with before a colon, else the heading above it."""
+        bold = _BOLD.match(self.text)
+        if bold and ":" in bold[0][-3:]:
+            return bold[1].strip()
+        return self.headings[-1] if self.headings else ""
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it says more than its bold title."""
+        bold = _BOLD.match(self.text)
+        rest = self.text[bold.end() :] if bold and ":" in bold[0][-3:] else self.text
+        return bool(rest.strip())
+
+
+def note_files(source: Source) -> list[PurePosixPath]:
+    """The Markdown files of a source, without those that ZeroClaw or this program wrote for people."""
+    files = [file for file in source.files() if file.suffix.lower() == ".md"]
+    return [file for file in files if not source.head(file, 200).decode("utf-8", "replace").startswith(_ZEROCLAWS)]
+
+
+def count_instructions(source: Source, lost: Counter[str]) -> None:
+    """Count the files of instructions, which are not read."""
+    count = sum(file.name.lower() in INSTRUCTIONS for file in source.files())
+    if count:
+        lost["files of instructions, which are not memories"] += count
+
+
+def front_matter(text: str) -> tuple[Mapping[str, Any], str]:
+    """The YAML between a first line `---` and the next one, every scalar as text, and what follows.
+
+    Where there is none, or it is not YAML, all of it is the text.
+    """
+    first, _, rest = text.partition("\n")
+    end = _CLOSES.search(rest, 0, MAX_FRONT_MATTER) if first.rstrip() == "---" else None
+    if end is None:
+        return {}, text
+    import yaml
+
+    try:
+        fields = yaml.load(rest[: end.start()], yaml.BaseLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}, text
+    if not isinstance(fields, dict):
+        return {}, text
+    return {str(name): value for name, value in fields.items()}, rest[end.end() :].removeprefix("\n")
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """Every block in order; headings, rules and comments are none."""
+    lines = text.split("\n")
+    path: list[tuple[int, str]] = []
+    for token in _parser().parse(text):
+        if token.map is None or token.level != (1 if token.type == "list_item_open" else 0):
+            continue
+        first, end = token.map
+        if token.type == "heading_open":
+            level = len(token.markup)
+            while path and path[-1][0] >= level:
+                path.pop()
+            path.append((level, one_line(lines[first].strip().strip("#").strip())))
+        elif token.nesting >= 0 and token.type not in ("hr", "bullet_list_open", "ordered_list_open"):
+            is_item = token.type == "list_item_open"
+            block = _without_marker(lines[first:end]) if is_item else "\n".join(lines[first:end])
+            if not _COMMENTS.fullmatch(block.strip()):
+                headings = tuple(heading for _, heading in path if heading)
+                yield Block(block.rstrip().strip("\n"), headings, is_item)
+
+
+def field_text(fields: Mapping[str, Any], name: str) -> str:
+    """A plain value of front matter as text; "" for none, and for lists and mappings."""
+    value = fields.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _without_marker(lines: list[str]) -> str:
+    """An item's lines without its bullet, those below moved left as far as its text stands to the right."""
+    marker = _MARKER.match(lines[0])
+    width = len(marker[0]) if marker else 0
+    below = (line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in lines[1:])
+    return "\n".join([lines[0][width:], *below])
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # An underlined line is not a heading: a rule below a paragraph is far commoner in notes.
+    return MarkdownIt("commonmark").enable("table").disable(["reference", "lheading", "inline"])
