@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.formats.snapshot import Snapshot
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
-    from zeroclaw_tui.curation.snapshot.snapshot import Snapshot, SnapshotPlan
+    from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -225,8 +226,8 @@ def _plan_as_json(plan: SnapshotPlan) -> dict[str, Any]:
 async def _diff(library: Library, given: argparse.Namespace) -> int:
     import asyncio
 
+    from zeroclaw_tui.curation.formats.snapshot import load
     from zeroclaw_tui.curation.snapshot.hydrate import compare
-    from zeroclaw_tui.curation.snapshot.snapshot import load
 
     file = _file(library, given)
     there = (await asyncio.to_thread(load, file)).snapshot

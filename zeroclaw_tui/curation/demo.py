@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.locations import data_install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.snapshot.snapshot import NAME, snapshot_text
+from zeroclaw_tui.curation.formats.snapshot import NAME, snapshot_text
 from zeroclaw_tui.embeddings.local import local_vector
 from zeroclaw_tui.files.database import could_not_be_made
 from zeroclaw_tui.memory.change import AGENTS as AGENT_ROWS

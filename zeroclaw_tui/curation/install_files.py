@@ -23,8 +23,8 @@ from zeroclaw_tui.config.locations import (
     read_toml,
 )
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
-from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
-from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
+from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
+from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.trash.trash import LOCK
 from zeroclaw_tui.curation.trash.trash import NAME as TRASH
 from zeroclaw_tui.files.database import DATABASE_HEADER, columns_of, is_database, open_immutable, raw_bytes

@@ -178,8 +178,9 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
+    from zeroclaw_tui.curation.formats.snapshot import NAME
     from zeroclaw_tui.curation.snapshot.hydrate import plan_new_store
-    from zeroclaw_tui.curation.snapshot.snapshot import NAME, place_of
+    from zeroclaw_tui.curation.snapshot.snapshot import place_of
 
     try:
         plan = await plan_new_store(config, place_of(config), profile=version)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.left_texts import snapshot
 
 from zeroclaw_tui.curation.copies.texts import Text, Wanted, bytes_of, lines_of, spans_in_snapshot, without_entries
-from zeroclaw_tui.curation.snapshot.snapshot import parts_in
+from zeroclaw_tui.curation.formats.snapshot import parts_in
 
 SNAPSHOTS = Path(__file__).parents[2] / "data" / "snapshots"
 

@@ -22,8 +22,9 @@ from support import kill_points, killing
 
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
 from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store, make_store, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import NAME, SIDE_CAR, load, place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 
 ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]
 EARLIER = b"### \xf0\x9f\x94\x91 `earlier`\n\nan earlier snapshot\n"

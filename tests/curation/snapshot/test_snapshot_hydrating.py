@@ -10,9 +10,10 @@ from support import small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
-from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.change import Conflicts, Edit
 from zeroclaw_tui.memory.errors import NotFound, Refused

@@ -13,8 +13,9 @@ import pytest
 from snapshot_samples import config_of, make_install, opened, real_snapshot, really_hydrated, rows_in
 from support import golden
 
+from zeroclaw_tui.curation.formats.snapshot import NAME, load
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, is_empty_store, make_store, plan_hydrate, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import NAME, load, place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 from zeroclaw_tui.files.database import is_wal
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused

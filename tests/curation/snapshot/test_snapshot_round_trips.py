@@ -13,8 +13,9 @@ from snapshot_samples import PIECES, config_of, make_install, opened, rows_in
 from support import small_store
 
 from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, read_snapshot
 from zeroclaw_tui.curation.snapshot.hydrate import compare, hydrate, make_store, plan_hydrate, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, place_of, read_snapshot, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 
 _any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _contents = st.lists(st.sampled_from(PIECES) | _any_text, min_size=0, max_size=4).map("\n".join)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, really_hydrated, rows_in
 from support import golden
 
-from zeroclaw_tui.curation.snapshot.snapshot import losses, read_snapshot, snapshot_text, what_is_lost
+from zeroclaw_tui.curation.formats.snapshot import losses, read_snapshot, snapshot_text, what_is_lost
 
 NOW = datetime(2026, 11, 21, 20, 59, 41, tzinfo=UTC)
 _text = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=0, max_size=5).map("\n".join)

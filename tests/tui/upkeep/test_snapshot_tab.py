@@ -10,7 +10,7 @@ from support.settling import press, running, settled, until
 from upkeep_samples import HOSTILE, Home
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
+from zeroclaw_tui.curation.formats.snapshot import read_snapshot
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
 
 

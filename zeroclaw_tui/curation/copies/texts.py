@@ -15,7 +15,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.curation.snapshot.snapshot import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
+from zeroclaw_tui.curation.formats.snapshot import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
 from zeroclaw_tui.files.database import iter_raw_chunks
 from zeroclaw_tui.memory.text import WHITE_SPACE
 

@@ -18,9 +18,9 @@ from zeroclaw_tui.backends.health import Pages, Repair, StoreFacts
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.repairs import backups_of, size
+from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size, names_in

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, json_in, lines_of, without_entries
 from zeroclaw_tui.curation.erase.matcher import TextMatcher
+from zeroclaw_tui.curation.formats.snapshot import parts_in
 from zeroclaw_tui.curation.install_files import InstallFile
 from zeroclaw_tui.curation.side_rows import keyword_indexes
-from zeroclaw_tui.curation.snapshot.snapshot import parts_in
 from zeroclaw_tui.files.database import (
     as_text,
     assignments,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.curation.formats.foreign import moment_of
 from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.curation.formats.own import TITLE
-from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
+from zeroclaw_tui.curation.formats.snapshot import read_snapshot
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 

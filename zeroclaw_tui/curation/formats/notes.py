@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.formats import markdown
+from zeroclaw_tui.curation.formats import markdown, snapshot
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.text import one_line
 
@@ -26,7 +26,7 @@ _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _BOLD = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?):?\*\*:?")
 _COMMENTS = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
-_ZEROCLAWS = ("# 🧠 ZeroClaw Memory Snapshot", markdown.TITLE)
+_ZEROCLAWS = (snapshot.TITLE, markdown.TITLE)
 
 
 @dataclass(frozen=True, slots=True)

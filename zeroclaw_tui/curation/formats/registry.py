@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, markdown, mcp, mem0, openclaw, rmem
+from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, markdown, mcp, mem0, openclaw, rmem, snapshot
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.database import DATABASE_HEADER
@@ -46,6 +46,7 @@ FORMATS = {
     for found in (
         Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, jsonl.identity, is_ours=True),
         Format("csv", "a table", csv_file.sniff, csv_file.read, is_ours=True),
+        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, snapshot.identity, is_ours=True),
         Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
         Format("claude", "Claude Code", claude_code.sniff, claude_code.read),
         Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read),

@@ -23,16 +23,9 @@ from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
+from zeroclaw_tui.curation.formats.snapshot import Loaded, first_taken, load, what_is_lost, what_is_read
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, unknown_agent
-from zeroclaw_tui.curation.snapshot.snapshot import (
-    Loaded,
-    core_of,
-    first_taken,
-    load,
-    place_of,
-    what_is_lost,
-    what_is_read,
-)
+from zeroclaw_tui.curation.snapshot.snapshot import core_of, place_of
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
     TIMES,

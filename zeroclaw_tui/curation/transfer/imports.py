@@ -23,8 +23,8 @@ from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, no
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.old_source import Report, Source
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Imported, MemoryFile
+from zeroclaw_tui.curation.formats.snapshot import Loaded, load
 from zeroclaw_tui.curation.library import Library, unknown_agent
-from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
 from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin
 from zeroclaw_tui.curation.transfer.reconcile import (
     Look,

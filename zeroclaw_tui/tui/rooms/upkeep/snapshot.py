@@ -16,11 +16,12 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.formats.snapshot import NAME, Snapshot, load
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
-from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
+from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.days import absolute_time
@@ -196,7 +197,7 @@ class SnapshotPane(UpkeepPane):
         path = self._path
         if path is None:
             path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
-        loaded = await asyncio.to_thread(snapshots.load, path)
+        loaded = await asyncio.to_thread(load, path)
         differences = await hydrating.compare(self.library, path, self._advance)
         return _Compared(path, loaded.snapshot, len(loaded.rows), differences)
 
