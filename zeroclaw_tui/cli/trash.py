@@ -607,10 +607,10 @@ def _version_as_json(id: str, version: Version) -> dict[str, Any]:
 def _add_clash(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--overwrite", dest="clash", action="store_const", const="overwrite", default="refuse",
+        "--overwrite", dest="on_conflict", action="store_const", const="overwrite", default="refuse",
         help="Replace the existing memory",
     )  # fmt: skip
     group.add_argument(
-        "--rename", dest="clash", action="store_const", const="rename", default="refuse",
+        "--rename", dest="on_conflict", action="store_const", const="rename", default="refuse",
         help="Keep both; restore under another key",
     )  # fmt: skip

@@ -75,7 +75,7 @@ async def test_what_is_written_after_the_look_stays_and_the_undo_is_still_there(
     assert [path.name for path in cleaned.notes.parent.glob("*MEMORY*")] == ["MEMORY.md"]
 
 
-@pytest.mark.parametrize("clash", ["refuse", "rename"])
+@pytest.mark.parametrize("on_conflict", ["refuse", "rename"])
 async def test_what_is_written_last_of_all_stays_and_the_old_comes_beside_it(
     cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch, on_conflict: OnConflict
 ) -> None:

@@ -284,7 +284,7 @@ async def test_undo_of_a_move_over_what_took_its_name_keeps_that_first(place: Pl
     assert kept[0].before.values["bytes"] == b"written since\n"
 
 
-@pytest.mark.parametrize("clash", ["overwrite", "rename"])
+@pytest.mark.parametrize("on_conflict", ["overwrite", "rename"])
 async def test_undo_of_a_move_brings_back_what_the_archived_file_is_now(place: Place, on_conflict: Any) -> None:
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
