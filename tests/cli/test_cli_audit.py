@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.terminal import Terminal
 
-from zeroclaw_tui.curation.audit.audit import KINDS
+from zeroclaw_tui.curation.clean_up import KINDS
 
 Run = Callable[..., Any]
 SECRET = "ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"

@@ -145,7 +145,7 @@ def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
 
 def text_cell(content: str) -> str:
     """The beginning of a content, its secrets masked."""
-    from zeroclaw_tui.curation.audit.audit import excerpt_of
+    from zeroclaw_tui.curation.clean_up import excerpt_of
 
     return cut(f'"{excerpt_of(content)}"', TEXT_CELLS)
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line, Part
-    from zeroclaw_tui.curation.audit.audit import AuditReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.hygiene.rules import HygieneRule
@@ -61,10 +61,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import Handle
 
 
-DUPLICATES: tuple[FindingKind, ...] = ("exact duplicates", "near duplicates")
 LONGEST_KEY, LONGEST_REMARK = 24, 30
 _COUNT, _BYTES, _SHARE = 10, 9, 7
-_MERGED = ("exact duplicates", "near duplicates")
 GROUPS_SHOWN = 3
 _KEY_CELLS = 24
 _SESSION_CELLS = 32
@@ -131,13 +129,13 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     return DONE
 
 
-async def _looked_at(library: Library, agents: Sequence[str]) -> AuditReport | None:
+async def _looked_at(library: Library, agents: Sequence[str]) -> CleanUpReport | None:
     """The report; None after a ctrl-c."""
-    from zeroclaw_tui.curation.audit.audit import audit_memories
+    from zeroclaw_tui.curation.clean_up import check_memories
 
     with Progress("Checking memories", None if agents else await library.memory.count()) as progress:
         try:
-            return await audit_memories(library, progress.advance, agents)
+            return await check_memories(library, progress.advance, agents)
         except SearchInterrupted:
             if progress.stopped:
                 return None
@@ -146,7 +144,7 @@ async def _looked_at(library: Library, agents: Sequence[str]) -> AuditReport | N
 
 def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
     """The kinds of findings that are meant. Raises UsageError where an action does not go with them."""
-    from zeroclaw_tui.curation.audit.audit import KINDS
+    from zeroclaw_tui.curation.clean_up import DUPLICATES, KINDS
 
     kinds = KINDS if not given.only else tuple(dict.fromkeys(map(_kind, given.only)))
     if given.merge:
@@ -166,7 +164,7 @@ def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
 
 def _kind(typed: str) -> FindingKind:
     """The kind of this name or unique beginning, with blanks or hyphens. Raises UsageError with the names."""
-    from zeroclaw_tui.curation.audit.audit import KINDS
+    from zeroclaw_tui.curation.clean_up import KINDS
 
     wanted = " ".join(typed.lower().replace("-", " ").replace("_", " ").split())
     found = [kind for kind in KINDS if kind == wanted] or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
@@ -182,7 +180,7 @@ def spelled(kind: FindingKind) -> str:
 
 
 def report_lines(
-    library: Library, report: AuditReport, findings: Sequence[Finding], limit: int, *, chosen: bool
+    library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int, *, chosen: bool
 ) -> Iterator[Line]:
     """A line of totals, a table of the findings, then each with its first memories and what can be done."""
     among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
@@ -199,7 +197,7 @@ def report_lines(
         yield from _finding_lines(finding, limit)
 
 
-def report_as_json(library: Library, report: AuditReport, findings: Sequence[Finding], limit: int) -> dict[str, Any]:
+def report_as_json(library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int) -> dict[str, Any]:
     """The document; its names stand at the head of this module."""
     return {
         "backend": library.memory.name,
@@ -212,7 +210,7 @@ def report_as_json(library: Library, report: AuditReport, findings: Sequence[Fin
                 "kind": finding.kind,
                 "count": finding.count,
                 "size": finding.size,
-                "won": _won(finding),
+                "won": finding.freed,
                 "remark": finding.remark,
                 "whole": finding.is_whole,
                 "groups": [[finding.samples[at].stamp.id for at in group] for group in finding.groups],
@@ -232,7 +230,7 @@ def report_as_json(library: Library, report: AuditReport, findings: Sequence[Fin
     }
 
 
-def _table(report: AuditReport, findings: Sequence[Finding]) -> Iterator[Line]:
+def _table(report: CleanUpReport, findings: Sequence[Finding]) -> Iterator[Line]:
     left = max(cells(finding.kind) for finding in findings)
     head = ("memories", _COUNT), ("bytes", _BYTES), ("share", _SHARE)
     yield (Styled(padded("finding", left) + "".join(f"  {padded(name, to, right=True)}" for name, to in head), DIM),)
@@ -279,8 +277,8 @@ def _remedy(finding: Finding) -> Iterator[Line]:
     if finding.kind == "stale vectors":
         # Its remark names the way.
         return
-    if finding.kind in _MERGED:
-        yield (Styled(f"  Merging frees {size_shown(_won(finding))}. Run {only} --merge`", DIM),)
+    if finding.groups:
+        yield (Styled(f"  Merging frees {size_shown(finding.freed)}. Run {only} --merge`", DIM),)
     else:
         if finding.kind == "hidden text":
             yield (
@@ -291,16 +289,7 @@ def _remedy(finding: Finding) -> Iterator[Line]:
                     DIM,
                 ),
             )
-        yield (Styled(f"  Deleting them frees {size_shown(_won(finding))}. Run {only} --purge`", DIM),)
-
-
-def _won(finding: Finding) -> int:
-    """Bytes of content."""
-    from zeroclaw_tui.curation.audit.audit import plan_merge
-
-    if finding.kind in _MERGED:
-        return plan_merge([finding]).going.size
-    return 0 if finding.kind == "stale vectors" else finding.size
+        yield (Styled(f"  Deleting them frees {size_shown(finding.freed)}. Run {only} --purge`", DIM),)
 
 
 def _key(sample: Sample) -> str:
@@ -334,7 +323,7 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
 
 
 async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    from zeroclaw_tui.curation.audit.audit import merge, plan_merge
+    from zeroclaw_tui.curation.clean_up import merge, plan_merge
 
     plan = plan_merge(findings)
 
@@ -342,10 +331,12 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
         return await merge(library, plan, on_progress)
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
-        lines = await plan_lines(library, plan.going, "merge", forever=False, copies=copies)
+        lines = await plan_lines(library, plan.to_delete, "merge", forever=False, copies=copies)
         return [*lines, *(line for group in plan.groups[:GROUPS_SHOWN] for line in _group_lines(*group))]
 
-    return await _done(library, given, plan.going, "merge", "Merging", shown, merging, beside=counted(len(plan.groups)))
+    return await _done(
+        library, given, plan.to_delete, "merge", "Merging", shown, merging, beside=counted(len(plan.groups))
+    )
 
 
 async def _done(

@@ -156,7 +156,7 @@ def summary_words(action: Action) -> str:
 
 def reversal_words(change: RowChange) -> str:
     """What becomes of a row when its change is taken back: 'comes back:  lang  "Prefers Rust"'; not cut to a width."""
-    from zeroclaw_tui.curation.audit.audit import excerpt_of
+    from zeroclaw_tui.curation.clean_up import excerpt_of
     from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW
     from zeroclaw_tui.memory.secret_text import masked
 

@@ -19,8 +19,8 @@ from support.whole_store import everything, hits
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge
 from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
@@ -153,7 +153,7 @@ async def _hygiene(library: Library, place: Place, number: int) -> Outcome | Non
 
 
 async def _merge(library: Library, place: Place, number: int) -> Outcome | None:
-    report = await audit_memories(library)
+    report = await check_memories(library)
     found = report.finding("near duplicates" if number % 2 else "exact duplicates")
     return None if found is None else await merge(library, plan_merge([found]))
 

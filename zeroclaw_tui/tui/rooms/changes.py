@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
-from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
+from zeroclaw_tui.curation.clean_up import excerpt_of
 from zeroclaw_tui.curation.trash.file import VECTOR
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Version
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -17,20 +17,20 @@ from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.curation.audit.audit import (
+from zeroclaw_tui.curation.changes import Outcome, plan_of
+from zeroclaw_tui.curation.clean_up import (
     SAFE_TO_REMOVE,
-    AuditReport,
+    CleanUpReport,
     Finding,
     FindingKind,
     MergePlan,
     Sample,
     Which,
-    audit_memories,
+    check_memories,
     merge,
     plan_merge,
     which,
 )
-from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact, change_words, done_words
 from zeroclaw_tui.memory.change import RowVersion
@@ -146,11 +146,9 @@ class CleanUp(UpkeepPane):
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
-        self.report: AuditReport | None = None
+        self.report: CleanUpReport | None = None
         self._stamps: Mapping[Which, RowVersion] = {}
         """Every memory that was found, in the state it is in."""
-        self._going: frozenset[Which] = frozenset()
-        """What the change under way takes, as far as it is known."""
         self._found: Mapping[FindingKind, frozenset[Which]] = {}
         self._safe: frozenset[Which] = frozenset()
         self._marked_first: frozenset[Which] = frozenset()
@@ -287,39 +285,25 @@ class CleanUp(UpkeepPane):
             warn(self, _NOTHING_ALIKE)
             return
         plan = await asyncio.to_thread(plan_merge, [finding], only=self._groups_of(finding))
-        if not plan.going.count:
+        if not plan.to_delete.count:
             warn(self, _NOTHING_TO_MERGE)
             return
         question = merge_question(finding, plan)
         if not await self.app.push_screen_wait(question):
             return
-        self._going = frozenset(map(which, plan.going.stamps))
-        count, said = plan.going.count, partial(_changed_words, beside=counted(len(plan.groups)))
+        count, said = plan.to_delete.count, partial(_changed_words, beside=counted(len(plan.groups)))
         await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), said)
 
     def after_change(self, outcome: Outcome | None) -> None:
-        """Deleted memories leave the kinds; when it is unknown whether that is all, the audit runs again."""
-        is_told = outcome is not None and outcome.verb in ("forget", "purge", "merge") and outcome.undone is None
-        if (
-            outcome is None
-            or not is_told
-            or self.report is None
-            or not self._going
-            or outcome.cancelled
-            or outcome.changed
-            or outcome.gone
-            or outcome.count != len(self._going)
-        ):
-            self.reload()
-        else:
-            self.run_worker(self._take_without(self.report, self._going), group="audit", exclusive=True)
+        """Check again after every change."""
+        self.reload()
 
     async def _look(self) -> None:
         me, self._looked, self._total = self._looking, 0, None
         following = self.set_interval(_FOLLOWED_SECONDS, self._follow)
         try:
             self._total = await self.library.memory.count()
-            await self._take(await audit_memories(self.library, self._advance))
+            await self._take(await check_memories(self.library, self._advance))
             self.failure.hide()
         except SearchInterrupted:
             self._say_stopped()
@@ -351,10 +335,7 @@ class CleanUp(UpkeepPane):
         else:
             tell(self, "Check cancelled. This is the result of the last check.")
 
-    async def _take_without(self, report: AuditReport, gone: Collection[Which]) -> None:
-        await self._take(await asyncio.to_thread(report.without, gone))
-
-    async def _take(self, report: AuditReport) -> None:
+    async def _take(self, report: CleanUpReport) -> None:
         """Show another report; kind, place and marks stay where they still are. The first brings the first marks."""
         is_first = self.report is None
         found, stamps, title = await asyncio.to_thread(_indexed, report)
@@ -416,7 +397,6 @@ class CleanUp(UpkeepPane):
             stamps = []
         else:
             stamps = [row.sample.stamp]
-        self._going = frozenset(map(which, stamps))
         return stamps
 
     def _groups_of(self, finding: Finding) -> list[int] | None:
@@ -518,7 +498,7 @@ async def _to_mark(finding: Finding) -> Iterable[RowVersion]:
     """Of duplicates those that a merge deletes; of every other kind all."""
     if not finding.groups:
         return finding.stamps
-    return (await asyncio.to_thread(plan_merge, [finding])).going.stamps
+    return (await asyncio.to_thread(plan_merge, [finding])).to_delete.stamps
 
 
 def _glyph(finding: Finding) -> Content:
@@ -526,7 +506,7 @@ def _glyph(finding: Finding) -> Content:
 
 
 def _indexed(
-    report: AuditReport,
+    report: CleanUpReport,
 ) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, RowVersion], tuple[str, str]]:
     """Which memories are of which kind, each in the state found now, and the title; for a thread."""
     kinds = {finding.kind: frozenset(map(which, finding.stamps)) for finding in report.findings}
@@ -534,13 +514,13 @@ def _indexed(
     return kinds, found, _title_words(report, found)
 
 
-def _safe_marks(report: AuditReport) -> list[Which]:
+def _safe_marks(report: CleanUpReport) -> list[Which]:
     """What is safe to remove, except pinned memories."""
     safe = (finding for finding in report.findings if finding.kind in SAFE_TO_REMOVE)
     return [which(one.stamp) for finding in safe for one in finding.samples if not one.pinned]
 
 
-def _title_words(report: AuditReport, found: Mapping[Which, RowVersion]) -> tuple[str, str]:
+def _title_words(report: CleanUpReport, found: Mapping[Which, RowVersion]) -> tuple[str, str]:
     """What there is, and how much of it is pollution; each memory counts once."""
     among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
     whole = f"{counted(report.rows)}{among}, {size_shown(report.size)}"
@@ -575,7 +555,7 @@ def _remark(finding: Finding) -> Content:
     return Content.assemble(*parts)
 
 
-def _nothing_words(report: AuditReport, memory: Memory) -> str:
+def _nothing_words(report: CleanUpReport, memory: Memory) -> str:
     """Why there is no finding."""
     if report.rows == 0 and memory.about.keeps_nothing:
         return "This backend stores no memories."
@@ -590,10 +570,10 @@ def _nothing_words(report: AuditReport, memory: Memory) -> str:
 
 def merge_question(finding: Finding, plan: MergePlan) -> Dialog[bool]:
     """Whether to merge: with y for a few memories, with their number for many."""
-    count, groups = plan.going.count, MergedGroups(plan)
+    count, groups = plan.to_delete.count, MergedGroups(plan)
     what = "1 group" if len(plan.groups) == 1 else f"{len(plan.groups):,} groups"
     title = f"Merge {what} of {finding.kind} and delete {counted(count)}?"
-    if plan.going.is_typed:
+    if plan.to_delete.is_typed:
         return TypedConfirmation(title, groups, str(count), f"Type {count:,} to merge:", "merge")
     return Question(title, groups, "Cancel", [Answer("y", "Merge", True, "the most durable copies stay")])
 

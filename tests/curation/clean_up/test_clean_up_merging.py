@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_rows import PLAIN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from plain_texts import PLAIN
 from support import small_store
 from support.opened import opened_at
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.audit.audit import Finding, FindingKind, audit_memories, merge, plan_merge
+from zeroclaw_tui.curation.clean_up import Finding, FindingKind, check_memories, merge, plan_merge
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import Refused
@@ -46,7 +46,7 @@ ROWS: tuple[dict[str, Any], ...] = (
 
 
 async def _finding(library: Library, kind: FindingKind = "exact duplicates") -> Finding:
-    finding = (await audit_memories(library)).finding(kind)
+    finding = (await check_memories(library)).finding(kind)
     assert finding is not None
     return finding
 
@@ -58,7 +58,7 @@ async def _state(library: Library) -> list[tuple[Any, ...]]:
 
 
 def _going(finding: Finding, **more: Any) -> set[str]:
-    return {stamp.id for stamp in plan_merge([finding], **more).going.stamps}
+    return {stamp.id for stamp in plan_merge([finding], **more).to_delete.stamps}
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -74,7 +74,7 @@ async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(o
     assert outcome.action is not None
     assert outcome.action.summary == "merged away 3 memories"
     assert {stamp.id for stamp in await versions(library.memory, EVERY)} == {"newest", "other", "twin 2"}
-    assert (await audit_memories(library)).finding("exact duplicates") is None
+    assert (await check_memories(library)).finding("exact duplicates") is None
     assert (await changes.undo(library)).count == 3
     assert await _state(library) == before
 
@@ -160,7 +160,7 @@ async def test_a_conversation_copy_is_merged_only_where_its_session_recalls_the_
 @pytest.mark.parametrize("store", ["G2", "G3", "G4", "in-memory"])
 async def test_copies_of_two_namespaces_are_no_duplicates(opened: Any, store: str) -> None:
     library = await opened(store, [{"content": SAME}, {"content": SAME, "namespace": "work"}])
-    assert (await audit_memories(library)).finding("exact duplicates") is None
+    assert (await check_memories(library)).finding("exact duplicates") is None
 
 
 @pytest.mark.parametrize("store", ["G4", "in-memory"])
@@ -175,7 +175,7 @@ async def test_a_superseded_memory_is_no_duplicate(opened: Any, store: str) -> N
     ]
     library = await opened(store, rows)
     assert {stamp.id for stamp in (await _finding(library)).stamps} == {"shown", "again"}
-    assert (await audit_memories(library)).finding("near duplicates") is None
+    assert (await check_memories(library)).finding("near duplicates") is None
     assert _going(await _finding(library)) == {"shown"}
 
 
@@ -204,7 +204,7 @@ async def test_every_deleted_copy_is_outlasted_by_one_that_is_recalled_wherever_
 ) -> None:
     """Of the same text, agent and namespace one stays that ranks higher; what cannot be replaced stays."""
     library = await opened("G4", [{"id": str(at), "key": f"key{at}", **row} for at, row in enumerate(rows)])
-    finding = (await audit_memories(library)).finding("exact duplicates")
+    finding = (await check_memories(library)).finding("exact duplicates")
     going = {int(name) for name in (_going(finding) if finding is not None else ())}
     stay = [row for at, row in enumerate(rows) if at not in going]
 
@@ -242,12 +242,12 @@ async def test_exact_and_near_duplicates_together_are_one_group(opened: Any) -> 
         {"id": "chat", "content": LONG, "category": "conversation", "session_id": "a", **_at(9)},
         {"id": "near", "content": f"{LONG} indeed", "category": "core", "session_id": "b", **_at(5)},
     ]
-    report = await audit_memories(await opened("G4", rows))
+    report = await check_memories(await opened("G4", rows))
     exact, near = report.finding("exact duplicates"), report.finding("near duplicates")
     assert exact is not None
     assert near is not None
     assert {stamp.id for stamp in near.stamps} == {"core", "near"}
-    assert {stamp.id for stamp in plan_merge([exact, near]).going.stamps} == {"core"}
+    assert {stamp.id for stamp in plan_merge([exact, near]).to_delete.stamps} == {"core"}
 
 
 async def test_a_memory_that_changed_since_it_was_looked_at_is_not_merged_away(opened: Any) -> None:

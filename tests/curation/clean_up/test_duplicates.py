@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy
 import pytest
-from audit_rows import PLAIN
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_texts import PLAIN
 from support.small_store import blob
 
-from zeroclaw_tui.curation.audit import duplicates
-from zeroclaw_tui.curation.audit.audit import Finding, audit_memories, digest, trimmed
-from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
+from zeroclaw_tui.curation import duplicates
+from zeroclaw_tui.curation.clean_up import Finding, check_memories
+from zeroclaw_tui.curation.duplicates import DuplicateFinder, Duplicates
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 WORDS = [f"{first}{last}" for first in ("ka", "lo", "mi", "tan", "ver") for last in ("ro", "sel", "dim", "pu", "xen")]
@@ -25,11 +25,10 @@ WORDS = [f"{first}{last}" for first in ("ka", "lo", "mi", "tan", "ver") for last
 
 def _duplicates(rows: Sequence[tuple[str, str, bytes | None]]) -> Duplicates:
     """Of rows of an owner, a content and a vector."""
-    contents = Contents()
-    for at, (owner, content, vector) in enumerate(rows):
-        contents.add(owner, digest(owner, content, trimmed(content)), content, 0, float(at))
-        contents.vectors.add(vector, None)
-    return contents.duplicates(lambda: None)
+    finder = DuplicateFinder()
+    for number, (owner, content, vector) in enumerate(rows):
+        finder.add(owner, content, vector=vector, dimensions=None, rank=number)
+    return finder.find(lambda: None)
 
 
 def _pairs(content: str) -> frozenset[tuple[str, ...]]:
@@ -83,7 +82,7 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
     count = len(texts)
     every = [(one, other) for one in range(count) for other in range(one)]
     at_80 = _joined(
-        count, {pair for pair in every if _shared(texts[pair[0]], texts[pair[1]]) >= duplicates.ALIKE_BY_WORDS}
+        count, {pair for pair in every if _shared(texts[pair[0]], texts[pair[1]]) >= duplicates.MIN_SHARED_WORDS}
     )
     at_90 = _joined(count, {pair for pair in every if _shared(texts[pair[0]], texts[pair[1]]) >= 0.9})
     groups = [set(group) for group in found.near]
@@ -92,7 +91,7 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
     for group in found.near:
         for number in group:
             best = max(_shared(texts[number], texts[other]) for other in group if other != number)
-            assert duplicates.ALIKE_BY_WORDS <= found.likeness[number] <= best + 1e-6
+            assert duplicates.MIN_SHARED_WORDS <= found.likeness[number] <= best + 1e-6
 
 
 @given(st.integers(0, 10**9), st.integers(2, 40))
@@ -103,29 +102,19 @@ def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed: int, count: i
     unit = numpy.array(numbers, dtype=numpy.float32)
     unit /= numpy.linalg.norm(unit, axis=1)[:, None]
     cosines = unit @ unit.T
-    if (abs(cosines - duplicates.ALIKE_BY_COSINE) < 1e-5).any():
+    if (abs(cosines - duplicates.MIN_COSINE) < 1e-5).any():
         return
     linked = {
         (one, other)
         for one in range(count)
         for other in range(one)
-        if owners[one] == owners[other] and cosines[one, other] >= duplicates.ALIKE_BY_COSINE
+        if owners[one] == owners[other] and cosines[one, other] >= duplicates.MIN_COSINE
     }
     rows = [
         (owner, f"{at} {at}", blob(*vector)) for at, (owner, vector) in enumerate(zip(owners, numbers, strict=True))
     ]
     found = _duplicates(rows)
     assert [tuple(group) for group in found.near] == _joined(count, linked)
-
-
-@pytest.mark.parametrize("block", [1, 3, 1024])
-def test_blocks_of_vectors_make_no_difference(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    chance = random.Random(4)
-    rows = [("", f"text {at}", blob(*(chance.gauss(0, 1) for _ in range(2)))) for at in range(60)]
-    whole = _duplicates(rows)
-    assert whole.near
-    monkeypatch.setattr(duplicates, "_BLOCK", block)
-    assert _duplicates(rows).near == whole.near
 
 
 def _edited(text: str) -> str:
@@ -154,7 +143,7 @@ def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it() -> No
 
 
 def test_beyond_the_cap_words_are_compared_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "MOST_COMPARED", 2)
+    monkeypatch.setattr(duplicates, "MAX_VECTORS", 2)
     rows = [
         ("", LONG[0], blob(1, 0)),
         ("", LONG[1], blob(1, 0)),
@@ -175,7 +164,7 @@ def test_languages_without_blanks_and_texts_of_one_word() -> None:
 
 
 def test_a_thousand_alike_are_one_group_and_take_no_million_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "MOST_WORK", 600_000)
+    monkeypatch.setattr(duplicates, "MAX_COMPARISONS", 1000)
     texts = [f"{LONG[0]} {LONG[1]} {LONG[2]} the number of it is {number}" for number in range(1000)]
     found = _duplicates([("", text, None) for text in texts])
     assert found.near == [list(range(1000))]
@@ -184,7 +173,7 @@ def test_a_thousand_alike_are_one_group_and_take_no_million_comparisons(monkeypa
 
 def test_too_much_half_alike_is_said_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts that share a part, but too little of it."""
-    monkeypatch.setattr(duplicates, "MOST_WORK", 20_000)
+    monkeypatch.setattr(duplicates, "MAX_COMPARISONS", 100)
     chance = random.Random(1)
     texts = [f"{LONG[0]} {' '.join(chance.choices(WORDS, k=14))}" for _ in range(400)]
     assert "Not all memories were compared" in _duplicates([("", text, None) for text in texts]).left_out
@@ -193,7 +182,7 @@ def test_too_much_half_alike_is_said_and_ends(monkeypatch: pytest.MonkeyPatch) -
 async def test_the_report_names_groups_by_their_places(opened: Any) -> None:
     rows = [{"content": text} for text in (LONG[0], LONG[1], _edited(LONG[0]), LONG[1], LONG[2], f"{LONG[1]}\n")]
     for store in ("G1", "G2", "G3", "G4", "in-memory"):
-        report = await audit_memories(await opened(store, rows))
+        report = await check_memories(await opened(store, rows))
         exact, near = report.finding("exact duplicates"), report.finding("near duplicates")
         assert isinstance(exact, Finding)
         assert isinstance(near, Finding)
@@ -206,9 +195,9 @@ async def test_the_report_names_groups_by_their_places(opened: Any) -> None:
 
 
 async def test_what_is_left_out_is_told_in_the_finding(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "MOST_COMPARED", 2)
+    monkeypatch.setattr(duplicates, "MAX_VECTORS", 2)
     rows = [{"content": PLAIN[at], "embedding": blob(1, 0)} for at in range(3)]
-    near = (await audit_memories(await opened("G2", rows))).finding("near duplicates")
+    near = (await check_memories(await opened("G2", rows))).finding("near duplicates")
     assert near is not None
     assert not near.is_whole
     assert "1 vector" in near.remark

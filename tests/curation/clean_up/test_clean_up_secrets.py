@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.audit.audit import audit_memories, beginning_of, excerpt_of
+from zeroclaw_tui.curation.clean_up import beginning_of, check_memories, excerpt_of
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
@@ -138,7 +138,7 @@ async def test_the_finding_shows_what_it_is_and_never_the_secret(opened: Any) ->
         {"content": f"token for CI: {secret} and password=hunter2 "},
         {"content": "Anna keeps her passwords in a book"},
     ]
-    report = await audit_memories(await opened("G4", rows))
+    report = await check_memories(await opened("G4", rows))
     finding = report.finding("secrets")
     assert finding is not None
     assert [sample.remark for sample in finding.samples] == ["a GitHub token, a password"] * 2

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_rows import PLAIN
+from plain_texts import PLAIN
 from support.opened import opened_at
 from support.small_store import blob
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.audit.audit import AuditReport, FindingKind, audit_memories
+from zeroclaw_tui.curation.clean_up import CleanUpReport, FindingKind, check_memories
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.text import one_line
 
@@ -69,7 +69,7 @@ ALONE: dict[FindingKind, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
 }  # fmt: skip
 
 
-def _ids(report: AuditReport, kind: FindingKind) -> list[str]:
+def _ids(report: CleanUpReport, kind: FindingKind) -> list[str]:
     finding = report.finding(kind)
     return [] if finding is None else [sample.stamp.id for sample in finding.samples]
 
@@ -91,7 +91,7 @@ async def test_a_memory_tells_by_itself_what_it_is(opened: Any, store: str) -> N
         }
         for at, (kind, is_guilty, row) in enumerate(cases)
     ]
-    report = await audit_memories(await opened(store, rows))
+    report = await check_memories(await opened(store, rows))
     assert report.rows == len(rows)
     assert report.size == sum(len(row["content"].encode()) for row in rows)
     for kind in ALONE:
@@ -105,17 +105,17 @@ async def test_a_memory_tells_by_itself_what_it_is(opened: Any, store: str) -> N
 
 async def test_a_memory_may_be_in_several_findings_and_superseded_ones_count(opened: Any) -> None:
     rows = [{"key": "assistant_resp_1", "content": "<tool_result", "superseded_by": "x"}]
-    report = await audit_memories(await opened("G4", rows))
+    report = await check_memories(await opened("G4", rows))
     assert {finding.kind for finding in report.findings} == {"assistant replies", "tool results", "too short"}
 
 
 async def test_the_most_bytes_come_first_and_an_empty_store_has_no_findings(opened: Any) -> None:
     rows = [{"content": "short"}, {"content": f"[cron:1] {PLAIN[0]}"}, {"key": "", "content": "x y " * 3000}]
-    report = await audit_memories(await opened("G1", rows))
+    report = await check_memories(await opened("G1", rows))
     sizes = [finding.size for finding in report.findings]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == 12000
-    assert (await audit_memories(await opened("G3", []))).findings == ()
+    assert (await check_memories(await opened("G3", []))).findings == ()
 
 
 async def test_stamps_of_findings_are_those_of_the_store(opened: Any) -> None:
@@ -126,7 +126,7 @@ async def test_stamps_of_findings_are_those_of_the_store(opened: Any) -> None:
     for store in STORES:
         library = await opened(store, rows)
         expected = {stamp.id: stamp for stamp in await versions(library.memory, EVERY)}
-        report = await audit_memories(library)
+        report = await check_memories(library)
         found = [stamp for finding in report.findings for stamp in finding.stamps]
         assert len(found) == 4
         assert all(expected[stamp.id] == stamp for stamp in found)
@@ -156,7 +156,7 @@ def _with_vectors() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("generation", ["G1", "G4"])
 async def test_vectors_that_fit_no_query_are_found(opened: Any, generation: str) -> None:
     """Without an embedder the length that most have is the right one."""
-    report = await audit_memories(await opened(generation, _with_vectors()))
+    report = await check_memories(await opened(generation, _with_vectors()))
     finding = report.finding("stale vectors")
     assert finding is not None
     told = {sample.stamp.id: sample.remark for sample in finding.samples}
@@ -166,19 +166,19 @@ async def test_vectors_that_fit_no_query_are_found(opened: Any, generation: str)
 async def test_the_configured_length_counts_where_there_is_an_embedder(opened: Any) -> None:
     library = await opened("G4", _with_vectors(), dimensions=4)
     assert library.embedder is not None
-    told = _ids(await audit_memories(library), "stale vectors")
+    told = _ids(await check_memories(library), "stale vectors")
     assert "longer" not in told
     assert {"good", "good too", "and this"} <= set(told)
 
 
 async def test_two_lengths_of_one_count_tell_nothing(opened: Any) -> None:
     rows = [{"embedding": blob(1, 0)}, {"embedding": blob(0, 1, 0)}]
-    assert (await audit_memories(await opened("G2", rows))).finding("stale vectors") is None
+    assert (await check_memories(await opened("G2", rows))).finding("stale vectors") is None
 
 
 async def test_an_excerpt_is_one_line_that_can_be_cleaned_for_any_screen(opened: Any) -> None:
     rows = [{"content": "\x1b[2J\x07 a\r\nb \u202e"}]
-    report = await audit_memories(await opened("G2", rows))
+    report = await check_memories(await opened("G2", rows))
     for sample in report.findings[0].samples:
         assert one_line(sample.excerpt).isprintable()
         assert "\n" not in sample.excerpt
@@ -192,7 +192,7 @@ async def test_progress_rises_to_all_rows_and_a_no_ends_it(opened: Any) -> None:
         told.append(done)
         return True
 
-    await audit_memories(library, going)
+    await check_memories(library, going)
     assert told == sorted(told)
     assert told[-1] == 900
     assert len(told) > 3
@@ -201,13 +201,13 @@ async def test_progress_rises_to_all_rows_and_a_no_ends_it(opened: Any) -> None:
         return done < 400
 
     with pytest.raises(SearchInterrupted):
-        await audit_memories(library, enough)
+        await check_memories(library, enough)
 
 
 async def test_cancelling_ends_the_pass(opened: Any) -> None:
     library = await opened("G2", [{"content": f"memory number {at} of many"} for at in range(2000)])
     seen: list[int] = []
-    looking: asyncio.Task[AuditReport]
+    looking: asyncio.Task[CleanUpReport]
     loop = asyncio.get_running_loop()
 
     def cancelled(done: int) -> bool:
@@ -218,7 +218,7 @@ async def test_cancelling_ends_the_pass(opened: Any) -> None:
                 pass
         return True
 
-    looking = asyncio.ensure_future(audit_memories(library, cancelled))
+    looking = asyncio.ensure_future(check_memories(library, cancelled))
     with pytest.raises(asyncio.CancelledError):
         await looking
     assert max(seen) < 2000
@@ -229,6 +229,6 @@ async def test_markdown_notes_are_looked_at_too(tmp_path: Path) -> None:
     lines = ["ok", PLAIN[0], PLAIN[0], f"[cron:1] {PLAIN[1]}", "password=hunter2hunter2 is the one"]
     (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n" + "".join(f"- {line}\n" for line in lines))
     async with opened_at(OpenOptions(path=tmp_path, backend="markdown")) as library:
-        report = await audit_memories(library)
+        report = await check_memories(library)
     counts = {finding.kind: finding.count for finding in report.findings}
     assert counts == {"too short": 1, "exact duplicates": 2, "heartbeat and cron": 1, "secrets": 1}

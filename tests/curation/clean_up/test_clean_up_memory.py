@@ -15,14 +15,14 @@ MEGABYTE = 1_000_000
 SCRIPT = """
 import asyncio, re, sys
 from pathlib import Path
-from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.clean_up import check_memories
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.store_choice import configs_for
 
 async def looked_at():
     library = await open_library(configs_for(OpenOptions(path=Path(sys.argv[1])))[0])
-    report = await audit_memories(library)
+    report = await check_memories(library)
     await library.close()
     return report
 
