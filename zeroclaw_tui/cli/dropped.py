@@ -114,6 +114,8 @@ VALUES = {
         " memory export --format jsonl` writes what can be imported."
         for option in ("--from", "--format")
     },
+    ("import", "--with", "instructions"): "`--with instructions` was removed, as instructions are not memories; save"
+    " one with `zeroclaw memory store KEY TEXT`.",
     ("import", "--with", "vectors"): "`--with vectors` was removed; imported memories come without vectors, and"
     " `zeroclaw memory health` shows how many lack one.",
     ("import", "--with", "archive"): "`--with archive` was removed; `zeroclaw memory copy --location rustmem.db --to"

@@ -54,10 +54,9 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
-    from zeroclaw_tui.curation.transfer.export import Exported
+    from zeroclaw_tui.curation.transfer.export import Exported, ExportFormat
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
     from zeroclaw_tui.memory.query import MemoryFilter
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "csv", "markdown")
 SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
-ALONG = ("instructions", "flagged")
 _CLASHES = (
     ("skip", "skip memories whose id or key is taken (default)"),
     ("overwrite", "replace existing memories; undo restores them"),
@@ -223,12 +221,12 @@ def expanded(name: str) -> Path:
     return Path(name).expanduser()
 
 
-def _format(given: argparse.Namespace) -> Format:
+def _format(given: argparse.Namespace) -> ExportFormat:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.formats.own import SUFFIXES
+    from zeroclaw_tui.curation.transfer.export import SUFFIXES
 
-    named: Format | None = given.format
+    named: ExportFormat | None = given.format
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 
@@ -262,12 +260,12 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--with",
-        dest="along",
+        dest="included",
         action="append",
         default=[],
-        choices=ALONG,
+        choices=("flagged",),
         metavar="WHAT",
-        help="Also import %(choices)s (repeatable)",
+        help="Also import %(choices)s texts, which seem to contain a secret or a threat",
     )
     _add_clashes(parser)
     add_dry_run(parser)
@@ -314,7 +312,7 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
     if library is not None and not given.dry_run:
         check_writable(library, given)
     on_clash: OnClash = given.on_clash
-    options = ImportOptions(given.format, frozenset(given.along), agent_given(given))
+    options = ImportOptions(given.format, bool(given.included), agent_given(given))
     with Progress("Reading", None) as reading:
         plan = await plan_import(target, expanded(given.file), options, on_progress=reading.advance)
     count = plan.brings(on_clash)

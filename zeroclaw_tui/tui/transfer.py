@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from textual.app import App
 from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
-from zeroclaw_tui.curation.transfer.export import Exported, export_file
+from zeroclaw_tui.curation.transfer.export import SUFFIXES, Exported, ExportFormat, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.curation.words import (
     copied_words,
@@ -47,7 +45,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.store_choice import Candidate
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 
-FORMATS: dict[str, tuple[Format, str]] = {
+_FLAGGED: Final = "flagged"
+FORMATS: dict[str, tuple[ExportFormat, str]] = {
     "JSONL": ("jsonl", "all columns, lossless; use it to import again."),
     "CSV": ("csv", "a table for other programs, without vectors."),
     "Markdown": ("markdown", "readable text, without vectors."),
@@ -63,7 +62,7 @@ class ExportOptions:
     """Where to, how, and whether vectors go along."""
 
     path: Path
-    format: Format
+    format: ExportFormat
     vectors: bool
 
 
@@ -133,9 +132,9 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         policy = await app.push_screen_wait(question)
         if policy is None:
             return None
-        if policy != FLAGGED:
+        if policy != _FLAGGED:
             break
-        options = ImportOptions(along=frozenset([FLAGGED]))
+        options = ImportOptions(with_flagged=True)
     count, bring = plan.brings(policy), partial(import_memories, library, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
 
@@ -225,7 +224,7 @@ def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = 
     )
 
 
-def exported_words(done: Exported, path: Path, format: Format) -> str:
+def exported_words(done: Exported, path: Path, format: ExportFormat) -> str:
     """What was written."""
     if done.cancelled:
         return "Export cancelled. Nothing was written."
@@ -277,10 +276,10 @@ def _line(sentence: str) -> str:
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
     """The answers of the import question, with one for the flagged memories; none without anything to import."""
     ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
-    if not plan.flagged or FLAGGED in plan.options.along:
+    if not plan.flagged or plan.options.with_flagged:
         return list(ways)
     count = f"{plan.flagged:,}"
-    return [*ways, Answer("f", f"Include the {count} flagged", FLAGGED, "texts with a secret or a threat")]
+    return [*ways, Answer("f", f"Include the {count} flagged", _FLAGGED, "texts with a secret or a threat")]
 
 
 def clash_answers(

@@ -5,12 +5,6 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
-
-from zeroclaw_tui.curation.formats.detection import detect
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.old_source import Report, Source
-from zeroclaw_tui.memory.change import Row
 
 DATA = Path(__file__).parents[2] / "data" / "formats"
 
@@ -44,18 +38,6 @@ INSERT INTO relations VALUES
  (1, 'mila', 'Mila', 'sells', 'Honey', 1, 1, '2026-04-10 09:00:00', '2026-04-10 09:00:00', NULL),
  (2, 'mila', 'Mila', 'lives in', 'Bern', 1, 0, '2026-04-10 09:00:00', '2026-04-10 09:00:00', '2026-04-11 09:00:00');
 """
-ZEROCLAW = """
-CREATE TABLE memories (id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL,
- embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT);
-INSERT INTO memories VALUES ('1', 'a', 'A', 'core', NULL, '2026-01-01T00:00:00+00:00', '2026-01-01T00:00:00+00:00',
- NULL);
-"""
-FILES = {
-    "server_memory.jsonl": "mcp",
-    "server_memory_dialect.jsonl": "mcp",
-    "mem0.json": "mem0",
-    "rmem.json": "rmem",
-}
 
 
 def database(path: Path, script: str) -> Path:
@@ -63,17 +45,3 @@ def database(path: Path, script: str) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
     return path
-
-
-def read(path: Path, format: ForeignFormat | None = None) -> tuple[dict[str, Row], Report]:
-    """Every memory by its key, in a format or in the one that its content tells."""
-    source, report = Source(path), Report()
-    rows = [row for _, row in (format or detect(source).format).memories(source, report)]
-    by_key = {row.key: row for row in rows}
-    assert len(by_key) == len(rows), "a key came twice"
-    return by_key, report
-
-
-def value(row: Row, *names: str) -> Any:
-    """Some of its values."""
-    return tuple(row.values.get(name) for name in names)

@@ -90,7 +90,9 @@ def test_what_is_not_json_is_refused(folder: Path, text: str, reason: str) -> No
 
 def test_text_that_is_not_utf8_is_read_as_far_as_it_is(folder: Path) -> None:
     (folder / "a.json").write_bytes(b"\xef\xbb\xbfa\xffb\r\nc\rd")
-    assert Source(folder).text(FILE) == "a\ufffdb\nc\nd"
+    source = Source(folder)
+    assert source.text(FILE) == "a\ufffdb\nc\nd"
+    assert source.unread == {"a.json": "bytes that are not UTF-8"}
 
 
 def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

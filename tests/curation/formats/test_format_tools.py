@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from zeroclaw_tui.curation.formats.registry import find_format, recognize
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = {
@@ -78,11 +78,11 @@ def _json(folder: Path, document: Any) -> Path:
         (
             "claude_code",
             {
-                "claude_smoker": "core: Smoker — what the smoker burns",
-                "claude_feedback_answers": (
+                "claude_claude_code_smoker": "core: Smoker — what the smoker burns",
+                "claude_claude_code_feedback_answers": (
                     "feedback: Short answers please: Mila wants answers of three lines\n\nKeep answers short."
                 ),
-                "claude_frame_change": (
+                "claude_claude_code_frame_change": (
                     "project: When frames are swapped\n\nFrames are swapped in April. See [[smoker]]."
                 ),
             },
@@ -159,7 +159,7 @@ def test_owner_session_and_times_come_where_the_tool_states_them() -> None:
     )
     assert stated("server_memory.jsonl", "mcp_mila_b21d15af") == (None, {"kind": '{"semantic":"fact"}'})
     assert stated("server_memory_dialect.jsonl", "mcp_mila_54cdffe8") == (None, {"created_at": "2026-02-01T10:00:00Z"})
-    assert stated("claude_code", "claude_frame_change")[1] == {
+    assert stated("claude_code", "claude_claude_code_frame_change")[1] == {
         "created_at": "2026-07-18T11:38:01.470Z",
         "updated_at": "2026-07-18T11:38:01.470Z",
         "namespace": "claude_code",
@@ -183,7 +183,7 @@ def test_a_file_is_known_whatever_it_is_called(tmp_path: Path, sample: str, name
 def test_a_folder_of_two_tools_needs_a_choice(tmp_path: Path) -> None:
     shutil.copy(DATA / "formats" / "mem0.json", tmp_path)
     shutil.copy(DATA / "formats" / "server_memory.jsonl", tmp_path)
-    with pytest.raises(Refused, match=r"several formats: mcp, because .*; mem0, because "):
+    with pytest.raises(UsageError, match=r"several formats: mcp, because .*; mem0, because "):
         find_format(Source(tmp_path))
     assert recognize(tmp_path) is None
     assert len(_read(tmp_path, "mem0")[0]) == 2
@@ -272,6 +272,7 @@ def test_claude_code_has_a_namespace_a_project_and_hints_in_its_index(tmp_path: 
     assert [(row.values["namespace"], row.values["content"]) for row in rows] == [
         ("home-mila-bread", "Secret — one"),
         ("home-mila-bread", "Prose\nMoved.\n- May"),
+        ("home-mila-hive", "Secret — one"),
         ("home-mila-bread", "where they live\n\nb\n\nBees"),
         ("home-mila-hive", "where they live\n\nb\n\nBees"),
     ]

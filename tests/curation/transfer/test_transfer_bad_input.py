@@ -13,7 +13,8 @@ from support.small_store import make
 from support.whole_store import everything
 from transfer_world import imported, opened
 
-from zeroclaw_tui.curation.formats import own
+from zeroclaw_tui.curation.formats import csv_file
+from zeroclaw_tui.curation.formats import source as source_module
 from zeroclaw_tui.curation.transfer.imports import plan_import
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 
@@ -26,19 +27,19 @@ TABLE = b"key,content\r\n"
     ("name", "data", "told"),
     [
         ("x.jsonl", b"", "is empty"),
-        ("x.jsonl", b"\n\n", "Line 1 is not JSON"),
-        ("x.jsonl", b'{"some": "settings"}\n', "is not in a format I recognise"),
+        ("x.jsonl", b"\n\n", "has no format that is known here"),
+        ("x.jsonl", b'{"some": "settings"}\n', "has no format that is known here"),
         (
             "x.jsonl",
             HEADER + ONE + b'{"key": "b", "con',
             "Line 3 is not JSON. The file seems to have been cut off there",
         ),
-        ("x.jsonl", ONE + ONE, "Line 2 repeats the key 'a' of line 1"),
+        ("x.jsonl", ONE + ONE, "Memory 2 repeats the key 'a' of memory 1"),
         ("x.jsonl", b'{"id":"1","key":"a","content":""}\n{"id":"1","key":"b","content":""}\n', "repeats the id '1'"),
-        ("x.jsonl", "key".encode("utf-16"), "Line 1 is not UTF-8"),
+        ("x.jsonl", "key".encode("utf-16"), "has no format that is known here"),
         ("x.jsonl", ONE + b'{"key": "b\\ud800", "content": ""}\n', "Line 2 is not a memory: it has half a character"),
         ("x.jsonl", b'{"zeroclaw_memories": 99}\n', "version 99"),
-        ("x.csv", b"name,text\r\na,A\r\n", "Line 1 does not name a key and a content"),
+        ("x.csv", b"name,text\r\na,A\r\n", "has no format that is known here"),
         ("x.csv", b"key,content,key\r\n", "Line 1 names key twice"),
         ("x.csv", TABLE + b"a,A,more\r\n", "Line 2 has 3 cells where the first line names 2"),
         (
@@ -47,19 +48,14 @@ TABLE = b"key,content\r\n"
             "Line 2 is not a line of a table: the file seems to have been cut off",
         ),
         ("x.csv", TABLE + b'a,"A"B\r\n', "Line 2 is not a line of a table"),
-        ("x.csv", TABLE + b'a,"A\r\nB"\r\na,C\r\n', "Line 4 repeats the key 'a' of line 2"),
+        ("x.csv", TABLE + b'a,"A\r\nB"\r\na,C\r\n', "Memory 2 repeats the key 'a' of memory 1"),
         ("x.csv", TABLE + b"a,\xe9\r\n", "Line 2 is not UTF-8"),
-        ("x.csv", b"key,content,importance\r\na,A,high\r\n", "Line 2 has 'high' for importance"),
-        ("x.csv", b"key,content,importance\r\na,A,nan\r\n", "Line 2 has 'nan' for importance"),
-        ("x.csv", b"key,content,pinned\r\na,A,perhaps\r\n", "Line 2 has 'perhaps' for pinned"),
-        ("x.csv", b"key,content,timestamp\r\na,A,yesterday\r\n", "Line 2 has 'yesterday' for timestamp"),
-        ("x.csv", b"key,content,updated_at\r\na,A,2026-13-40\r\n", "Line 2 has '2026-13-40' for updated_at"),
-        ("x.md", b"# Notes\n", "x.md is not in a format I recognise"),
-        ("x.md", "# Notes".encode("utf-16"), "x.md is not UTF-8"),
+        ("x.md", b"# Notes\n", "x.md has no format that is known here"),
+        ("x.md", "# Notes".encode("utf-16"), "x.md has no format that is known here"),
         ("x.md", b"", "x.md is empty"),
-        ("x.toml", b"[project]\n", "x.toml is not in a format I recognise"),
+        ("x.toml", b"[project]\n", "x.toml is not JSON"),
         ("x.md", b"# ZeroClaw memories\n\n", "x.md is a Markdown export, which is for reading"),
-        ("x.data", b"anything", "is not in a format I recognise"),
+        ("x.data", b"anything", "has no format that is known here"),
     ],
 )
 async def test_another_shape_is_one_sentence_that_names_the_line(
@@ -80,9 +76,9 @@ async def test_a_line_that_no_memory_could_be_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is 256 MB; a smaller one here."""
-    monkeypatch.setattr("zeroclaw_tui.curation.formats.own.LONGEST", 5_000)
-    monkeypatch.setattr(own.each_line, "__defaults__", (5_000,))
-    data = {"x.jsonl": ONE[:-4], "x.csv": TABLE + b'a,"'}[name]
+    monkeypatch.setattr(source_module, "MAX_LINE_SIZE", 5_000)
+    monkeypatch.setattr(csv_file, "MAX_LINE_SIZE", 5_000)
+    data = {"x.jsonl": ONE + ONE[:-4], "x.csv": TABLE + b'a,"'}[name]
     here, file = make(tmp_path / "here.db", "G4", []), tmp_path / name
     for filler in (b"x" * 20_000, b"short line\n" * 2_000):
         if filler.endswith(b"\n") and name == "x.jsonl":
@@ -98,7 +94,7 @@ async def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     async with opened(here) as library:
         for name, kind, told in (
-            ("", UsageError, "holds a ZeroClaw database"),
+            ("", UsageError, "has no format that is known here"),
             ("none.csv", NotFound, "There is no file"),
             ("pipe.csv", UsageError, "is not a regular file"),
         ):
@@ -118,7 +114,7 @@ async def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path: Path) ->
     async with opened(here) as library:
         assert sorted(entry.key for entry in await library.memory.list()) == ["a", "b"]
         plan = await plan_import(library, tmp_path / "b.csv")
-    assert plan.notes == ("Columns that are not known are left out: mood.",)
+    assert plan.notes == ("Not imported: column mood (1).",)
 
 
 async def test_a_file_with_no_memories_brings_none(tmp_path: Path) -> None:

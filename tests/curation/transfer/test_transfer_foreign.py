@@ -17,9 +17,9 @@ from support.whole_store import everything
 from transfer_world import opened, opened_notes
 
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.formats.detection import FORMATS
+from zeroclaw_tui.curation.formats.registry import FORMATS
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
-from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, Refused
 
 BEES = {
     "id": "9a1b0000-0000-4000-8000-000000000001",
@@ -82,7 +82,7 @@ async def test_a_file_whose_memories_all_lost_their_text_says_so_instead_of_bein
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, mem0(tmp_path / "m.json", *({**BEES, "memory": None} for _ in range(3))))
     assert (plan.format, plan.count) == ("mem0", 0)
-    assert "Left out: empty (3)." in plan.notes
+    assert "Not imported: memories without text (3)." in plan.notes
 
 
 async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_secret_is_never_told(
@@ -97,7 +97,7 @@ async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_
         (told,) = [note for note in plan.notes if note.startswith("2 texts are left out")]
         assert all(words in told for words in ("API key", "curl with a secret", ": mem0_"))
         assert "sk-proj" not in repr(plan)
-        taken = await plan_import(library, file, ImportOptions(along=frozenset({"flagged"})))
+        taken = await plan_import(library, file, ImportOptions(with_flagged=True))
         assert taken.new == 3
         assert (await import_memories(library, taken, "skip")).count == 3
 
@@ -112,13 +112,13 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_brought_in(tmp_path
         assert await library.memory.count() == 0
 
 
-@pytest.mark.parametrize("tool", FORMATS, ids=lambda tool: tool.name)
-async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path, tool: object) -> None:
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path, name: str) -> None:
     here = make(tmp_path / "here.db", "G4", [])
     (tmp_path / "x.txt").write_text("nothing")
     async with opened(here) as library:
-        with pytest.raises(UsageError):
-            await plan_import(library, tmp_path / "x.txt", ImportOptions(getattr(tool, "name", "")))
+        with pytest.raises(InspectorError):
+            await plan_import(library, tmp_path / "x.txt", ImportOptions(name))
 
 
 def projects(folder: Path, **frames: str) -> Path:
@@ -141,18 +141,23 @@ async def test_memories_of_one_key_are_told_apart_by_what_they_say_wherever_they
         await import_memories(library, await plan_import(library, notes), "skip")
         before = {entry.key: entry.content for entry in await library.memory.list()}
         frames, wax = "when\n\nFrames change in April", "when\n\nWax is kept cold"
-        assert before == {"claude_frames": frames, "claude_frames_2": wax}
+        assert before == {"claude_home_mila_hive_frames": frames, "claude_home_mila_wax_frames": wax}
         projects(notes, apples="Apples ripen in September")
         plan = await plan_import(library, notes)
         assert (plan.new, plan.same, plan.taken) == (1, 2, 0)
         await import_memories(library, plan, "skip")
         after = {entry.key: entry.content for entry in await library.memory.list()}
-        assert after == {**before, "claude_frames_3": "when\n\nApples ripen in September"}
+        assert after == {**before, "claude_home_mila_apples_frames": "when\n\nApples ripen in September"}
         projects(notes, wax="Wax is kept warm")
         changed = await plan_import(library, notes)
-        assert (changed.new, changed.same, changed.taken, changed.samples) == (0, 2, 1, ("claude_frames_2",))
+        assert (changed.new, changed.same, changed.taken, changed.samples) == (
+            0,
+            2,
+            1,
+            ("claude_home_mila_wax_frames",),
+        )
         await import_memories(library, changed, "overwrite")
-        stored = await library.memory.get("claude_frames_2")
+        stored = await library.memory.get("claude_home_mila_wax_frames")
         assert stored is not None
         assert stored.content == "when\n\nWax is kept warm"
 
@@ -190,8 +195,8 @@ async def test_projects_may_come_one_after_another(tmp_path: Path) -> None:
             assert (plan.new, plan.taken) == (1, 0), number
             await import_memories(library, plan, "skip")
         assert {entry.key: entry.namespace for entry in await library.memory.list()} == {
-            "claude_frames": "home-mila-hive",
-            "claude_frames_2": "home-mila-wax",
+            "claude_home_mila_hive_frames": "home-mila-hive",
+            "claude_home_mila_wax_frames": "home-mila-wax",
         }
 
 
@@ -239,10 +244,10 @@ async def test_notes_get_them_under_keys_of_their_own_too(tmp_path: Path) -> Non
         (day,) = here.glob("memory/*.md")
         lines = [line for line in day.read_text().splitlines() if line.startswith("- ")]
     assert lines == [
-        "- **claude_frames**: when  Frames change in April",
-        "- **claude_frames_2**: when  Wax is kept cold",
-        "- **claude_frames_2**: when  Wax is kept warm",
-        "- **claude_frames_3**: when  Apples ripen in September",
+        "- **claude_home_mila_hive_frames**: when  Frames change in April",
+        "- **claude_home_mila_wax_frames**: when  Wax is kept cold",
+        "- **claude_home_mila_wax_frames**: when  Wax is kept warm",
+        "- **claude_home_mila_apples_frames**: when  Apples ripen in September",
     ]
 
 
@@ -256,7 +261,11 @@ MEMORIES = st.fixed_dictionaries(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sources=st.lists(st.lists(MEMORIES, min_size=1, max_size=5), min_size=1, max_size=4))
+@given(
+    sources=st.lists(
+        st.lists(MEMORIES, min_size=1, max_size=5, unique_by=lambda row: row["id"]), min_size=1, max_size=4
+    )
+)
 @pytest.mark.parametrize("target", ["G1", "G4", "notes"])
 def test_whatever_comes_in_whatever_order_nothing_is_doubled_and_again_brings_nothing(
     target: str, sources: list[list[dict[str, str]]]

@@ -18,9 +18,7 @@ from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.own import Format
-from zeroclaw_tui.curation.transfer.export import export_file, export_memories
+from zeroclaw_tui.curation.transfer.export import ExportFormat, export_file, export_memories
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
@@ -68,7 +66,7 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_pa
     format=st.sampled_from(["jsonl", "csv"]),
 )
 def test_any_text_comes_back_through_every_format(
-    memories: list[tuple[str, str, str]], format: Format, tmp_path_factory: pytest.TempPathFactory
+    memories: list[tuple[str, str, str]], format: ExportFormat, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
 
@@ -83,7 +81,7 @@ def test_any_text_comes_back_through_every_format(
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-async def test_importing_an_own_export_again_finds_everything_the_same(format: Format, tmp_path: Path) -> None:
+async def test_importing_an_own_export_again_finds_everything_the_same(format: ExportFormat, tmp_path: Path) -> None:
     """Two agents have a key in common: they are told apart in every format."""
     rows = [
         {"id": f"{agent}{at}", "key": f"k{at}", "content": text, "importance": 0.5, "pinned": 1, "agent": agent}
@@ -93,7 +91,7 @@ async def test_importing_an_own_export_again_finds_everything_the_same(format: F
     source, file = make(tmp_path / "source.db", "G4", rows), tmp_path / "all"
     async with opened(source) as library:
         await export_file(library, EVERYTHING, file, format)
-        plan = await plan_import(library, file, ImportOptions(format, frozenset({FLAGGED})))
+        plan = await plan_import(library, file, ImportOptions(format, with_flagged=True))
         assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
         outcome = await import_memories(library, plan, "overwrite")
     assert (outcome.count, outcome.action) == (0, None)
@@ -144,7 +142,7 @@ async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> Non
 async def test_what_a_format_loses_is_said(tmp_path: Path) -> None:
     source = make(tmp_path / "source.db", "G4", ODD_ROWS)
     async with opened(source) as library:
-        formats: list[Format] = ["jsonl", "csv", "markdown"]
+        formats: list[ExportFormat] = ["jsonl", "csv", "markdown"]
         lost = {kind: (await export_memories(library, EVERYTHING, io.BytesIO(), kind)).lost for kind in formats}
         assert "vectors" in lost["jsonl"][0]
         assert "no vectors" in lost["csv"][0]

@@ -14,9 +14,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.transfer.export import export_file
+from zeroclaw_tui.curation.transfer.export import ExportFormat, export_file
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.trash.journal import store_name
@@ -59,7 +58,7 @@ async def opened_notes(folder: Path) -> AsyncIterator[Library]:
         await memory.close()
 
 
-async def exported(path: Path, to: Path, format: Format = "jsonl", **given: Any) -> Path:
+async def exported(path: Path, to: Path, format: ExportFormat = "jsonl", **given: Any) -> Path:
     """A file with everything a database holds."""
     async with opened(path) as library:
         await export_file(library, EVERYTHING, to, format, **given)

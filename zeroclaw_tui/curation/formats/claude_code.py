@@ -89,13 +89,14 @@ def _topic_row(source: Source, file: PurePosixPath, hint: str, lost: Counter[str
         lost[EMPTY] += 1
         return None
     count_lost(fields, _READ, lost)
+    project = _project(source, file)
     return memory_row(
-        f"claude_{slug(file.stem) or slug(name)}",
+        _topic_key(project, file, name),
         content,
         field_text(fields, "type"),
         created_at=first_moment(fields, "created", "date", "modified"),
         updated_at=first_moment(fields, "modified"),
-        namespace=_project(source, file),
+        namespace=project,
         session_id=field_text(fields, "originSessionId"),
     )
 
@@ -117,13 +118,19 @@ def _index_rows(
             hints[topic] = line["hint"].strip()
         else:
             content = " — ".join(filter(None, (line["title"].strip(), line["hint"].strip())))
-            yield memory_row(f"claude_{slug(topic.stem) or slug(line['title'])}", content, None, namespace=namespace)
+            yield memory_row(_topic_key(namespace, topic, line["title"]), content, None, namespace=namespace)
     prose = _INDEX_LINE.sub("", text)
     for headings, blocks in groupby(blocks_of(prose), key=lambda block: block.headings):
         heading = headings[-1] if headings else ""
         texts = [f"- {block.text}".replace("\n", "\n  ") if block.is_item else block.text for block in blocks]
         content = "\n".join(filter(None, [heading, *texts]))
         yield memory_row(titled_key("claude", heading, content), content, None, namespace=namespace)
+
+
+def _topic_key(project: str | None, file: PurePosixPath, name: str) -> str:
+    """The same whatever other projects are read with it."""
+    parts = ("claude", slug((project or "")[-40:]), slug(file.stem) or slug(name))
+    return "_".join(filter(None, parts))
 
 
 def _files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:

@@ -120,7 +120,8 @@ def _row(cells: dict[str, str], lost: Counter[str], *, is_export: bool) -> Row:
             continue
         column = _STORED_NAMES.get(name, name)
         if not cell:
-            if is_export and name != "id":
+            # A blank category becomes core, which the plan says.
+            if (is_export and name != "id") or name == "category":
                 values[column] = None
             continue
         try:

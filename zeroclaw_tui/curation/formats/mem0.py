@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 
 _TEXTS = ("memory", "text", "content")
-_MARKS = ("id", "hash", "user_id", "agent_id", "created_at")
+_MARKS = ("hash", "user_id", "agent_id", "created_at")
 _READ = (
     *_TEXTS, "id", "created_at", "updated_at", "user_id", "agent_id", "run_id", "expiration_date", "categories",
     "text_lemmatized", "score",
@@ -108,11 +108,16 @@ def _is_export(document: Any) -> bool:
     records = [_snake_case(item) for item in _items(document)[:50] if isinstance(item, dict)]
     if rmem.memories_of(document) or any("key" in record for record in records):
         return False
-    return any(
-        (text_at(record, "memory") and record.keys() & set(_MARKS))
-        or (text_at(record, *_TEXTS) and record.keys() & {"user_id", "agent_id"})
-        for record in records
-    )
+    return any(_is_memory(record) for record in records)
+
+
+def _is_memory(record: Mapping[str, Any]) -> bool:
+    if text_at(record, "memory"):
+        return bool(record.keys() & {"id", *_MARKS})
+    if text_at(record, "text", "content"):
+        return bool(record.keys() & {"user_id", "agent_id"})
+    # A memory that has lost its text.
+    return record.get("memory", 0) in (None, "") and bool(record.keys() & set(_MARKS))
 
 
 def _items(document: Any) -> list[Any]:

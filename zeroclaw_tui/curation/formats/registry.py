@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.database import DATABASE_HEADER
 from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
 
 _MAX_NAME = 40
@@ -59,7 +59,7 @@ FORMATS = {
 def find_format(source: Source, name: str | None = None) -> Format:
     """The format of a source by its content, or the one of that name.
 
-    Raises UsageError for an unknown name, and Refused where no format or several answer.
+    Raises UsageError for an unknown name, and where no format or several answer.
     """
     if name is not None:
         if name not in FORMATS:
@@ -69,7 +69,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
     reasons = {one.name: reason for one in FORMATS.values() if (reason := one.sniff(source))}
     if len(reasons) > 1:
         listed = "; ".join(f"{name}, because {reason}" for name, reason in reasons.items())
-        raise Refused(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
+        raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
     if not reasons:
         raise _unknown(source)
     return FORMATS[next(iter(reasons))]
@@ -96,18 +96,20 @@ def not_a_store(path: Path, error: Unreadable) -> Unreadable:
     )
 
 
-def _unknown(source: Source) -> Refused:
+def _unknown(source: Source) -> UsageError:
     """The error for what has no format that is known here."""
     if not source.is_folder:
         head = source.head()
         if not head:
-            return Refused(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
+            return UsageError(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
         if head.startswith(DATABASE_HEADER):
             command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
-            return Refused(f"{source.name} is a database.", hint=f"If it is a store, `{command}` copies its memories.")
+            return UsageError(
+                f"{source.name} is a database.", hint=f"If it is a store, `{command}` copies its memories."
+            )
         if head.startswith(markdown.TITLE.encode()):
             hint = "`zeroclaw memory export FILE.jsonl` writes a file that can be imported."
-            return Refused(f"{source.name} is a Markdown export, which is for reading.", hint=hint)
+            return UsageError(f"{source.name} is a Markdown export, which is for reading.", hint=hint)
         if head.lstrip()[:1] in (b"{", b"["):
             try:
                 json.loads(head.partition(b"\n")[0])
@@ -115,7 +117,7 @@ def _unknown(source: Source) -> Refused:
                 # Raises the error that names the line, where it is not JSON at all.
                 source.document()
     names = ", ".join(FORMATS)
-    return Refused(
+    return UsageError(
         f"{source.name} has no format that is known here.",
         hint=f"The formats are {names}. Choose one with --from NAME if you know which it is.",
     )

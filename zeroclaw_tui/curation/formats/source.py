@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from zeroclaw_tui.files.database import raw_descriptor
 from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
-from zeroclaw_tui.memory.text import one_line, size_shown
+from zeroclaw_tui.memory.text import is_utf8, one_line, size_shown
 
 MAX_FILE_SIZE = 64 * 1024 * 1024
 """How many bytes a file of another tool may have; such files are read as a whole."""
@@ -34,7 +34,7 @@ _SECRETS = re.compile(
 class Source:
     """What was named: `path`, a regular file or a folder. Its verbs block.
 
-    `unread` names what lies in the folder and is not read, with the reason.
+    `unread` names what is not read, with the reason.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,7 +96,7 @@ class Source:
             return reader.read(size).removeprefix(codecs.BOM_UTF8)
 
     def text(self, file: PurePosixPath | None = None) -> str:
-        """A whole file as text with line feeds only; bytes that are not UTF-8 become U+FFFD.
+        """A whole file as text with line feeds only; bytes that are not UTF-8 become U+FFFD and are named in `unread`.
 
         Raises Unreadable, and UsageError for one that is too large.
         """
@@ -105,6 +105,8 @@ class Source:
         if len(data) > MAX_FILE_SIZE:
             name = one_line(self.path_of(file).name)
             raise UsageError(f"{name} is larger than {size_shown(MAX_FILE_SIZE)}.", hint="Import it in parts.")
+        if not is_utf8(data):
+            self.unread[one_line(str(file or self.path.name))] = "bytes that are not UTF-8"
         return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def document(self, file: PurePosixPath | None = None) -> Any:

@@ -7,19 +7,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
-from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
-from zeroclaw_tui.curation.formats.own import (
-    MARKDOWN_LOSES,
-    TABLE_LOSES,
-    Format,
-    header_row,
-    section,
-    table_row,
-    title,
-)
+from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.transfer.reconcile import Stopped, asking
@@ -35,6 +26,8 @@ from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 
+ExportFormat = Literal["jsonl", "csv", "markdown"]
+SUFFIXES: dict[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
 _NO_VECTORS = "The vectors are left out. Add --vectors to include them."
 
 
@@ -54,7 +47,7 @@ class Exported:
 class _Writer:
     """Writes each row it is shown, on whichever thread that is."""
 
-    def __init__(self, to: BinaryIO, format: Format, vectors: bool) -> None:
+    def __init__(self, to: BinaryIO, format: ExportFormat, vectors: bool) -> None:
         self._to, self._format, self._vectors = to, format, vectors
         self.count = self.size = self.inexact = 0
         self.has_vectors = False
@@ -68,13 +61,12 @@ class _Writer:
         """Write one row."""
         if self._format == "jsonl":
             self.has_vectors = self.has_vectors or row.values.get("embedding") is not None
-            self.write(line_of(row, vectors=self._vectors))
+            self.write(jsonl.line_of(row, vectors=self._vectors))
         elif self._format == "csv":
-            line, is_exact = table_row(row)
-            self.inexact += not is_exact
-            self.write(line)
+            self.inexact += not csv_file.is_exact(row)
+            self.write(csv_file.line_of(row))
         else:
-            self.write(section(row))
+            self.write(markdown.section(row))
         self.count += 1
 
     def done(self, *, cancelled: bool) -> Exported:
@@ -83,9 +75,9 @@ class _Writer:
         if self._format == "jsonl" and self.has_vectors and not self._vectors:
             lost.append(_NO_VECTORS)
         elif self._format == "csv":
-            lost.append(TABLE_LOSES)
+            lost.append(csv_file.LOSES)
         elif self._format == "markdown":
-            lost.append(MARKDOWN_LOSES)
+            lost.append(markdown.LOSES)
         if self.inexact:
             have = "has" if self.inexact == 1 else "have"
             lost.append(
@@ -98,7 +90,7 @@ async def export_memories(
     library: Library,
     filter: MemoryFilter,
     to: BinaryIO,
-    format: Format,
+    format: ExportFormat,
     *,
     vectors: bool = False,
     on_progress: ProgressCallback | None = None,
@@ -115,9 +107,10 @@ async def export_memories(
     if format == "jsonl":
         identity = await identity_of(memory) if vectors else None
         version = library.profile.profile.version
-        writer.write(header_line(Header(moment, memory.name, memory.about.generation, version, vectors, identity)))
+        header = jsonl.Header(moment, memory.name, memory.about.generation, version, vectors, identity)
+        writer.write(jsonl.header_line(header))
     else:
-        writer.write(header_row() if format == "csv" else title(moment, memory.name))
+        writer.write(csv_file.header_line() if format == "csv" else markdown.header_line(moment, memory.name))
     if not await _shown(library, filter, writer.see, lambda: writer.count, on_progress):
         return writer.done(cancelled=True)
     if on_progress is not None:
@@ -149,7 +142,7 @@ async def export_file(
     library: Library,
     filter: MemoryFilter,
     path: Path,
-    format: Format,
+    format: ExportFormat,
     *,
     vectors: bool = False,
     overwrite: bool = False,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_info
@@ -26,9 +26,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, first_names, is_unicode, one_line
 from zeroclaw_tui.scoring.injection import zeroclaw_moment
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 
 RESTORED = " (restored"
 """What stands behind the key of a memory that was put beside another one."""
@@ -108,8 +105,8 @@ class Origin:
     vectors: KnownVectors = field(default_factory=KnownVectors)
     outdated: frozenset[str] = field(default=frozenset(), repr=False)
     """The ids of lines of notes whose key another line has further on."""
-    tool: ForeignFormat | None = None
-    """The format of another tool that a file is of."""
+    is_foreign: bool = False
+    """Whether a file is one of another tool."""
     owner: str | None = None
     """The agent that all of it shall belong to, whatever it says itself."""
 
@@ -354,7 +351,7 @@ class RowFit(Fit):
         values = {**fitted.values, "id": wanted}
         if not row.values.get("category"):
             del values["category"]
-        if (self.origin.tool or row.values.get("created_at") is None) and "created_at" in values:
+        if (self.origin.is_foreign or row.values.get("created_at") is None) and "created_at" in values:
             values["created_at"] = created
         if row.values.get("updated_at") is None and "updated_at" in values:
             values["updated_at"] = self.now
@@ -395,7 +392,7 @@ class RowFit(Fit):
         else:
             given = self.origin.columns or frozenset()
         compared = [name for name in CARRIED if name in given and self.keeps(name)]
-        if not self.origin.is_notes and self.origin.tool is None:
+        if not self.origin.is_notes and not self.origin.is_foreign:
             # Another tool's are often those of a file, which change with its neighbours.
             compared += [name for name in TIMES if name in given and self.keeps(name)]
         return (*ALWAYS, *compared, *sorted(name for name in given if name not in KNOWN and self.keeps(name)))
@@ -488,7 +485,7 @@ class NoteFit(Fit):
     def place(self, row: Row, key: str | None = None) -> bytes:
         """A line is known by its key and its folder; lines of other notes, and those without a key, by all they say."""
         own = _keyed(row.entry().content)[0] if key is None else in_one_line(key)
-        if self.origin.is_notes or not (own or self.origin.tool):
+        if self.origin.is_notes or not (own or self.origin.is_foreign):
             return self.state(row)
         return _digest_of_texts(own, row.agent or "")
 
@@ -500,7 +497,7 @@ class NoteFit(Fit):
 
     def said(self, row: Row) -> int:
         """All, but of another tool's memory not the file, which goes by its day."""
-        return _EVERYTHING_SAID if self.origin.tool is None else 0b011
+        return _EVERYTHING_SAID if not self.origin.is_foreign else 0b011
 
 
 def read_line(row: Row) -> Row:

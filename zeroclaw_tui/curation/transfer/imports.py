@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import cast, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import CancellableTask
+from zeroclaw_tui.backends.factory import backend_info, backend_of_file
+from zeroclaw_tui.backends.fallback import copied_by
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format, refuse_store
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, nothing_of
-from zeroclaw_tui.curation.formats.jsonl import Identity
-from zeroclaw_tui.curation.formats.old_source import Report, Source
-from zeroclaw_tui.curation.formats.own import SUFFIXES, Imported, MemoryFile
-from zeroclaw_tui.curation.formats.snapshot import Loaded, load
+from zeroclaw_tui.curation.formats.registry import Format, find_format
+from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.library import Library, unknown_agent
 from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin
 from zeroclaw_tui.curation.transfer.reconcile import (
@@ -44,18 +39,17 @@ from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
 _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
-_FIRST_LINE = 64 * 1024
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
 """The key that a line of notes has in an export: its file and its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What a person says of a source beside its path: the name of its format, which of `ALONG` come too, and the agent
-    that shall own all of it (None: as the source says)."""
+    """What a person says of a source beside its path: the name of its format, whether texts come too that seem to
+    contain a secret or a threat, and the agent that shall own all of it (None: as the source says)."""
 
     format: str | None = None
-    along: frozenset[str] = frozenset()
+    with_flagged: bool = False
     agent: str | None = None
 
 
@@ -77,141 +71,97 @@ class ImportPlan(Plan):
     flagged: int = 0
 
 
-class SnapshotFile:
-    """ZeroClaw's MEMORY_SNAPSHOT.md, with the lossless copy beside it where that says the same."""
+@dataclass(slots=True)
+class _Reading:
+    """The memories of a file or folder, which can be read more than once, without what nobody should import unseen.
 
-    format, title, why = "snapshot", "a snapshot of ZeroClaw", ""
+    `state` is that of the files as they were first read. The counts are those of the last reading.
+    """
 
-    def __init__(self, path: Path, state: str) -> None:
-        self._path, self.state = path, state
-        self._loaded: Loaded | None = None
+    source: Source
+    format: Format
+    options: ImportOptions
+    state: str
+    lost: Counter[str] = field(default_factory=Counter)
+    flagged: int = 0
+    _flags: Counter[str] = field(default_factory=Counter)
+    _flagged_keys: list[str] = field(default_factory=list)
 
-    def identity(self) -> Identity | None:
-        """What made the vectors of its copy."""
-        header = self._load().header
-        return header.embedding if header is not None else None
+    @property
+    def reason(self) -> str:
+        """Why it is taken for the format of another tool; "" where that was named."""
+        is_named = self.options.format is not None or self.format.is_ours
+        return "" if is_named else self.format.sniff(self.source) or ""
 
-    def each(self) -> Iterator[tuple[int, Row]]:
-        """Every memory of it; ids belong to the store that it was made of."""
-        loaded = self._load()
-        for number, row in enumerate(loaded.rows, 1):
-            values = {name: value for name, value in row.values.items() if name != "id"}
-            yield number, row if loaded.is_exact else Row("", values, None, row.agent)
+    def each(self) -> Iterator[tuple[int | None, Row]]:
+        """Every memory; of a file of ours with its number, because there no key may come twice. Blocks.
+
+        The text of another tool's memory is searched for secrets and threats. Raises Refused where the files changed.
+        """
+        state = self.source.state()
+        if self.state and self.state != state:
+            raise Refused(f"{self.source.name} changed while it was read.", hint="Import it again.")
+        self.state, self.lost, self.flagged = state, Counter(), 0
+        self._flags, self._flagged_keys = Counter(), []
+        for number, row in enumerate(self.format.read(self.source, self.lost), 1):
+            if self.format.is_ours:
+                yield number, row
+            elif not self._is_flagged(row) or self.options.with_flagged:
+                yield None, row
 
     def notes(self) -> Iterator[str]:
-        """What its format loses."""
-        return iter(self._load().snapshot.notes)
+        """What was left out and why."""
+        yield from (name for name in self.lost if name.endswith("."))
+        counts = [(name, count) for name, count in self.lost.most_common() if not name.endswith(".")]
+        if counts:
+            yield f"Not imported: {_listed(counts)}."
+        if self._flags:
+            yield self._flagged_sentence()
+        if self.source.unread:
+            named = [f"{name} ({reason.rstrip('.')})" for name, reason in self.source.unread.items()]
+            yield f"Not read: {first_names(named, longest=_LONGEST_FILE)}."
 
     def refuse_empty(self) -> None:
-        """A snapshot without memories is accepted."""
+        """Raises UsageError where a format was named and nothing of it is there."""
+        if self.options.format is not None and not self.format.is_ours and not self.lost:
+            raise UsageError(
+                f"{self.source.name} has nothing that {self.format.title} writes.",
+                hint=f"Name the file or directory in which {self.format.title} stores its memories.",
+            )
 
-    def _load(self) -> Loaded:
-        """What it held when it was first looked at: it is small enough to be held whole."""
-        if self._loaded is None:
-            self.state = _unchanged(Source(self._path), self.state)
-            self._loaded = load(self._path)
-        return self._loaded
+    def _is_flagged(self, row: Row) -> bool:
+        """Whether a text seems to contain what an agent should not be given unseen; it is counted."""
+        content = str(row.values["content"])
+        threats = [THREATS[name] for name in scan_all(content, "strict")]
+        flags = dict.fromkeys([*look_alike_secrets(content), *threats])
+        self._flags.update(list(flags))
+        if flags:
+            self.flagged += 1
+            if len(self._flagged_keys) < _KEYS_NAMED:
+                self._flagged_keys.append(row.key)
+        return bool(flags)
 
-
-class ForeignMemories:
-    """The memories of another tool, without what nobody should bring in unseen."""
-
-    def __init__(
-        self,
-        source: Source,
-        format: ForeignFormat,
-        why: str,
-        options: ImportOptions,
-        state: str,
-    ) -> None:
-        self.format, self.title, self.why, self.state = format.name, format.title, why, state
-        self._source, self.tool, self._options = source, format, options
-        self._report = Report()
-        self._flagged: Counter[str] = Counter()
-        self._flagged_keys: list[str] = []
-        self.flagged = 0
-
-    def identity(self) -> Identity | None:
-        """None: its memories come without vectors."""
-        return None
-
-    def each(self) -> Iterator[tuple[None, Row]]:
-        """Every memory, none of an agent by the key of another. Its text is looked through for secrets and threats."""
-        self.state = _unchanged(self._source, self.state)
-        self._report, self._flagged, self.flagged = Report(), Counter(), 0
-        self._flagged_keys = []
-        for _, row in self.tool.memories(self._source, self._report):
-            flags = self._flags(row)
-            self._flagged.update(flags)
-            if flags:
-                self.flagged += 1
-                self._flagged_keys += [row.key] if len(self._flagged_keys) < _KEYS_NAMED else []
-            if flags and FLAGGED not in self._options.along:
-                self._report.skipped[FLAGGED] += 1
-                continue
-            yield None, row
-
-    def notes(self) -> Iterator[str]:
-        """What was left out and why, what is lost, which dates are guesses."""
-        report = self._report
-        skipped = {reason: count for reason, count in report.skipped.items() if reason != FLAGGED}
-        if skipped:
-            yield f"Left out: {_counted(skipped)}."
-        if self._flagged:
-            yield self._of_flagged()
-        if report.lost:
-            yield f"ZeroClaw has no place for {_counted(report.lost)}."
-        if report.guessed_dates:
-            yield f"Missing dates become the time when the file was written ({report.guessed_dates:,})."
-        unread = {**report.left, **self._source.unread}
-        if unread:
-            reasons = {name: why.removeprefix(f"{name} ").rstrip(".") for name, why in unread.items()}
-            named = first_names([f"{name} ({why})" for name, why in reasons.items()], longest=_LONGEST_FILE)
-            yield f"Not read: {named}."
-        if self._source.linked:
-            named = first_names(sorted(self._source.linked), longest=_LONGEST_FILE)
-            yield f"Read although the file has other names (hard links): {named}."
-        yield from report.notes
-
-    def _of_flagged(self) -> str:
+    def _flagged_sentence(self) -> str:
         one = self.flagged == 1
         texts, they = ("1 text", "it seems") if one else (f"{self.flagged:,} texts", "they seem")
-        hold = f"{they} to contain {_counted(self._flagged)}"
+        reason = f"{they} to contain {_listed(self._flags.most_common())}"
         keys = first_names(self._flagged_keys, self.flagged, most=_KEYS_NAMED, longest=_KEY_CELLS)
-        if FLAGGED in self._options.along:
-            return f"{texts} {'is' if one else 'are'} imported although {hold}: {keys}."
-        brings = "Pass `--with flagged` or press `f` in the inspector to import them."
-        return f"{texts} {'is' if one else 'are'} left out because {hold}: {keys}. {brings}"
-
-    def refuse_empty(self) -> None:
-        """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""
-        if self._options.format is not None and not self._report.skipped:
-            raise nothing_of(self.tool, self._source)
-
-    def _flags(self, row: Row) -> list[str]:
-        """What a memory's text seems to hold that an agent should not be given unseen."""
-        content = row.entry().content
-        return list(
-            dict.fromkeys([*look_alike_secrets(content), *map(THREATS.__getitem__, scan_all(content, "strict"))])
-        )
-
-
-Readable = MemoryFile | SnapshotFile | ForeignMemories
-"""The memories of a file or folder, which can be read more than once. `each` blocks, gives with each the number of its
-line or its own where no key may come twice, and raises Refused where the files changed since their `state`."""
+        if self.options.with_flagged:
+            return f"{texts} {'is' if one else 'are'} imported although {reason}: {keys}."
+        way = "Pass `--with flagged` or press `f` in the inspector to import them."
+        return f"{texts} {'is' if one else 'are'} left out because {reason}: {keys}. {way}"
 
 
 @dataclass(slots=True)
 class _FileSupply:
     """The memories of a file or folder, for the engine."""
 
-    read: Readable
+    read: _Reading
     owner: str | None
 
     async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
-        tool = self.read.tool if isinstance(self.read, ForeignMemories) else None
-        vectors = KnownVectors(await asyncio.to_thread(self.read.identity))
-        origin = Origin(vectors=vectors, tool=tool, owner=self.owner)
+        vectors = KnownVectors(await asyncio.to_thread(self.read.format.identity, self.read.source))
+        origin = Origin(vectors=vectors, is_foreign=not self.read.format.is_ours, owner=self.owner)
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
@@ -262,13 +212,13 @@ async def plan_import(
                 ImportPlan,
                 to.makes(memory),
                 path=path,
-                format=read.format,
-                title=read.title,
-                why=read.why,
+                format=read.format.name,
+                title=read.format.title,
+                why=await asyncio.to_thread(lambda: read.reason),
                 notes=tuple(masked(note) for note in read.notes()),
                 options=options,
                 state=read.state,
-                flagged=read.flagged if isinstance(read, ForeignMemories) else 0,
+                flagged=read.flagged,
             )
 
 
@@ -308,47 +258,14 @@ def _target(given: Library | Target) -> Target:
     return Target.of(given) if isinstance(given, Library) else given
 
 
-def _readable(path: Path, options: ImportOptions, state: str) -> Readable:
-    """What lies at a path, by its content or the name that was said."""
-    name = options.format
-    if name in get_args(Imported):
-        return MemoryFile(path, cast(Imported, name), state=state)
+def _readable(path: Path, options: ImportOptions, state: str) -> _Reading:
+    """What lies at a path, by its content or the name of a format. Raises UsageError for the store of a program."""
     source = Source(path)
-    own = own_format(source) if name is None else None
-    if name == "snapshot" or own == "snapshot":
-        return SnapshotFile(path, state)
-    if own == "jsonl" or own == "csv":
-        return MemoryFile(path, own, state=state)
-    if own is not None:
-        raise is_own(source, own)
-    if name is None:
-        refuse_store(source)
-    try:
-        detected = foreign(source) if name is None else detect(source, name)
-    except UsageError:
-        told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
-        if told is None or not (told == "csv" or (told == "jsonl" and not _has_objects(source))):
-            raise
-        # What is broken from its first line on is told by the reader of what its name says.
-        return MemoryFile(path, told, state=state)
-    return ForeignMemories(source, detected.format.taking(options.along), detected.why, options, state)
+    profile = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
+    if profile is not None and options.format is None:
+        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copied_by(source.path))
+    return _Reading(source, find_format(source, options.format), options, state)
 
 
-def _has_objects(source: Source) -> bool:
-    """Whether the first line is an object of JSON, so that nothing is broken but that nobody knows it."""
-    (file,) = source.files()
-    first = source.head(file, _FIRST_LINE).removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
-    return isinstance(nested_json(first.decode("utf-8", "replace")), dict)
-
-
-def _unchanged(source: Source, state: str) -> str:
-    """The state of the files now. Raises Refused where another one is expected."""
-    now = source.state()
-    if state and state != now:
-        raise Refused(f"{source.name} changed while it was read.", hint="Import it again.")
-    return now
-
-
-def _counted(counts: Counter[str] | dict[str, int]) -> str:
-    most = sorted(counts.items(), key=lambda one: -one[1])
-    return first_names([f"{name} ({count:,})" for name, count in most], longest=_KEY_CELLS)
+def _listed(counts: Sequence[tuple[str, int]]) -> str:
+    return first_names([f"{name} ({count:,})" for name, count in counts], longest=_KEY_CELLS)

@@ -542,7 +542,7 @@ class Matching:
 
     def _base(self, row: Row) -> str | None:
         """The key a memory had before it was put beside another one."""
-        key, is_foreign = self._key(row), self._fit.origin.tool is not None
+        key, is_foreign = self._key(row), self._fit.origin.is_foreign
         if not self._fit.has_keys and not is_foreign:
             return None
         base, suffix, _ = key.rpartition(RESTORED)
@@ -709,10 +709,10 @@ class Reconciliation:
             self.losses.refuse(why)
             return
         fitted, said = matching.owned(fit.fitted(row)), fit.said(row)
-        if not row.id and fit.origin.tool is None:
+        if not row.id and not fit.origin.is_foreign:
             fitted = matching.apart(fitted)
         self.losses.look(row, fitted)
-        if fit.origin.tool is not None:
+        if fit.origin.is_foreign:
             self._look_at_foreign(row, fitted, all_came=False)
             return
         match = matching.match(
@@ -731,7 +731,7 @@ class Reconciliation:
     def end(self) -> None:
         """All came: look at those that had to wait for it, or write them."""
         for row in self.matching.waiting():
-            if self.fit.origin.tool is not None:
+            if self.fit.origin.is_foreign:
                 self._look_at_foreign(row, self.fit.fitted(row), all_came=True)
             elif self.spool is not None:
                 self._spool(self.spool, row)
@@ -895,8 +895,8 @@ def _brings(match: Match, on_clash: OnClash) -> bool:
 def _repeated(row: Row, number: int, what: Literal["key", "id"], earlier: int) -> UsageError:
     told = repr(_cut_key(row.key if what == "key" else row.id))
     return UsageError(
-        f"Line {number:,} repeats the {what} {told} of line {earlier:,}.",
-        hint="Each memory of an agent needs a key of its own. Delete one of the lines or change its key.",
+        f"Memory {number:,} repeats the {what} {told} of memory {earlier:,}.",
+        hint="Each memory of an agent needs a key of its own. Delete one of them or change its key.",
     )
 
 
