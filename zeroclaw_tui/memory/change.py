@@ -46,8 +46,12 @@ class Row:
     def fingerprint(self) -> str:
         """SHA-256 in hex over all values except the vector and the position in a file.
 
-        Both can change while the memory stays the same: ZeroClaw embeds a row again, or writes above a line.
+        Both can change while the memory stays the same: ZeroClaw embeds a row again, or writes above a line. The
+        fingerprint of a file is that of its bytes, or the value "sha256" where the row has no bytes.
         """
+        if self.table in (FILE, NOTES_FILE):
+            data = self.values.get("bytes")
+            return hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else str(self.values.get("sha256"))
         compared = {name: _comparable(value) for name, value in self.values.items() if name not in _NOT_COMPARED}
         return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
 

@@ -1,0 +1,247 @@
+"""Changes of files and of rows in other databases: written, journaled, undone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.curation.external import (
+    apply,
+    audit_row,
+    current_states,
+    database_row,
+    file_row,
+    link_target,
+    move,
+    read_file,
+)
+from zeroclaw_tui.memory.change import Row, RowChange
+from zeroclaw_tui.memory.errors import Refused
+
+
+class ListJournal:
+    """A journal in memory."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[RowChange]] = []
+
+    @property
+    def changes(self) -> list[RowChange]:
+        return [change for batch in self.batches for change in batch]
+
+    @property
+    def undoing(self) -> list[RowChange]:
+        return [RowChange(change.after, change.before) for change in reversed(self.changes)]
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        self.batches.append(list(changes))
+
+    def withdraw(self) -> None:
+        self.batches.pop()
+
+
+def present(path: Path) -> Row:
+    """The row of a file that exists."""
+    row = read_file(path)
+    assert row is not None
+    return row
+
+
+def state_of(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Bytes, mode and time of every file below a folder."""
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+async def test_files_are_created_edited_moved_and_removed_and_undo_restores_all(tmp_path: Path) -> None:
+    names = ("edited", "removed", "moved")
+    edited, removed, moved = (tmp_path / name for name in names)
+    for number, path in enumerate((edited, removed, moved)):
+        path.write_text(path.name)
+        path.chmod(0o640)
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+    before, journal = state_of(tmp_path), ListJournal()
+    changes = [
+        RowChange(None, file_row(tmp_path / "new", b"new")),
+        RowChange(present(edited), file_row(edited, b"other")),
+        RowChange(present(removed), None),
+        *move(present(moved), tmp_path / "archive" / "moved"),
+    ]
+    result = await apply(changes, journal)
+    assert (result.written, result.conflict_count, result.notes) == (5, 0, ())
+    after = state_of(tmp_path)
+    assert {name: data for name, (data, *_) in after.items()} == {
+        "new": b"new", "edited": b"other", "archive/moved": b"moved",
+    }  # fmt: skip
+    assert after["archive/moved"][1:] == before["moved"][1:]
+    states = current_states([change.row for change in journal.changes])
+    assert states[str(removed)] is None
+    assert states[str(edited)] == file_row(edited, b"other").fingerprint
+    undone = await apply(journal.undoing, None)
+    assert undone.written == 5
+    restored = state_of(tmp_path)
+    assert {name: facts[0] for name, facts in restored.items()} == {name: facts[0] for name, facts in before.items()}
+    assert restored["removed"] == before["removed"]
+    assert restored["moved"] == before["moved"]
+
+
+async def test_a_dry_run_writes_nothing_and_follows_a_chain_of_changes(tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_bytes(b"c")
+    rows = [file_row(path, data) for data in (b"a", b"b", b"c")]
+    chain = [RowChange(rows[2], rows[1]), RowChange(rows[1], rows[0])]
+    preview = await apply(chain, None, dry_run=True)
+    assert (preview.written, preview.conflicts) == (2, ())
+    assert path.read_bytes() == b"c"
+    assert (await apply(chain, None, on_conflict="refuse")).written == 2
+    assert path.read_bytes() == b"a"
+
+
+@pytest.mark.parametrize(
+    ("policy", "written", "data"), [("skip", 1, b"theirs"), ("refuse", 0, b"theirs"), ("overwrite", 2, b"ours")]
+)
+async def test_a_file_that_another_program_wrote_is_a_conflict(
+    tmp_path: Path, policy: str, written: int, data: bytes
+) -> None:
+    path, other = tmp_path / "note.md", tmp_path / "other.md"
+    path.write_bytes(b"theirs")
+    journal = ListJournal()
+    changes = [RowChange(None, file_row(other, b"new")), RowChange(file_row(path, b"old"), file_row(path, b"ours"))]
+    result = await apply(changes, journal, on_conflict=policy)  # type: ignore[arg-type]
+    assert (result.written, path.read_bytes(), other.exists()) == (written, data, written > 0)
+    assert (result.conflict_count, result.conflicts[0].reason, len(journal.changes)) == (1, "changed", written)
+    if policy == "overwrite":
+        await apply(journal.undoing, None)
+        assert path.read_bytes() == b"theirs"
+
+
+async def test_undo_leaves_a_file_alone_that_its_owner_writes_again_anyway(tmp_path: Path) -> None:
+    path, journal = tmp_path / "state.json", ListJournal()
+    await apply([RowChange(None, file_row(path, b"ours", stays_if_changed=True))], journal)
+    path.write_bytes(b"theirs")
+    result = await apply(journal.undoing, None, on_conflict="refuse")
+    assert (path.read_bytes(), result.conflict_count, result.written) == (b"theirs", 0, 0)
+    assert result.notes == (f"Another program has written {path} since, so it stays as it is.",)
+
+
+async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.md", tmp_path / "b.md"
+    source.write_bytes(b"a")
+    target.write_bytes(b"b")
+    journal = ListJournal()
+    result = await apply(move(present(source), target), journal)
+    assert (source.read_bytes(), target.read_bytes()) == (b"a", b"b")
+    assert (result.written, set(result.skipped), journal.changes) == (0, {str(source), str(target)}, [])
+
+
+async def test_a_change_that_is_done_already_is_not_journaled(tmp_path: Path) -> None:
+    path, journal = tmp_path / "note.md", ListJournal()
+    path.write_bytes(b"new")
+    changes = [
+        RowChange(file_row(path, b"old"), file_row(path, b"new")),
+        RowChange(file_row(tmp_path / "x", b""), None),
+    ]
+    result = await apply(changes, journal)
+    assert (result.written, result.already, journal.changes) == (0, (str(path), str(tmp_path / "x")), [])
+
+
+async def test_links_are_not_replaced_but_can_be_written_through(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.md", tmp_path / "link.md"
+    real.write_bytes(b"old")
+    link.symlink_to(real)
+    with pytest.raises(Refused, match="is a link and was left alone"):
+        read_file(link)
+    skipped = await apply([RowChange(file_row(link, b"old"), None)], ListJournal())
+    assert (skipped.skipped, len(skipped.notes), link.is_symlink()) == ((str(link),), 1, True)
+    target = link_target(link)
+    await apply([RowChange(present(target), file_row(target, b"new"))], None)
+    assert (real.read_bytes(), link.is_symlink()) == (b"new", True)
+
+
+async def test_a_stop_ends_after_the_file_that_was_begun(tmp_path: Path) -> None:
+    changes = [RowChange(None, file_row(tmp_path / str(number), b"")) for number in range(5)]
+    result = await apply(changes, None, on_progress=lambda done: done < 2)
+    assert (result.cancelled, result.written, len(state_of(tmp_path))) == (True, 2, 2)
+
+
+# Rows of other databases
+
+
+def make_audit(path: Path) -> list[Row]:
+    """A small audit.db; gives its rows."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT, key TEXT)")
+        connection.executemany("INSERT INTO memory_audit (operation, key) VALUES ('store', ?)", [("a",), ("b",)])
+        connection.commit()
+    return [audit_row(path, {"id": number, "operation": "store", "key": key}) for number, key in ((1, "a"), (2, "b"))]
+
+
+def make_sessions(path: Path, trigger: str = "AFTER UPDATE") -> Row:
+    """A small sessions.db with a keyword index; gives a row of it."""
+    content = "new.content" if trigger == "AFTER UPDATE" else "old.content"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(f"""
+            CREATE TABLE messages (content TEXT);
+            CREATE VIRTUAL TABLE messages_fts USING fts5(content, content='messages');
+            CREATE TRIGGER follow {trigger} ON messages BEGIN
+              INSERT INTO messages_fts(messages_fts, rowid, content) VALUES ('delete', old.rowid, old.content);
+              INSERT INTO messages_fts(rowid, content) VALUES (old.rowid, {content}); END;
+            INSERT INTO messages VALUES ('my secret');
+            INSERT INTO messages_fts(rowid, content) SELECT rowid, content FROM messages;
+        """)
+    return database_row(path, "messages", 1, {"content": "my secret"})
+
+
+def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
+
+
+async def test_entries_of_the_audit_log_are_removed_and_come_back_with_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    first, second = make_audit(path)
+    before, journal = rows_in(path, "memory_audit"), ListJournal()
+    result = await apply([RowChange(first, None)], journal)
+    assert (result.written, rows_in(path, "memory_audit")) == (1, [(2, "store", "b")])
+    assert current_states([first, second]) == {first.id: None, second.id: second.fingerprint}
+    await apply(journal.undoing, None)
+    assert rows_in(path, "memory_audit") == before
+
+
+async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    row, journal = make_sessions(path), ListJournal()
+    cleaned = replace(row, values={**row.values, "content": "my [removed]"})
+    assert (await apply([RowChange(row, cleaned)], journal)).written == 1
+    assert rows_in(path, "messages") == [("my [removed]",)]
+    changed = await apply([RowChange(row, None)], journal)
+    assert (changed.written, changed.conflicts[0].reason) == (0, "changed")
+    await apply(journal.undoing, None)
+    assert rows_in(path, "messages") == [("my secret",)]
+
+
+async def test_a_database_without_its_trigger_is_left_alone_and_nothing_is_journaled(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    row, journal = make_sessions(path, "AFTER DELETE"), ListJournal()
+    with pytest.raises(Refused, match="it lacks the trigger"):
+        await apply([RowChange(row, replace(row, values={**row.values, "content": ""}))], journal)
+    assert (rows_in(path, "messages"), journal.changes) == ([("my secret",)], [])
+
+
+async def test_rows_of_a_database_that_is_gone_need_no_undo(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    (first, _), journal = make_audit(path), ListJournal()
+    await apply([RowChange(first, None)], journal)
+    path.unlink()
+    result = await apply(journal.undoing, None, on_conflict="refuse")
+    assert (result.conflict_count, result.already) == (0, (first.id,))
+    assert "no longer exists" in result.notes[0]

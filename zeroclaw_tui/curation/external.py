@@ -1,0 +1,484 @@
+"""Changes of files, and of rows in other databases: each is compared, journaled and written.
+
+ZeroClaw writes these files and databases too: notes, sessions, snapshots, audit.db, sessions.db. A change that is
+applied in reverse is undone. A move is two changes, the new file first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
+from zeroclaw_tui.files.database import (
+    UnfinishedWrite,
+    as_text,
+    assignments,
+    bound,
+    columns_of,
+    connect_read_only_blocking,
+    connect_to_write,
+    iter_raw_chunks,
+    quoted,
+    roll_back_hot_journal,
+    transaction,
+    translate_sqlite_errors,
+)
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.memory.change import (
+    AUDIT_LOG,
+    CONFLICTS_LISTED,
+    FILE,
+    NOTES_FILE,
+    OTHER_ROW,
+    ApplyResult,
+    Journal,
+    ProgressCallback,
+    Row,
+    RowChange,
+    RowConflict,
+    Value,
+)
+from zeroclaw_tui.memory.errors import Refused, Unreadable
+from zeroclaw_tui.memory.text import counted
+
+LARGEST_FILE = 200_000_000
+"""Larger files are not changed: the journal has the bytes of both sides."""
+
+_NEW_FILE_MODE = 0o600
+_STAYS = "stays_if_changed"
+_DATABASE, _TABLE = "audit_file", "of_table"
+"""The values of a row that name its database and its table; the other values are columns."""
+_BATCH_ROWS = 250
+_BATCH_BYTES = 4_000_000
+
+Policy = Literal["skip", "refuse", "overwrite"]
+
+
+# Rows that stand for files
+
+
+def canonical(path: Path) -> Path:
+    """Resolve the links of a file's folder, but not the file itself."""
+    return Path(os.path.realpath(path.parent)) / path.name
+
+
+def link_target(path: Path) -> Path:
+    """Resolve all links: the file that is changed when somebody writes to this path."""
+    return Path(os.path.realpath(path))
+
+
+def file_row(
+    path: Path, data: bytes, *, mode: int | None = None, mtime_ns: int | None = None, stays_if_changed: bool = False
+) -> Row:
+    """Make the row of a file. `mode` and `mtime_ns` are set when the file is written.
+
+    With `stays_if_changed`, undo leaves the file alone, without a conflict, if another program wrote it meanwhile.
+    """
+    facts: dict[str, Value] = {"mode": mode, "mtime_ns": mtime_ns, _STAYS: 1 if stays_if_changed else None}
+    values: dict[str, Value] = {"path": str(path), "bytes": data}
+    return Row(str(path), values | {name: value for name, value in facts.items() if value is not None}, table=FILE)
+
+
+def read_file(path: Path) -> Row | None:
+    """Read a file with its mode and time; None if there is none. It blocks.
+
+    Raises Refused for a link, for what is no regular file, for more than LARGEST_FILE bytes, and where the file cannot
+    be read.
+    """
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}.", hint="Check the permissions.") from error
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
+        raise Refused(f"{path} is {kind} and was left alone.", hint="Move or remove it by hand.")
+    if found.st_size > LARGEST_FILE:
+        raise Refused(
+            f"{path} is {found.st_size / 1e6:,.0f} MB, too large for undo, so it was left alone.",
+            hint="Remove it by hand if you do not need it.",
+            title="Too large",
+        )
+    try:
+        data = read_bytes(path)
+    except Unreadable as error:
+        raise Refused(error.message, hint=error.hint, title=error.title) from error
+    return None if data is None else file_row(path, data, mode=stat.S_IMODE(found.st_mode), mtime_ns=found.st_mtime_ns)
+
+
+def move(source: Row, target: Path) -> tuple[RowChange, RowChange]:
+    """Make the two changes that move a file."""
+    values = {**source.values, "path": str(target)}
+    return RowChange(None, Row(str(target), values, table=FILE)), RowChange(source, None)
+
+
+# Rows of other databases
+
+
+def audit_row(database: Path, values: dict[str, Value]) -> Row:
+    """Make the row of an entry of audit.db, which has all its columns."""
+    number = values["id"]
+    assert isinstance(number, int), "the column is an INTEGER PRIMARY KEY"
+    return Row(f"{database}#{number}", {**values, _DATABASE: str(database)}, number, table=AUDIT_LOG)
+
+
+def database_row(database: Path, table: str, number: int, values: dict[str, Value]) -> Row:
+    """Make the row for some columns of a row of any table, by its rowid."""
+    named = {**values, _DATABASE: str(database), _TABLE: table}
+    return Row(f"{database}#{table}#{number}", named, number, table=OTHER_ROW)
+
+
+def keyword_indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """List the FTS5 tables of a database, each with the statement that created it."""
+    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
+    return [(as_text(name), as_text(sql)) for name, sql in found]
+
+
+def optimize_keyword_indexes(database: Path) -> None:
+    """Remove deleted words from the keyword indexes, and empty the write-ahead log unless it is in use. It blocks.
+
+    FTS5 keeps deleted words until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises InspectorError kinds.
+    """
+    with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
+        for name, _ in keyword_indexes(connection):
+            connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+
+# Applying changes
+
+
+async def apply(
+    changes: Iterable[RowChange],
+    journal: Journal | None,
+    *,
+    on_conflict: Policy = "skip",
+    dry_run: bool = False,
+    on_progress: ProgressCallback | None = None,
+) -> ApplyResult:
+    """Write changes of external rows, files one by one, rows of a database in transactions.
+
+    Each present row is compared with `before`. It is recorded in the journal as it is, then replaced by `after`. A row
+    that is not as expected is a conflict: it is skipped, or with "overwrite" replaced; with "refuse" nothing at all is
+    written. A file that cannot be written is skipped too, and a note has the reason. If the new half of a move is
+    skipped, its old half is skipped as well.
+
+    A cancelled task ends after the batch that has begun. Raises Refused where a database lacks a trigger, Locked,
+    DiskFull, Unreadable, and what the journal raises.
+    """
+    stop = threading.Event()
+    may_go_on = cancellable_progress(stop, on_progress)
+
+    def run() -> ApplyResult:
+        wanted = list(changes) if on_conflict == "refuse" else changes
+        if on_conflict == "refuse" or dry_run:
+            preview = _Run(None, on_conflict, is_dry=True)
+            preview.apply(wanted, lambda _: not stop.is_set())
+            if dry_run or preview.conflicts:
+                return preview.result()
+        actual = _Run(journal, on_conflict, is_dry=False)
+        actual.apply(wanted, may_go_on)
+        return actual.result()
+
+    return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, run), stop.set)
+
+
+def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
+    """Give the present fingerprint of each of these rows by id, None for a row that does not exist. It blocks.
+
+    Raises InspectorError kinds.
+    """
+    states: dict[str, str | None] = {}
+    for row in rows:
+        if row.table in (FILE, NOTES_FILE):
+            states[row.id] = _file_digest(_path_of(row))
+        elif not _path_of(row).exists():
+            states[row.id] = None
+        else:
+            with _reading(_path_of(row)) as connection:
+                states[row.id] = _fingerprint(_present(connection, row))
+    return states
+
+
+@dataclass(slots=True)
+class _Run:
+    """One pass over a set of changes, and what it met."""
+
+    journal: Journal | None
+    on_conflict: Policy
+    is_dry: bool
+    written: int = 0
+    already: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    conflicts: list[RowConflict] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_cancelled: bool = False
+    _has_recorded: bool = False
+    _planned_states: dict[str, str | None] = field(default_factory=dict)
+    """In a dry run, the fingerprints that earlier changes would leave."""
+    _skipped_files: set[str] = field(default_factory=set)
+    """The fingerprints of new files that were skipped: a move must not remove the old one."""
+
+    def apply(self, changes: Iterable[RowChange], may_go_on: ProgressCallback) -> None:
+        """Apply all changes, or those until `may_go_on` says no."""
+        done = 0
+        for batch in _batches(changes):
+            path = _path_of(batch[0].row)
+            if batch[0].row.table == FILE:
+                self._apply_file(path, batch[0])
+            elif not path.exists():
+                self.already += [change.row.id for change in batch]
+                self.notes.append(f"{path} no longer exists, so {counted(len(batch), 'row')} of it stay as they are.")
+            elif self.is_dry:
+                with _reading(path) as connection:
+                    self._changes_to_write(connection, batch)
+            else:
+                self._apply_rows(path, batch)
+            done += len(batch)
+            if not may_go_on(done):
+                self.is_cancelled = True
+                return
+
+    def result(self) -> ApplyResult:
+        """Say what was done."""
+        refused = self.on_conflict == "refuse" and self.is_dry and bool(self.conflicts)
+        return ApplyResult(
+            written=0 if refused else self.written,
+            already=tuple(self.already),
+            skipped=tuple(self.skipped),
+            conflicts=tuple(self.conflicts[:CONFLICTS_LISTED]),
+            conflict_count=len(self.conflicts),
+            cancelled=self.is_cancelled,
+            notes=tuple(self.notes),
+        )
+
+    def _apply_file(self, path: Path, change: RowChange) -> None:
+        def attempt() -> None:
+            present = read_file(path)
+            if not self._is_to_be_written(change, present):
+                return
+            if not self.is_dry:
+                with self._withdrawing():
+                    self._record([replace(change, before=present)])
+                    _write_file(path, present, change.after)
+            self.written += 1
+
+        if change.after is None and change.row.fingerprint in self._skipped_files:
+            self.skipped.append(change.row.id)
+            return
+        try:
+            retry_if_changed(attempt, path)
+        except Refused as error:
+            self._skip(change)
+            self.notes.append(error.message)
+
+    def _apply_rows(self, database: Path, batch: Sequence[RowChange]) -> None:
+        with (
+            translate_sqlite_errors(database),
+            closing(connect_to_write(database, zero=True)) as connection,
+            self._withdrawing(),
+            transaction(connection),
+        ):
+            for table in {_table_of(change.row) for change in batch if change.row.table == OTHER_ROW}:
+                _check_triggers(connection, database, table)
+            changes = self._changes_to_write(connection, batch)
+            self._record(changes)
+            for change in changes:
+                _write_row(connection, change)
+
+    def _changes_to_write(self, connection: sqlite3.Connection, batch: Sequence[RowChange]) -> list[RowChange]:
+        """Compare the rows of a batch; give the changes that are due, with the present row as `before`."""
+        due = []
+        for change in batch:
+            present = _present(connection, change.row)
+            if self._is_to_be_written(change, present):
+                due.append(replace(change, before=present))
+        self.written += len(due)
+        return due
+
+    def _is_to_be_written(self, change: RowChange, present: Row | None) -> bool:
+        """Compare the present row with what a change expects, and note the outcome if nothing is to be written."""
+        name, wanted, expected = change.row.id, _fingerprint(change.after), _fingerprint(change.before)
+        now = self._planned_states.get(name, _fingerprint(present))
+        if now == wanted:
+            self.already.append(name)
+            return False
+        if now != expected:
+            if change.before is not None and change.before.values.get(_STAYS):
+                self.already.append(name)
+                self.notes.append(f"Another program has written {name} since, so it stays as it is.")
+                return False
+            row = change.after or change.row
+            named = replace(row, values={"key": name})
+            existing = None if present is None else replace(present, values={"key": name})
+            self.conflicts.append(RowConflict(named, existing, "deleted" if existing is None else "changed"))
+            if self.on_conflict != "overwrite":
+                self._skip(change)
+                return False
+        if self.is_dry:
+            self._planned_states[name] = wanted
+        return True
+
+    def _skip(self, change: RowChange) -> None:
+        self.skipped.append(change.row.id)
+        if change.after is not None and change.after.table == FILE:
+            self._skipped_files.add(change.after.fingerprint)
+
+    def _record(self, changes: Sequence[RowChange]) -> None:
+        if self.journal is not None and changes:
+            self.journal.record(changes)
+            self._has_recorded = True
+
+    @contextmanager
+    def _withdrawing(self) -> Iterator[None]:
+        """Withdraw what was recorded inside if it was not written."""
+        self._has_recorded = False
+        try:
+            yield
+        except BaseException:
+            if self.journal is not None and self._has_recorded:
+                self.journal.withdraw()
+            raise
+
+
+def _batches(changes: Iterable[RowChange]) -> Iterator[list[RowChange]]:
+    """Put each file by itself, and rows of one database together; no row is in a batch twice."""
+    batch: list[RowChange] = []
+    size = 0
+    for change in changes:
+        if batch and (
+            change.row.table == FILE
+            or _path_of(change.row) != _path_of(batch[0].row)
+            or len(batch) == _BATCH_ROWS
+            or size >= _BATCH_BYTES
+            or any(change.row.id == other.row.id for other in batch)
+        ):
+            yield batch
+            batch, size = [], 0
+        if change.row.table == FILE:
+            yield [change]
+            continue
+        batch.append(change)
+        size += change.row.size
+    if batch:
+        yield batch
+
+
+def _path_of(row: Row) -> Path:
+    """The path of a file, or of the database of a row."""
+    name = row.values.get("path" if row.table in (FILE, NOTES_FILE) else _DATABASE)
+    return Path(name if isinstance(name, str) else row.id)
+
+
+def _fingerprint(row: Row | None) -> str | None:
+    return None if row is None else row.fingerprint
+
+
+def _file_digest(path: Path) -> str | None:
+    """Give the fingerprint of a file of any size; None if there is none. Raises Unreadable."""
+    digest = hashlib.sha256()
+    try:
+        for part in iter_raw_chunks(path):
+            digest.update(part)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+    return digest.hexdigest()
+
+
+def _write_file(path: Path, present: Row | None, after: Row | None) -> None:
+    """Replace or remove a file. Raises FileChangedError if it is not `present` any more, Refused, DiskFull."""
+    facts = {} if after is None else after.values
+    mode, mtime_ns = facts.get("mode"), facts.get("mtime_ns")
+    replace_bytes(
+        path,
+        _bytes_of(present),
+        _bytes_of(after),
+        mode=mode if isinstance(mode, int) else _NEW_FILE_MODE,
+        mtime_ns=mtime_ns if isinstance(mtime_ns, int) else None,
+    )
+
+
+def _bytes_of(row: Row | None) -> bytes | None:
+    if row is None:
+        return None
+    data = row.values["bytes"]
+    assert isinstance(data, bytes), "a file that is written has its bytes"
+    return data
+
+
+@contextmanager
+def _reading(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database to read it, once a write that was cut off is rolled back."""
+
+    def opened() -> sqlite3.Connection:
+        try:
+            return connect_read_only_blocking(database)
+        except UnfinishedWrite:
+            roll_back_hot_journal(database)
+            return connect_read_only_blocking(database)
+
+    with translate_sqlite_errors(database), closing(opened()) as connection:
+        yield connection
+
+
+def _table_of(row: Row) -> str:
+    return AUDIT_LOG if row.table == AUDIT_LOG else str(row.values[_TABLE])
+
+
+def _columns_in(row: Row) -> list[str]:
+    return [name for name in row.values if name not in (_DATABASE, _TABLE)]
+
+
+def _present(connection: sqlite3.Connection, row: Row) -> Row | None:
+    """Read the columns of a row as they are now; None if the row, or one of the columns, does not exist."""
+    columns, wanted = columns_of(connection, _table_of(row)), _columns_in(row)
+    if not columns or not set(wanted) <= set(columns):
+        return None
+    selected = columns if row.table == AUDIT_LOG else wanted
+    statement = f"SELECT {', '.join(map(quoted, selected))} FROM {quoted(_table_of(row))} WHERE rowid = ?"
+    found = connection.execute(statement, (row.handle,)).fetchone()
+    if found is None:
+        return None
+    names = {name: row.values[name] for name in (_DATABASE, _TABLE) if name in row.values}
+    return replace(row, values={**dict(zip(selected, found, strict=True)), **names})
+
+
+def _write_row(connection: sqlite3.Connection, change: RowChange) -> None:
+    table, number, after = quoted(_table_of(change.row)), change.row.handle, change.after
+    if after is None:
+        connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
+        return
+    values = {name: after.values[name] for name in _columns_in(after)}
+    if change.before is None:
+        marks, ready = bound(values.values())
+        connection.execute(f"INSERT INTO {table} ({', '.join(map(quoted, values))}) VALUES ({marks})", ready)
+    else:
+        settings, ready = assignments(values)
+        connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*ready, number])
+
+
+def _check_triggers(connection: sqlite3.Connection, database: Path, table: str) -> None:
+    """Raise Refused if a keyword index of the table has no trigger that updates it."""
+    found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", (table,))
+    triggers = [as_text(sql) for (sql,) in found]
+    for name, sql in keyword_indexes(connection):
+        is_updated = any(name in trigger and "UPDATE" in trigger.upper() for trigger in triggers)
+        words = sql.replace("=", " ").replace("'", " ").replace(",", " ").split()
+        if table in words and not is_updated:
+            raise Refused(
+                f"{database} was left alone: it lacks the trigger that updates {name}.",
+                hint="Start ZeroClaw, which adds the trigger, then do it again.",
+            )
