@@ -658,7 +658,7 @@ def _check_can_ask(given: argparse.Namespace) -> None:
 
 def _report_file(library: Library, given: argparse.Namespace) -> Path | None:
     """Where the report goes. Raises UsageError and Refused for what it cannot go to, before anything is done."""
-    from zeroclaw_tui.curation.transfer.export import refuse_own_files
+    from zeroclaw_tui.curation.export import refuse_own_files
 
     if given.report is None:
         return None

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.export import ExportFormat, ExportOutcome
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
-    from zeroclaw_tui.curation.transfer.export import Exported, ExportFormat
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
     from zeroclaw_tui.memory.query import MemoryFilter
@@ -112,7 +112,7 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 
 async def _to_stdout(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
-    from zeroclaw_tui.curation.transfer.export import export_memories
+    from zeroclaw_tui.curation.export import export_memories
 
     if given.json:
         raise UsageError(
@@ -173,7 +173,7 @@ class _ForEyes(io.RawIOBase):
 
 
 async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path) -> int:
-    from zeroclaw_tui.curation.transfer.export import export_file
+    from zeroclaw_tui.curation.export import export_file
 
     total = await library.memory.count()
     with Progress("Exporting", total, cancels_task=True) as progress:
@@ -185,16 +185,15 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
 
 
 async def _tell_file(
-    library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path, exported: Exported
+    library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path, exported: ExportOutcome
 ) -> int:
     if exported.cancelled:
         note(f"zeroclaw: Stopped; {path} was not written.")
         return INTERRUPTED
     superseded, filtered = await _left_out(library, wanted, exported)
     if given.json:
-        told = {"count": exported.count, "size": exported.size, "format": _format(given), "lost": list(exported.lost)}
-        told |= {"superseded_hidden": superseded, "filtered_out": filtered}
-        document({"file": str(path), **told})
+        left_out = {"superseded_hidden": superseded, "filtered_out": filtered}
+        document({"file": str(path), **exported.as_json(), **left_out})
         return DONE
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     write_lines([(Styled("✓", GREEN), done)])
@@ -203,7 +202,7 @@ async def _tell_file(
     return DONE
 
 
-async def _left_out(library: Library, wanted: MemoryFilter, exported: Exported) -> tuple[int, int]:
+async def _left_out(library: Library, wanted: MemoryFilter, exported: ExportOutcome) -> tuple[int, int]:
     """How many superseded memories were left out, and how many others by the filters."""
     hidden = await library.superseded_hidden(wanted)
     return hidden, 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
@@ -224,13 +223,13 @@ def expanded(name: str) -> Path:
 def _format(given: argparse.Namespace) -> ExportFormat:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.transfer.export import SUFFIXES
+    from zeroclaw_tui.curation.export import SUFFIXES
 
     named: ExportFormat | None = given.format
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 
-def _tell_lost(exported: Exported) -> None:
+def _tell_lost(exported: ExportOutcome) -> None:
     for sentence in exported.lost:
         note(f"zeroclaw: {sentence}")
 

@@ -18,7 +18,7 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.transfer.export import SUFFIXES, Exported, ExportFormat, export_file
+from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, ExportOutcome, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.curation.words import (
     copied_words,
@@ -87,7 +87,7 @@ async def export_shown(
     path, how = options.path, options.format
     export = partial(export_file, library, filter, path, how, vectors=options.vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
-    return exported_words(done, path, how)
+    return exported_words(done, path)
 
 
 def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
@@ -224,14 +224,14 @@ def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = 
     )
 
 
-def exported_words(done: Exported, path: Path, format: ExportFormat) -> str:
+def exported_words(done: ExportOutcome, path: Path) -> str:
     """What was written."""
     if done.cancelled:
         return "Export cancelled. Nothing was written."
     # The name comes last and without a full stop, which would wrap to its own line.
     said = f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}"
     # Vectors were left out of JSONL by choice.
-    lost = () if format == "jsonl" else done.lost
+    lost = () if done.format == "jsonl" else done.lost
     return shown_words(f"{said}. {' '.join(lost)}" if lost else said)
 
 

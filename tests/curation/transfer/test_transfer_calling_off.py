@@ -11,7 +11,7 @@ import pytest
 from support.small_store import make
 from transfer_world import opened
 
-from zeroclaw_tui.curation.transfer.export import export_memories
+from zeroclaw_tui.curation.export import export_memories
 from zeroclaw_tui.memory.query import MemoryFilter
 
 SLOW = MemoryFilter(regex="(a|aa)+$")

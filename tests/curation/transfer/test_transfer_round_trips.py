@@ -18,7 +18,7 @@ from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation.transfer.export import ExportFormat, export_file, export_memories
+from zeroclaw_tui.curation.export import ExportFormat, export_file, export_memories
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError

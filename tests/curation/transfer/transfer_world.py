@@ -14,8 +14,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.transfer.export import ExportFormat, export_file
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.trash.journal import store_name

@@ -1,0 +1,226 @@
+"""Writing memories to a file in one of our three formats, in constant memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from zeroclaw_tui.config.locations import DAILY_FOLDER
+from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.fit import identity_of
+from zeroclaw_tui.files.disk import (
+    copy_owner_and_mode,
+    remove_stale_temp_files,
+    rename_exclusive,
+    sync_folder,
+    temp_file,
+)
+from zeroclaw_tui.memory.change import ProgressCallback, Row
+from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import counted, one_line
+
+ExportFormat = Literal["jsonl", "csv", "markdown"]
+SUFFIXES: dict[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
+_NO_VECTORS = "The vectors are left out. Add --vectors to include them."
+_ROWS_PER_QUESTION = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOutcome:
+    """How many memories and bytes were written; `lost` are sentences about what the format cannot hold.
+
+    `cancelled` means that `on_progress` said no: a stream then ends early, a file is not written.
+    """
+
+    count: int
+    size: int
+    format: ExportFormat
+    lost: tuple[str, ...] = ()
+    cancelled: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """What the command prints."""
+        return {"count": self.count, "size": self.size, "format": self.format, "lost": list(self.lost)}
+
+
+class _Cancelled(Exception):
+    """`on_progress` said no."""
+
+
+class _Writer:
+    """Writes each row it is given, on whichever thread that is."""
+
+    def __init__(
+        self, out: BinaryIO, format: ExportFormat, *, vectors: bool, on_progress: ProgressCallback | None
+    ) -> None:
+        self._out, self._format, self._vectors, self._on_progress = out, format, vectors, on_progress
+        self._has_vectors, self._inexact = False, 0
+        self.count = self.size = 0
+
+    def write(self, data: bytes) -> None:
+        """Write some bytes and count them."""
+        self._out.write(data)
+        self.size += len(data)
+
+    def write_row(self, row: Row) -> None:
+        """Write one memory. Raises _Cancelled where nobody wants more."""
+        if self.count % _ROWS_PER_QUESTION == 0 and not self.is_wanted():
+            raise _Cancelled
+        if self._format == "jsonl":
+            self._has_vectors = self._has_vectors or row.values.get("embedding") is not None
+            self.write(jsonl.line_of(row, vectors=self._vectors))
+        elif self._format == "csv":
+            self._inexact += not csv_file.is_exact(row)
+            self.write(csv_file.line_of(row))
+        else:
+            self.write(markdown.section(row))
+        self.count += 1
+
+    def is_wanted(self) -> bool:
+        """Tell how many are written; whether to go on."""
+        return self._on_progress is None or self._on_progress(self.count)
+
+    def outcome(self, *, cancelled: bool) -> ExportOutcome:
+        """What was written."""
+        lost: list[str] = []
+        if self._format == "jsonl" and self._has_vectors and not self._vectors:
+            lost.append(_NO_VECTORS)
+        elif self._format == "csv":
+            lost.append(csv_file.LOSES)
+        elif self._format == "markdown":
+            lost.append(markdown.LOSES)
+        if self._inexact:
+            have = "has" if self._inexact == 1 else "have"
+            lost.append(
+                f"{counted(self._inexact)} {have} a key or content that is not Unicode text, which a table changes."
+            )
+        return ExportOutcome(self.count, self.size, self._format, tuple(lost), cancelled)
+
+
+async def export_memories(
+    library: Library,
+    filter: MemoryFilter,
+    out: BinaryIO,
+    format: ExportFormat,
+    *,
+    vectors: bool = False,
+    on_progress: ProgressCallback | None = None,
+) -> ExportOutcome:
+    """Write what a filter leaves. JSONL holds every column exactly, unknown ones too.
+
+    Raises UsageError for `vectors` in another format, OSError where `out` cannot be written.
+    """
+    if vectors and format != "jsonl":
+        raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
+    writer = _Writer(out, format, vectors=vectors, on_progress=on_progress)
+    memory = library.memory
+    moment = library.trash.now().isoformat(timespec="seconds")
+    if format == "jsonl":
+        identity = await identity_of(memory) if vectors else None
+        version = library.profile.profile.version
+        header = jsonl.Header(moment, memory.name, memory.about.generation, version, vectors, identity)
+        writer.write(jsonl.header_line(header))
+    else:
+        writer.write(csv_file.header_line() if format == "csv" else markdown.header_line(moment, memory.name))
+    try:
+        await memory.scan(writer.write_row, filter)
+    except _Cancelled:
+        return writer.outcome(cancelled=True)
+    except asyncio.CancelledError:
+        # A filter may find nothing for long, and then the task itself is cancelled.
+        task = asyncio.current_task()
+        if writer.is_wanted() or task is None:
+            raise
+        task.uncancel()
+        return writer.outcome(cancelled=True)
+    writer.is_wanted()
+    return writer.outcome(cancelled=False)
+
+
+async def export_file(
+    library: Library,
+    filter: MemoryFilter,
+    path: Path,
+    format: ExportFormat,
+    *,
+    vectors: bool = False,
+    overwrite: bool = False,
+    on_progress: ProgressCallback | None = None,
+) -> ExportOutcome:
+    """The same into a file, whole or not at all: a new one 0600, one that is replaced with its mode and owner.
+
+    Raises Refused where there is one already and not `overwrite`, Unreadable where it cannot be written.
+    """
+    target = await asyncio.to_thread(_target, library, path, overwrite=overwrite)
+    with _translated(path):
+        await asyncio.to_thread(remove_stale_temp_files, target.parent)
+        with temp_file(target) as (temp_path, handle):
+            with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as out:
+                outcome = await export_memories(library, filter, out, format, vectors=vectors, on_progress=on_progress)
+            if not outcome.cancelled:
+                await asyncio.to_thread(_put_in_place, temp_path, handle, target, path, overwrite=overwrite)
+    return outcome
+
+
+def refuse_own_files(library: Library, target: Path, name: str) -> None:
+    """Raises Refused where a file to be written is the store itself, its log, the trash or the config.
+
+    `target` is without links, `name` what people call it.
+    """
+    install, store = library.config.install, Path(os.path.realpath(library.memory.about.location))
+    places = [Path(library.memory.about.location), library.trash.file, *filter(None, [install.config_file])]
+    # A database has files next to it whose names begin with its own; a folder of notes has not.
+    is_own = any(
+        target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent)
+        for place in places
+        if not place.is_dir()
+    )
+    is_note = store.is_dir() and target.suffix == ".md" and target.parent in (store, store / DAILY_FOLDER)
+    if is_own or is_note:
+        raise Refused(f"{name} belongs to the store itself.", hint="Name another file.")
+
+
+def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
+    """Where it goes: a link is followed. Raises Refused for what must not be replaced."""
+    target, name = Path(os.path.realpath(path)), one_line(str(path))
+    if target.is_dir():
+        raise Refused(f"{name} is a directory.", hint="Name the file to write.")
+    if target.exists() and not target.is_file():
+        raise Refused(f"{name} is not a regular file.", hint="Name a file; without a name the memories go to stdout.")
+    refuse_own_files(library, target, name)
+    if os.path.lexists(target) and not overwrite:
+        raise _exists(path)
+    return target
+
+
+def _put_in_place(temp_path: Path, handle: int, target: Path, path: Path, *, overwrite: bool) -> None:
+    copy_owner_and_mode(handle, target)
+    os.fsync(handle)
+    if overwrite:
+        temp_path.replace(target)
+    else:
+        try:
+            rename_exclusive(temp_path, target)
+        except FileExistsError as error:
+            raise _exists(path) from error
+    sync_folder(target.parent)
+
+
+def _exists(path: Path) -> Refused:
+    return Refused(f"{one_line(str(path))} already exists.", hint="Pass --overwrite to replace it.")
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{one_line(str(path))} cannot be written: {error.strerror}."
+        raise Unreadable(message, hint="Name another place.") from error
