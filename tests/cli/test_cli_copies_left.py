@@ -20,8 +20,7 @@ from support.replaying import library_of
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.cli.plans import Copies, copies_left, tell_done
 from zeroclaw_tui.curation.changes import Outcome, plan_of
-from zeroclaw_tui.curation.copies.copies import Copy
-from zeroclaw_tui.curation.copies.texts import Text
+from zeroclaw_tui.curation.traces.copies import Copy, Text
 
 Run = Callable[..., Any]
 
@@ -68,7 +67,8 @@ def test_every_place_is_named(run: Run, left: Left, tmp_path: Path) -> None:
     for copy in answer.json["also_found_in"]:
         assert copy["remark"].endswith(".")
         if copy["place"] in left.kinds:
-            assert (copy["can_clean"], copy["count"]) == (copy["place"] in left.cleanable, 1), copy["place"]
+            assert copy["can_clean"] == (copy["place"] in left.cleanable), copy["place"]
+            assert copy["count"] >= 1
     assert {path: _held(path) for path in left.kinds} == before
     lines = run("memory", "forget", "other", *options[:-1], HOME=str(tmp_path)).out
     assert "Also found in: " in lines
@@ -122,7 +122,7 @@ async def test_who_breaks_the_look_off_is_told_what_is_done_and_what_is_not(
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr("zeroclaw_tui.curation.copies.copies.find_copies", find_for_ever)
+    monkeypatch.setattr("zeroclaw_tui.curation.traces.copies.find_copies", find_for_ever)
     library, outcome = library_of(InMemory()), Outcome("clear", 3)
     given = argparse.Namespace(json=as_json, clean_copies=True)
     look = partial(copies_left, library, given, outcome, [Text("some-id", "some key", "some text")])

@@ -34,9 +34,10 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     assert "1 memory goes: pet" in answer.out
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert list(document) == [
-        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "not_looked_at", "looked_into",
+        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "changes",
+        "not_looked_at", "looked_into",
     ]  # fmt: skip
-    assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why", "open_in"]]
+    assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why"]]
     assert [memory["key"] for memory in document["memories"]] == ["pet"]
     assert "Cat named Mio" in _contents(install)
 
@@ -159,3 +160,15 @@ def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> N
         assert screen.wait_exit() == 0
         assert "All is gone." in screen.text
     assert _holding(install) == []
+
+
+def test_purge_everywhere_erases_the_texts_of_what_the_filters_leave(memory: Run, install: Path) -> None:
+    (install / "workspace" / "USER.md").write_text("- Cat named Mio\n- stays\n")
+    planned = memory("purge", "--contains", TEXT, "--everywhere", "--dry-run", "--json").json
+    assert [one["key"] for one in planned["memories"]] == ["pet"]
+    assert "Cat named Mio" in _contents(install)
+    answer = memory("purge", "--contains", TEXT, "--everywhere", "--yes", "--json")
+    assert (answer.code, answer.json["complete"]) == (0, True)
+    assert "Cat named Mio" not in _contents(install)
+    assert (install / "workspace" / "USER.md").read_text() == "- stays\n"
+    assert memory("purge", "--contains", "nowhere", "--everywhere", "--yes").out == "Nothing matches.\n"

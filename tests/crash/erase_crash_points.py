@@ -14,20 +14,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "erase"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "traces"))
 
 import erase_samples
 from crash_points import Work, with_library
-from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, rows, words_left
+from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, bytes_left, rows, words_left
 from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
-from zeroclaw_tui.curation.erase.matcher import TextMatcher
-from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter
 
 HOLDS = "nothing else lost, all gone when done again"
@@ -41,7 +40,7 @@ async def to_trash(library: Library) -> None:
 
 
 async def do_erase(library: Library) -> None:
-    plan = await plan_erase(library, Chosen(TextMatcher([TEXT])))
+    plan = await plan_erase(library, TextMatcher([TEXT]))
     kill_points.mark()
     await erase_texts(library, plan)
     kill_points.mark()
@@ -51,11 +50,11 @@ async def check_erase(library: Library, folder: Path) -> None:
     """Every other memory stands as it is; erasing once more completes it."""
     contents = contents_of(folder)
     assert [content for content in contents if content in OTHERS] == list(OTHERS), "another memory is gone"
-    plan = await plan_erase(library, Chosen(TextMatcher([TEXT])))
+    plan = await plan_erase(library, TextMatcher([TEXT]))
     report = await erase_texts(library, plan)
     left = {one.place for one in report.left}
     kinds = {one.kind for one in report.left}
-    assert kinds == {"workspace file", "security log", "schedule"}, report.sentences()
+    assert kinds == STAYING, report.sentences()
     assert contents_of(folder) == list(OTHERS), "the erasing done again took too much or too little"
     still = {str(folder / hit.rpartition(": ")[0]) for hit in bytes_left(folder)} | set(words_left(folder))
     assert still <= left, "bytes or words of the text are left where no report names them"

@@ -58,7 +58,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import change_words, going_words
+from zeroclaw_tui.curation.words import change_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, one_line, padded
 
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport
     from zeroclaw_tui.memory.change import Row, Value
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -346,6 +346,9 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
 def _purge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help="Exact keys instead of filters")
     parser.add_argument("--id", action="append", metavar="ID", help="Memory id instead of filters (repeatable)")
+    parser.add_argument(
+        "--everywhere", action="store_true", help="Erase their texts from every file of the install, as `erase` does"
+    )
     add_filters(parser)
     _add_removal(parser)
 
@@ -364,7 +367,8 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
 
     The document of `forget`, `purge` and `clear` is that of every change (see `tell_document`); where filters choose,
     "superseded_hidden" is how many stay only because a newer memory replaced them. Exit code 1 also when some of the
-    memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c.
+    memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c. With --everywhere the document and
+    the exit codes are those of `erase`.
     """
     from zeroclaw_tui.curation.changes import plan_purge
     from zeroclaw_tui.memory.query import Superseded
@@ -384,7 +388,19 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
         check_writable(library, given)
         check_can_ask("purge", yes=given.yes)
     plan = await (_plan_named(library, given) if named else plan_purge(library, wanted))
+    if given.everywhere and plan.count:
+        return await _purge_everywhere(library, given, plan)
     return await _remove(library, given, plan, "purge")
+
+
+async def _purge_everywhere(library: Library, given: argparse.Namespace, plan: PurgePlan) -> int:
+    """Erase the memories of a plan, and their texts from every place."""
+    from zeroclaw_tui.curation.traces.copies import matcher_for, texts_of_plan
+    from zeroclaw_tui.curation.traces.erase import plan_erase
+
+    texts = await texts_of_plan(library, plan)
+    erasure = await plan_erase(library, matcher_for(texts), [text.id for text in texts])
+    return await _erase(library, given, erasure)
 
 
 def _refuse_blank_filters(given: argparse.Namespace) -> None:
@@ -516,7 +532,7 @@ async def _carry_out(
 ) -> tuple[Outcome | None, Callable[[], Awaitable[Copies]]]:
     """What became of it, None after a no; and the look for copies elsewhere, which is still to be done."""
     from zeroclaw_tui.curation.changes import Outcome, remove_memories
-    from zeroclaw_tui.curation.copies.copies import texts_of_plan
+    from zeroclaw_tui.curation.traces.copies import texts_of_plan
 
     # Afterwards neither the store nor the trash could tell what to look for.
     texts = await texts_of_plan(library, plan) if given.forever else []
@@ -580,13 +596,13 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
 async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Find the text everywhere, show where, ask, erase it, and prove it.
 
-    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories",
-    "not_looked_at", "looked_into"}: `texts` is how many, `places` hold
-    {"kind", "place", "found", "takes", "why", "open_in"}, `found` being rows or hits, `memories` {"id", "key"} of those
-    in the store that go as a whole, `looked_into` {"files", "bytes"}.
+    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories", "changes",
+    "not_looked_at", "looked_into"}: `texts` is how many, `places` hold {"kind", "place", "found", "takes", "why"},
+    `found` being rows or hits, `memories` {"id", "key"} of those in the store that go as a whole, `changes` the numbers
+    of those that could no longer be undone in full, `looked_into` {"files", "bytes"}.
 
     Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
-    "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
+    "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why"}, `left`
     {"kind", "place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes",
     "hits"}.
 
@@ -595,55 +611,62 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     Exit code 0 where all within reach is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the
     store is locked, 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, write_copy
-    from zeroclaw_tui.curation.erase.matcher import TextMatcher
-    from zeroclaw_tui.curation.erase.removal import Chosen
+    from zeroclaw_tui.curation.traces.erase import plan_erase
+    from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
     matcher = TextMatcher(text_given(text, "The text") for text in given.text)
     if not given.dry_run:
         check_writable(library, given)
         _check_can_ask(given)
     report_file = _report_file(library, given)
-    plan = await plan_erase(library, Chosen(matcher))
+    copy = None if given.export is None else expanded(given.export)
+    code = await _erase(library, given, await plan_erase(library, matcher), copy, report_file)
+    if given.text != [STDIN] and not (given.json or given.dry_run):
+        note(f"zeroclaw: {_HISTORY}")
+    return code
+
+
+async def _erase(
+    library: Library,
+    given: argparse.Namespace,
+    plan: ErasePlan,
+    copy: Path | None = None,
+    report_file: Path | None = None,
+) -> int:
+    """Show a plan, ask, and carry it out; the exit code. `copy` is where the memories are written to before."""
+    from zeroclaw_tui.curation.traces.erase import erase_texts, write_copy
+
     if given.dry_run:
-        return await _tell_erasure(library, given, plan)
+        return _show_erasure(library, given, plan)
     if plan.taken and not given.yes:
         shown = [*erasure_lines(plan), (Styled(f"  {_FOR_EVER}", YELLOW),)]
         if not confirm_typed(f"Type {TYPED} to do it:", (TYPED,), shown):
             return REFUSED
-    copy = None
-    if given.export is not None:
-        copy = expanded(given.export)
+    if copy is not None:
         count = await write_copy(library, plan, copy)
         note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
     with Progress("Erasing", len(plan.taken)) as progress:
         report = await erase_texts(library, plan, progress.advance, copy)
     _write_report(report, report_file, as_json=given.json)
     _tell_report(given, report)
-    if given.text != [STDIN] and not given.json:
-        note(f"zeroclaw: {_HISTORY}")
     if report.is_stopped:
         return INTERRUPTED
     return DONE if report.is_complete else REFUSED
 
 
 def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
-    """Where the text is, what of that is erased, what is only named, and which program has a file open."""
-    where = f"in {counted(len(plan.places), 'place')}" if plan.places else "nowhere"
-    yield (Styled(f"Found {where}; searched {counted(plan.files, 'file')}.", BOLD),)
-    if plan.stamps:
-        yield (f"  {going_words(plan.stamps)}",)
+    """Where the text is, what of that is erased, and what is only named."""
+    yield (Styled(plan.title, BOLD),)
+    for sentence in plan.sentences():
+        yield (f"  {sentence}",)
     if plan.places:
         yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
     for place in plan.places:
         kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
         why = (Styled(f"  {place.why}", DIM),) if place.why else ()
         stays = () if place.takes else (Styled("  stays:", YELLOW),)
-        yield ("  ", kind, f" {place.found:>7,}  ", where, *stays, *why)
-    for programs in dict.fromkeys(place.open_in for place in plan.taken if place.open_in):
-        sentence = f"{programs} has it open: its rows are deleted, but bytes stay in the files until you stop it."
-        yield (Styled(f"  {sentence}", YELLOW),)
-    for one in plan.unseen:
+        yield ("  ", kind, f" {place.found or 0:>7,}  ", where, *stays, *why)
+    for one in plan.skipped:
         yield (Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM),)
 
 
@@ -708,22 +731,10 @@ def _tell_report(given: argparse.Namespace, report: EraseReport) -> None:
     sys.stdout.flush()
 
 
-async def _tell_erasure(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
-
+def _show_erasure(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
     if given.json:
-        document(
-            {
-                "verb": TYPED,
-                "dry_run": True,
-                "backend": library.memory.name,
-                "location": library.memory.about.location,
-                "texts": len(plan.chosen.matcher.texts),
-                "places": [place.as_json() for place in plan.places],
-                "memories": [{"id": stamp.id, "key": stamp.key} for stamp in plan.stamps],
-                "not_looked_at": [{"place": one.place, "why": one.why} for one in plan.unseen],
-                "looked_into": {"files": plan.files, "bytes": plan.size},
-            }
-        )
+        about = {"backend": library.memory.name, "location": library.memory.about.location}
+        document({"verb": TYPED, "dry_run": True, **about, **plan.as_json()})
     else:
         write_lines(erasure_lines(plan))
         note(NOTHING_DONE)

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.copies import Copy
-    from zeroclaw_tui.curation.copies.texts import Text
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.traces.copies import Copy, Text
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.curation.trash.journal import Action
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
@@ -372,7 +371,7 @@ def _sample_line(entry: MemoryEntry) -> Line:
 
 
 def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:
-    from zeroclaw_tui.curation.copies.copies import planned_words
+    from zeroclaw_tui.curation.traces.copies import planned_sentence
 
     if forever:
         yield (Styled(f"  {FOR_EVER}", YELLOW),)
@@ -380,7 +379,7 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
         they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
         yield (runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."),)
     if copies:
-        yield (f"  {planned_words(copies)}",)
+        yield (f"  {planned_sentence(copies)}",)
 
 
 class Copies(NamedTuple):
@@ -441,7 +440,7 @@ def tell_document(
             "gone": list(outcome.gone),
             "renamed": dict(outcome.renamed),
             "notes": [*outcome.notes, *copies.notes],
-            "also_found_in": [_copy_as_json(copy) for copy in copies.found],
+            "also_found_in": [copy.as_json() for copy in copies.found],
             "cleaned": _cleaned_as_json(copies.cleaned),
             **more,
         }
@@ -477,13 +476,13 @@ def trash_lines(action: Action | None) -> Iterator[Line]:
 
 def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[Line]:
     """Where the text still lies: a line of all, and one for each place."""
-    from zeroclaw_tui.curation.copies.copies import left_words, place_words
+    from zeroclaw_tui.curation.traces.copies import left_sentence
 
     if not copies:
         return
-    yield (Styled(left_words(copies), YELLOW),)
+    yield (Styled(left_sentence(copies), YELLOW),)
     for copy in copies:
-        yield ("  ", place_words(copy), *_mark(copy))
+        yield ("  ", copy.sentence, *_mark(copy))
     if not cleaning and any(copy.can_clean for copy in copies):
         yield (Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM),)
 
@@ -508,16 +507,6 @@ def tell_notes(outcome: Outcome) -> None:
 
 def _mark(copy: Copy) -> Line:
     return (" ", Styled("(can be cleaned)", YELLOW)) if copy.can_clean else ()
-
-
-def _copy_as_json(copy: Copy) -> dict[str, Any]:
-    return {
-        "kind": copy.kind,
-        "place": copy.place,
-        "count": copy.count,
-        "can_clean": copy.can_clean,
-        "remark": copy.remark,
-    }
 
 
 def _cleaned_as_json(cleaned: Outcome | None) -> dict[str, Any] | None:
@@ -562,7 +551,7 @@ async def tell_done(
 
 async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
     """Where the texts of a plan lie besides; empty for a plan too large to look for."""
-    from zeroclaw_tui.curation.copies.copies import find_copies, texts_of_plan
+    from zeroclaw_tui.curation.traces.copies import find_copies, texts_of_plan
 
     if plan.count > LOOKED_FOR_BEFORE:
         return ()
@@ -579,7 +568,7 @@ async def copies_left(
     """
     import asyncio
 
-    from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies, texts_of
+    from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies, texts_of
 
     if not outcome.count:
         return NO_COPIES

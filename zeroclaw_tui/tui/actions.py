@@ -54,9 +54,9 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.copies import Copy
-    from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.traces.copies import Copy
+    from zeroclaw_tui.curation.traces.places import Kind
     from zeroclaw_tui.curation.trash.journal import Action
     from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -66,8 +66,7 @@ AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is taken back, and done again, without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
-_SILENT: frozenset[Kind] = frozenset({"trash"})
-_SILENT_AFTER_EDIT: frozenset[Kind] = _SILENT | {"embedding cache", "lucid"}
+_SILENT_AFTER_EDIT: frozenset[Kind] = frozenset({"embedding cache", "lucid"})
 _CATEGORIES_NAMED = 4
 MOST_LOOKED_FOR = 2000
 """For more memories than this, copies are looked for once they are deleted and not while a person decides."""
@@ -491,7 +490,7 @@ class PlannedMemories(Vertical):
             rows.put_rows(shown)
 
     async def _look_for_copies(self) -> None:
-        from zeroclaw_tui.curation.copies.copies import find_copies, planned_words, texts_of_plan
+        from zeroclaw_tui.curation.traces.copies import find_copies, planned_sentence, texts_of_plan
 
         where = self.query_one("#where", Static)
         try:
@@ -499,7 +498,7 @@ class PlannedMemories(Vertical):
         except InspectorError as error:
             where.update(Content(f"Other copies could not be searched for: {error.message}"))
             return
-        where.update(Content(planned_words(worth_telling(found))))
+        where.update(Content(planned_sentence(found)))
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:
@@ -596,14 +595,12 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
     return " ".join(remark for remark in remarks if remark)
 
 
-def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy]:
-    """The copies to report unasked: not the trash, which is already reported; after an edit only those found.
+def worth_telling_after_edit(copies: Sequence[Copy]) -> list[Copy]:
+    """The copies to report unasked after an edit: those found.
 
-    Every edit leaves its old text in the database's own pages for a while, and its hash in the embedding cache; lucid
-    has what it was given before.
+    Every edit leaves the hash of its old text in the embedding cache; lucid has what it was given before.
     """
-    silent = _SILENT_AFTER_EDIT if is_edit else _SILENT
-    return [copy for copy in copies if copy.kind not in silent and not (is_edit and copy.count is None)]
+    return [copy for copy in copies if copy.kind not in _SILENT_AFTER_EDIT and copy.count is not None]
 
 
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:

@@ -15,8 +15,8 @@ from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, undo
-from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.copies import find_copies, texts_of
 from zeroclaw_tui.memory.change import Change, Conflict, Conflicts, Draft, Edit, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]

@@ -10,8 +10,7 @@ from changes_samples import Sample, ScreenApp
 from support.screens import WIDE, screen_text, screen_words
 from support.settling import press, running
 
-from zeroclaw_tui.curation.copies.copies import Copy, find_copies
-from zeroclaw_tui.curation.copies.texts import Text
+from zeroclaw_tui.curation.traces.copies import Copy, Text, find_copies
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 from zeroclaw_tui.tui.widgets.table_list import TableList
 

@@ -14,10 +14,10 @@ from textual.widgets import Input
 from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.copies.texts import Text
-from zeroclaw_tui.curation.erase.erase import EraseReport
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.traces.copies import Text
+from zeroclaw_tui.curation.traces.erase import EraseReport
 from zeroclaw_tui.tui.rooms.copies import erase
 
 MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")
@@ -109,7 +109,7 @@ async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_
     async with running(EraseApp(library, [])) as (app, pilot):
         app.screen.query_one(Input).value = "nobody has this"
         await press(pilot, "enter", "y")
-        assert "Not found; searched" in screen_words(app)
+        assert "Found nowhere; searched" in screen_words(app)
         assert "Type erase" not in screen_words(app)
     assert len(await contents(library)) == 3
 

@@ -15,9 +15,9 @@ from tui_samples import Inspector, paced
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
-from zeroclaw_tui.curation.copies import copies
+from zeroclaw_tui.curation.traces import copies
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.tui.actions import plan_categories, worth_telling
+from zeroclaw_tui.tui.actions import plan_categories
 from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
@@ -35,7 +35,6 @@ def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
 SNAPSHOT = copies.Copy("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
 HASH = copies.Copy("embedding cache", "/srv/brain.db", 1, True, "A hash.")
 LUCID = copies.Copy("lucid", "lucid", None, False, "It has no delete.")
-TRASH = copies.Copy("trash", "/srv/trash.db", 1, False, "An earlier version.")
 
 
 async def changed(inspector: Inspector, pilot: Pilot[Any], key: str, content: str) -> None:
@@ -77,11 +76,11 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
 ) -> None:
     """Also when it was made in the room of why."""
     async with running(inspector.app(), WIDE) as (app, pilot):
-        found_in(monkeypatch, HASH, LUCID, TRASH)
+        found_in(monkeypatch, HASH, LUCID)
         await press(pilot, "e", "X", "ctrl+s")
         assert "Changed recipe" in said(app)
         assert "Also found in" not in screen_text(app)
-        found_in(monkeypatch, SNAPSHOT, HASH, TRASH)
+        found_in(monkeypatch, SNAPSHOT, HASH)
         await press(pilot, "e", "X", "ctrl+s")
         assert "Also found in" in screen_text(app)
         assert "MEMORY_SNAPSHOT.md (1) type : copies to see them" in screen_words(app)
@@ -121,10 +120,6 @@ async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
         await until(pilot, lambda: "Erase 2 memories and their text from the whole install" in screen_text(app))
         await press(pilot, "escape")
         assert "245 memories" in screen_text(app)
-
-
-def test_after_a_deletion_everything_but_the_trash_is_told() -> None:
-    assert worth_telling([SNAPSHOT, HASH, LUCID, TRASH]) == [SNAPSHOT, HASH, LUCID]
 
 
 async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -707,7 +707,7 @@ class BrowserRoom(Room[None]):
     @changing
     async def action_erase(self, library: Library) -> None:
         """Erase the marked memories, else a text or the memory under the cursor, from every place."""
-        from zeroclaw_tui.curation.copies.copies import texts_of_plan
+        from zeroclaw_tui.curation.traces.copies import texts_of_plan
         from zeroclaw_tui.tui.rooms.copies import erase
 
         texts = await texts_of_plan(library, await self._chosen(library))
@@ -760,8 +760,8 @@ class BrowserRoom(Room[None]):
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.copies.copies import find_copies, left_words, texts_of
-        from zeroclaw_tui.tui.actions import worth_telling
+        from zeroclaw_tui.curation.traces.copies import find_copies, left_sentence, texts_of
+        from zeroclaw_tui.tui.actions import worth_telling_after_edit
 
         banner = self.panes.copies_banner
         try:
@@ -769,7 +769,7 @@ class BrowserRoom(Room[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        left = left_words(worth_telling(self._copies, is_edit=is_edit))
+        left = left_sentence(worth_telling_after_edit(self._copies) if is_edit else self._copies)
         if left:
             banner.show("quiet", left, ":", "to see them", "show_copies", typed="copies")
         else:
@@ -778,8 +778,7 @@ class BrowserRoom(Room[None]):
     @changing
     async def action_show_copies(self, library: Library) -> None:
         """Other copies of the last deleted text, else of the memory under the cursor."""
-        from zeroclaw_tui.curation.copies.copies import find_copies
-        from zeroclaw_tui.curation.copies.texts import Text
+        from zeroclaw_tui.curation.traces.copies import Text, find_copies
         from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
         banner = self.panes.copies_banner

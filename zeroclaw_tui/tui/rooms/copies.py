@@ -14,12 +14,9 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
-from zeroclaw_tui.curation.copies.texts import SHORT, Text
-from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase
-from zeroclaw_tui.curation.erase.matcher import TextMatcher
-from zeroclaw_tui.curation.erase.removal import Chosen
-from zeroclaw_tui.curation.words import cleaned_words, going_words, undone_words
+from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, matcher_for
+from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.words import cleaned_words, undone_words
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
@@ -230,7 +227,7 @@ async def erase(
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            _matcher(going(values["text"]), values["text"])
+            matcher_for(going(values["text"]), values["text"])
         except UsageError as error:
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
@@ -240,10 +237,10 @@ async def erase(
     if typed is None:
         return None
     texts = going(typed["text"])
-    matcher, ids = _matcher(texts, typed["text"]), frozenset(text.id for text in texts)
+    matcher, ids = matcher_for(texts, typed["text"]), frozenset(text.id for text in texts)
 
     async def look(on_progress: ProgressCallback) -> ErasePlan:
-        return await plan_erase(library, Chosen(matcher, ids))
+        return await plan_erase(library, matcher, ids)
 
     plan = await with_progress(app, "Searching every file …", 0, patience, look)
     if await app.push_screen_wait(_plan_question(app, plan)) is None:
@@ -261,12 +258,6 @@ async def erase(
     return report
 
 
-def _matcher(chosen: Sequence[Text], typed: str) -> TextMatcher:
-    # A shorter text occurs in too much: of such a memory only the row is deleted.
-    texts = [text.content for text in chosen if len(text.content.strip()) >= SHORT]
-    return TextMatcher([*texts, *([typed] if typed.strip() else [])])
-
-
 def _plan_question(app: App[Any], plan: ErasePlan) -> Question[Literal["erase"]]:
     answers: list[Answer[Literal["erase"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
     width = min(_PANEL, app.size.width * 96 // 100) - _PADDING - 2
@@ -278,7 +269,7 @@ def _plan_question(app: App[Any], plan: ErasePlan) -> Question[Literal["erase"]]
 
 def _plan_text(plan: ErasePlan) -> str:
     if not plan.places:
-        return f"Not found; searched {plan.files:,} files"
+        return plan.title
     return f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
 
 
@@ -286,15 +277,14 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
     """The memories that go; of each place its kind, its end and how often the text is there, then what that means, in
     lines of so many cells."""
     kinds = max((cell_len(place.kind) for place in plan.places), default=0)
-    counts = max((cell_len(f"{place.found:,}") for place in plan.places), default=0)
+    counts = max((cell_len(f"{place.found or 0:,}") for place in plan.places), default=0)
     room = max(8, width - kinds - counts - 7)
-    lines = [Content(f"{going_words(plan.stamps)}\n")] if plan.stamps else []
+    lines = [Content(f"{shown_line(sentence)}\n") for sentence in plan.sentences()]
     for place in plan.places:
-        running = f"open in {place.open_in}; its bytes remain until that program ends" if place.open_in else ""
-        remark = one_line(" ".join(filter(None, (place.why, running))))
+        remark = one_line(place.why)
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
         where = tail(shown_line(with_tilde(place.place)), room)
-        words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found:>{counts},}"
+        words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found or 0:>{counts},}"
         told = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
         lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
     return lines

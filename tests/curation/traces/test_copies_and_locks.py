@@ -17,9 +17,8 @@ from support.opened import opened
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory
-from zeroclaw_tui.curation.copies.copies import find_copies
-from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.copies import Text, find_copies
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.memory.change import Edit
 

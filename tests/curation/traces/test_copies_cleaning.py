@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from support.marks import plan_of_marked
 from support.racing import after_recording
 
 from zeroclaw_tui.curation.changes import remove_memories, undo
-from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies, texts_of
-from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies, texts_of
 from zeroclaw_tui.memory.errors import Refused
 
 Make = Callable[..., Place]
@@ -146,7 +144,7 @@ async def test_cached_vectors_go_and_come_back(place: Place) -> None:
     before = cached()
     async with place.opened() as library:
         (copy,) = await find_copies(library, [DOOR, Text("y", "k", "never cached")])
-        assert (copy.kind, copy.count, copy.can_clean, copy.texts) == ("embedding cache", 1, True, (DOOR,))
+        assert (copy.kind, copy.count, copy.can_clean) == ("embedding cache", 1, True)
         assert (await clean_copies(library, [copy])).count == 1
         assert len(cached()) == 1
         assert "embedding cache" not in {copy.kind for copy in await find_copies(library, [DOOR])}
@@ -171,18 +169,3 @@ async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make)
         await undo(library)
         assert (await library.memory.get("door")) is not None
         assert await texts_of(library, removed.action.number) == []
-
-
-async def test_earlier_versions_in_the_trash_are_told(make_place: Make) -> None:
-    """Not what the removal itself put there: undo needs that."""
-    place = make_place("G2", ({"id": "1", "key": "door", "content": SECRET},))
-    async with place.opened() as library:
-        first = await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
-        assert first.action is not None
-        (text,) = await texts_of(library, first.action.number)
-        assert "trash" not in {copy.kind for copy in await find_copies(library, [text])}
-        await undo(library)
-        await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
-        (copy,) = [copy for copy in await find_copies(library, [text]) if copy.kind == "trash"]
-        assert (copy.count, copy.can_clean) == (1, False)
-        assert copy.place == os.fspath(library.trash.file)

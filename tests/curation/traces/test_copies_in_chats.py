@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from copies_samples import OTHER, SECRET, Place
 from support import small_store
-from support.left_texts import AUDIT, SESSIONS
+from support.left_texts import SESSIONS
 
 from zeroclaw_tui.curation.changes import foresee, undo
-from zeroclaw_tui.curation.copies import copies as looking
-from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies
-from zeroclaw_tui.curation.copies.texts import Text
+from zeroclaw_tui.curation.traces import copies as looking
+from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 
 DOOR = Text("id-gone", "door", SECRET)
@@ -66,7 +65,7 @@ async def test_json_is_read_and_stays_json(place: Place) -> None:
     async with place.opened() as library:
         copies = await find_copies(library, texts)
         assert [(copy.kind, copy.count, copy.can_clean) for copy in copies] == [("trace", len(texts), True)]
-        assert (await clean_copies(library, copies)).count == len(texts)
+        assert (await clean_copies(library, copies)).count == 1
         before, *lines, after = trace.read_text().split("\n")
         assert (before, after) == (first, last)
         for (times, _), cut in zip(forms, lines, strict=True):
@@ -76,38 +75,6 @@ async def test_json_is_read_and_stays_json(place: Place) -> None:
                 cut = read["content"]
             assert cut == "He [removed]!"
         assert await find_copies(library, texts) == []
-
-
-async def test_what_is_everywhere_is_no_copy(place: Place) -> None:
-    """A short content, and one that is a word of ZeroClaw's own."""
-    _chats(place, "yes", "user", "assistant")
-    place.write("sessions/a.jsonl", json.dumps({"role": "user", "content": "yes"}) + "\n")
-    assert await _found(place, Text("x", "short", "yes")) == {}
-    found = await _found(place, Text("x", "word", "assistant"))
-    assert found.keys() == {"sessions.db"}
-
-
-async def test_the_audit_log_tells_keys_from_questions(place: Place) -> None:
-    """Only a question that holds the text can be cleaned; a key alone says so."""
-    place.write("memory/audit.db", b"")
-    audit = place.root / "memory" / "audit.db"
-    small_store.change(audit, AUDIT)
-    small_store.change(audit, "INSERT INTO memory_audit (operation, key, timestamp) VALUES ('store', 'door', 'x')")
-    only_keys = (await _found(place))["audit.db"]
-    assert (only_keys.count, only_keys.can_clean) == (1, False)
-    assert "question" not in only_keys.remark
-    question = "INSERT INTO memory_audit (operation, timestamp, metadata) VALUES ('recall', 'x', ?)"
-    small_store.change(audit, question, [f"query=Is it so? {SECRET}"])
-    both = (await _found(place))["audit.db"]
-    assert (both.count, both.can_clean) == (1, True)
-    assert "the whole message" in both.remark
-    async with place.opened() as library:
-        assert (await clean_copies(library, [both])).count == 1
-    with closing(sqlite3.connect(audit)) as connection:
-        assert connection.execute("SELECT key, metadata FROM memory_audit").fetchall() == [
-            ("door", None),
-            (None, "query=Is it so? [removed]"),
-        ]
 
 
 async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> None:
@@ -178,28 +145,11 @@ async def test_large_files_are_read_in_pieces_and_not_kept_whole(place: Place, m
     assert "too large" in copy.remark
 
 
-async def test_of_many_texts_the_first_are_searched_for_and_that_is_said(place: Place) -> None:
-    """However alike they begin; each where it is, and none where it is not."""
-    texts = [Text(str(number), f"k{number}", f"Note number {number} of the {number % 7}th day") for number in range(60)]
-    _chats(place, *(f"I said {text.content}, and more of that. {OTHER} " * 3 for text in texts[::2]))
-    messages = "".join(json.dumps({"content": [OTHER, text.content]}) + "\n" for text in texts[1::3])
-    place.write("state/runtime-trace.jsonl", messages)
-    place.write("backups/one/all.txt", f"{OTHER} " * 100 + " ".join(text.content for text in texts[5:9]))
-    found = await _found(place, *texts)
-    assert {name: copy.texts for name, copy in found.items()} == {
-        "sessions.db": tuple(texts[:50:2]),
-        "runtime-trace.jsonl": tuple(texts[1:50:3]),
-        "all.txt": tuple(texts[5:9]),
-    }
-    assert all("Only the first 50 texts were searched for." in copy.remark for copy in found.values())
-    assert all("Only the first" not in copy.remark for copy in (await _found(place, *texts[:50])).values())
-
-
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from zeroclaw_tui.curation.copies import copies as looking
-from zeroclaw_tui.curation.copies.copies import Text, find_copies
+from zeroclaw_tui.curation.traces import copies as looking
+from zeroclaw_tui.curation.traces.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.store_choice import configs_for

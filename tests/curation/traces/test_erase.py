@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows
+from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, Planted, bytes_left, plant, rows
 from support import small_store
 from support.left_texts import SESSIONS, cache, snapshot
 from support.opened import opened, opened_at
@@ -21,10 +21,9 @@ from support.opened import opened, opened_at
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, undo
-from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
-from zeroclaw_tui.curation.erase.matcher import TextMatcher
-from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Edit
@@ -37,7 +36,7 @@ ALONE = next(layout for layout in LAYOUTS if layout.around == "store alone")
 
 
 async def _plan(library: Library, *texts: str, ids: tuple[str, ...] = ()) -> ErasePlan:
-    return await plan_erase(library, Chosen(TextMatcher(texts or (TEXT,)), frozenset(ids)))
+    return await plan_erase(library, TextMatcher(texts or (TEXT,)), ids)
 
 
 async def _erase(library: Library, *texts: str) -> EraseReport:
@@ -63,10 +62,10 @@ async def test_a_plan_changes_nothing_and_names_every_place(planted: Planted) ->
     taken = {place.kind for place in plan.places if place.takes}
     assert taken >= {
         "store", "chat", "trace", "audit", "response cache", "snapshot", "archive", "backup", "deleted agent",
-        "own copy", "config backup", "tasks", "service log", "prompt file", "knowledge",
+        "own copy", "tasks", "service log", "prompt file", "knowledge",
     }  # fmt: skip
     stays = {place.kind for place in plan.places if not place.takes}
-    assert stays == {"workspace file", "security log", "schedule"}
+    assert stays == STAYING
 
 
 async def test_files_of_the_workspace_the_security_log_and_jobs_stay_and_are_named(planted: Planted) -> None:
@@ -74,12 +73,12 @@ async def test_files_of_the_workspace_the_security_log_and_jobs_stay_and_are_nam
         report = await _erase(library)
     assert not report.is_complete
     why = {one.kind: one.why for one in report.left}
-    assert why.keys() == {"workspace file", "security log", "schedule"}
+    assert why.keys() == STAYING
     assert "by hand" in why["workspace file"]
     assert "vouches for the one before" in why["security log"]
     assert "`zeroclaw cron` changes and removes jobs" in why["schedule"]
     kept = {Path(one.place).name for one in report.left}
-    assert {hit.partition(":")[0].rpartition("/")[2] for hit in bytes_left(planted.config_dir)} == kept
+    assert {hit.rpartition(": ")[0].rpartition("/")[2] for hit in bytes_left(planted.config_dir)} == kept
 
 
 @pytest.mark.parametrize("name", ["data/memory/response_cache.db", "data/memory/brain.db.backup-20260801T000000"])
@@ -96,10 +95,10 @@ async def test_a_database_that_cannot_be_read_is_reported_and_the_report_is_not_
     async with alone.opened() as library:
         plan = await _plan(library)
         report = await erase_texts(library, plan)
-    assert [one.place for one in plan.unseen] == [str(damaged)]
+    assert [one.place for one in plan.skipped] == [str(damaged)]
     (left,) = report.left
     assert left.place == str(damaged)
-    assert left.why == plan.unseen[0].why
+    assert left.why == plan.skipped[0].why
     assert not report.is_complete
     assert report.as_json()["complete"] is False
     assert report.sentences()[-1] == "Something is left."
@@ -114,18 +113,17 @@ async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> 
         actions = await library.trash.actions()
     told = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
     assert not TextMatcher([TEXT]).found_in(told)
-    assert any("name of the file or directory" in one.why for one in report.left if one.place.endswith("[removed].txt"))
+    assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
-async def test_names_of_files_and_of_empty_folders_are_told_before_and_after(alone: Planted) -> None:
-    (alone.root / TEXT / "old").mkdir(parents=True)
+async def test_names_of_files_are_told_before_and_after(alone: Planted) -> None:
     (alone.root / "backups").mkdir()
     (alone.root / "backups" / f"{TEXT}.txt").write_text(f"about {TEXT}\n")
     async with alone.opened() as library:
         plan = await _plan(library)
         report = await erase_texts(library, plan)
     told = {place.place.rpartition(TEXT)[2]: (place.takes, place.why) for place in plan.places if TEXT in place.place}
-    assert {end: takes for end, (takes, _) in told.items()} == {"/old": False, ".txt": True}
+    assert {end: takes for end, (takes, _) in told.items()} == {".txt": True}
     assert all("rename or delete it" in why for _, why in told.values())
     left = {one.place.rpartition("[removed]")[2]: one.why for one in report.left}
     assert left.keys() == told.keys()
@@ -200,7 +198,7 @@ async def test_rows_go_beside_a_running_program_and_it_is_named(alone: Planted) 
     try:
         async with alone.opened() as library:
             plan = await _plan(library)
-            assert f"process {holder.pid}" in plan.places[0].open_in
+            assert f"process {holder.pid}" in plan.places[0].why
             report = await erase_texts(library, plan)
     finally:
         holder.communicate()
@@ -250,7 +248,7 @@ async def test_stopping_leaves_whole_places_and_going_on_finishes(planted: Plant
         assert report.is_stopped
         assert not report.is_complete
         report = await _erase(library)
-    assert {one.kind for one in report.left} == {"workspace file", "security log", "schedule"}
+    assert {one.kind for one in report.left} == STAYING
     left = {one.place for one in report.left}
     assert {str(planted.config_dir / hit.rpartition(": ")[0]) for hit in bytes_left(planted.config_dir)} == left
 
@@ -270,8 +268,8 @@ async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> No
     assert set(why) == {"picture.png", "theirs.db"}
     assert why.keys().isdisjoint(Path(one.place).name for one in report.erased)
     assert "cannot be cut out" in why["picture.png"]
-    assert "another program" in why["theirs.db"]
-    assert ["packed" in one.why for one in report.unseen if one.place.endswith("old.log.gz")] == [True]
+    assert "file of your own" in why["theirs.db"]
+    assert ["packed" in one.why for one in report.skipped if one.place.endswith("old.log.gz")] == [True]
     assert rows(alone.root / "theirs.db", "SELECT said FROM mine") == [TEXT]
 
 
@@ -364,7 +362,7 @@ async def test_a_name_in_a_custom_category_goes_and_the_plan_tells_it(alone: Pla
         plan = await _plan(library)
         (store,) = (place for place in plan.places if place.kind == "store")
         assert store.why.startswith("In 1 row only the text is deleted, from category.")
-        assert {stamp.key for stamp in plan.stamps} == {"met", ALONE.text}
+        assert {version.key for version in plan.memories} == {"met", ALONE.text}
         assert (await erase_texts(library, plan)).is_complete
     changed = "SELECT category FROM memories WHERE category NOT IN ('core', 'daily')"
     assert rows(alone.database, changed) == ["for removed"]
@@ -401,7 +399,7 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
         report = await erase_texts(library, plan)
         assert report.is_complete
         assert report.outcome == "All within reach is gone"
-        assert any(one.place == str(alone.root) and "named by its path" in one.why for one in report.unseen)
+        assert any(one.place == str(alone.root) and "named by its path" in one.why for one in report.skipped)
     async with alone.opened() as library:
         plan = await _plan(library)
         assert plan.taken == ()
@@ -411,52 +409,31 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
-async def test_the_names_of_settings_in_a_config_backup_stay(alone: Planted) -> None:
-    backup = alone.config_dir / "config.toml.bak"
-    backup.write_text(
-        '[memory]\nbackend = "sqlite" # of Ann\n[channels_config.telegram]\nrotate_daily = 1\n'
-        '[people.ann]\n"ann.b" = "Ann\'s"\n'
-    )
-    async with alone.opened() as library:
-        await _erase(library, "ann", "daily", "memory")
-    assert backup.read_text() == (
-        '[memory]\nbackend = "sqlite" # of removed\n[channels_config.telegram]\nrotate_daily = 1\n'
-        '[people.ann]\n"ann.b" = "removed\'s"\n'
-    )
-
-
 async def test_config_and_key_file_are_never_cut(alone: Planted) -> None:
     key = alone.config_dir / ".secret_key"
     key.write_text("4711" * 16)
     config = alone.config_dir / "config.toml"
     config.write_text(f"{config.read_text()}# code 4711\n")
+    backup = alone.config_dir / "config.toml.bak"
+    backup.write_text("# code 4711\n")
     before = config.read_text()
     async with alone.opened() as library:
         report = await _erase(library, "4711")
-    assert {Path(one.place).name for one in report.left} == {"config.toml", ".secret_key"}
+    assert {Path(one.place).name for one in report.left} == {"config.toml", ".secret_key", "config.toml.bak"}
     assert (key.read_text(), config.read_text()) == ("4711" * 16, before)
 
 
-async def test_links_and_other_names_of_a_file(alone: Planted, tmp_path: Path) -> None:
-    """A link stays one; a name outside of the install still has the text, which is told."""
+async def test_a_link_of_zeroclaws_own_stays_one(alone: Planted, tmp_path: Path) -> None:
     real = tmp_path / "elsewhere.md"
     real.write_text(f"- {TEXT}\n- stays\n")
     (alone.root / "USER.md").symlink_to(real)
-    backups = alone.root / "backups"
-    backups.mkdir()
-    (backups / "one.txt").write_text(f"a {TEXT}")
-    os.link(backups / "one.txt", tmp_path / "other.txt")
-    (backups / "two.txt").write_text(f"b {TEXT}")
-    os.link(backups / "two.txt", backups / "three.txt")
     async with alone.opened() as library:
         plan = await _plan(library)
         (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
         assert link.why == f"Every line that contains it is deleted. It is a link to {real}."
-        assert [Path(place.place).name for place in plan.places if "other names" in place.why] == ["one.txt"]
-        report = await _erase(library)
-    assert [Path(one.place).name for one in report.left] == ["one.txt"]
+        assert (await _erase(library)).is_complete
     assert (alone.root / "USER.md").is_symlink()
-    assert bytes_left(alone.config_dir) == []
+    assert real.read_text() == "- stays\n"
 
 
 async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alone: Planted, tmp_path: Path) -> None:
@@ -469,7 +446,7 @@ async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alo
     async with alone.opened() as library:
         report = await _erase(library)
     assert outside.read_text() == f"- {TEXT}\n"
-    told = {Path(one.place).name: one.why for one in report.unseen}
+    told = {Path(one.place).name: one.why for one in report.skipped}
     assert str(outside) in told["link.md"]
     assert str(folder) in told["diary"]
 

@@ -22,10 +22,9 @@ from support.small_store import make
 from support.warm_start import run_memory
 
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
-from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
-from zeroclaw_tui.curation.erase.matcher import TextMatcher
-from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -89,7 +88,7 @@ async def _fill(library: Library) -> None:
 
 
 async def _erased(library: Library) -> EraseReport:
-    return await erase_texts(library, await plan_erase(library, Chosen(TextMatcher([TEXT]))))
+    return await erase_texts(library, await plan_erase(library, TextMatcher([TEXT])))
 
 
 async def _contents(library: Library) -> list[str]:
@@ -99,19 +98,19 @@ async def _contents(library: Library) -> list[str]:
 async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: Opened, tmp_path: Path) -> None:
     async with opened(store.backend, store.location) as library:
         await _fill(library)
-        plan = await plan_erase(library, Chosen(TextMatcher([TEXT])))
+        plan = await plan_erase(library, TextMatcher([TEXT]))
         assert {(place.kind, place.found) for place in plan.places} == {("store", 1), ("trash", 3)}
         report = await erase_texts(library, plan)
         assert report.left == ()
         assert report.is_complete
-        kept = {one.place: one.why for one in report.unseen}[library.memory.about.location]
+        kept = {one.place: one.why for one in report.skipped}[library.memory.about.location]
         assert KEPT[store.backend] in kept
         assert any(words in kept for words in ("not ours to look into", "this program cannot read"))
         assert report.sentences()[-1] == "All within reach is gone."
         assert await _contents(library) == sorted(OTHERS[:2])
         again = await _erased(library)
         assert again.is_complete
-        assert [one.place for one in again.unseen] == [library.memory.about.location]
+        assert [one.place for one in again.skipped] == [library.memory.about.location]
     assert bytes_left(tmp_path) == []
 
 
@@ -124,7 +123,7 @@ async def test_a_memory_that_comes_back_is_left(place: PostgresPlace, opened: Op
     async with opened("postgres", place.url) as library:
         await store_memory(library, Draft("key", TEXT))
         report = await _erased(library)
-        assert [(one.kind, one.count, one.place) for one in report.left] == [
+        assert [(one.kind, one.found, one.place) for one in report.left] == [
             ("store", 1, library.memory.about.location)
         ]
         assert not report.is_complete
@@ -176,7 +175,7 @@ async def test_of_lucid_everything_goes_but_what_lucid_itself_was_given(lucid: P
     before = theirs.read_bytes()
     async with library_of(config_dir=lucid / ".zeroclaw") as library:
         report = await _erased(library)
-        assert [(one.kind, one.place, one.count) for one in report.left] == [("lucid", str(theirs), 10)]
+        assert [(one.kind, one.place, one.found) for one in report.left] == [("lucid", str(theirs), 10)]
         assert "has no delete" in report.left[0].why
         assert await _contents(library) == sorted(OTHERS[:2])
     assert theirs.read_bytes() == before
@@ -188,4 +187,4 @@ async def test_where_lucid_has_nothing_of_it_all_within_reach_is_gone(lucid: Pat
     async with library_of(config_dir=lucid / ".zeroclaw") as library:
         report = await _erased(library)
         assert report.is_complete
-        assert ["lucid" in one.why for one in report.unseen] == [True]
+        assert ["lucid" in one.why for one in report.skipped] == [True]

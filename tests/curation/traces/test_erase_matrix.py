@@ -6,12 +6,23 @@ import json
 from pathlib import Path
 
 import pytest
-from erase_samples import GENERATIONS, LAYOUTS, OTHERS, TEXT, Layout, Planted, bytes_left, plant, rows, words_left
+from erase_samples import (
+    GENERATIONS,
+    LAYOUTS,
+    OTHERS,
+    STAYING,
+    TEXT,
+    Layout,
+    Planted,
+    bytes_left,
+    plant,
+    rows,
+    words_left,
+)
 from support import left_texts
 
-from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
-from zeroclaw_tui.curation.erase.matcher import TextMatcher
-from zeroclaw_tui.curation.erase.removal import Chosen
+from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
 EVERY = [(layout, generation) for layout in LAYOUTS for generation in GENERATIONS]
 SAMPLE = [
@@ -26,9 +37,9 @@ async def _check(tmp_path: Path, layout: Layout, generation: str) -> None:
     planted = plant(tmp_path / "zeroclaw", layout, generation)
     assert bytes_left(tmp_path)
     async with planted.opened() as library:
-        report = await erase_texts(library, await plan_erase(library, Chosen(TextMatcher([TEXT]))))
+        report = await erase_texts(library, await plan_erase(library, TextMatcher([TEXT])))
     left = {one.place for one in report.left}
-    assert {one.kind for one in report.left} <= {"workspace file", "security log", "schedule"}, report.sentences()
+    assert {one.kind for one in report.left} <= STAYING, report.sentences()
     assert report.is_complete is (layout.around == "store alone")
     # Only what the report names has it still.
     assert {str(tmp_path / hit.rpartition(": ")[0]) for hit in bytes_left(tmp_path)} <= left

@@ -1,1 +1,0 @@
-"""Where a text still lies once its memory is gone, and cleaning it there."""

@@ -1,1 +1,0 @@
-"""A text gone from every place of an install, and the proof of it."""

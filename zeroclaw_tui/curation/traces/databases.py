@@ -1,0 +1,219 @@
+"""Rows of any SQLite database in which a text lies: finding, erasing, and wiping what stays behind in the file."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.curation.side_rows import keyword_indexes
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
+from zeroclaw_tui.files.database import (
+    as_text,
+    assignments,
+    columns_of,
+    connect_to_write,
+    open_immutable,
+    quoted,
+    tables_of_rows,
+    transaction,
+    translate_sqlite_errors,
+    wal_file,
+)
+from zeroclaw_tui.files.disk import file_size
+from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
+
+AT_ONCE = 200
+"""How many rows one write has, so that a running ZeroClaw never waits long for its turn."""
+
+_NO_TEXT = frozenset({"embedding"})
+_NAMES = frozenset(
+    {"session_id", "session_key", "namespace", "category", "superseded_by", "agent_id", "agent_alias", "tenant_id"}
+)
+"""Columns in which only letters, digits and a few signs may stand."""
+_GONE_WITH = {
+    "memories": ("id", "key", "content"),
+    "nodes": ("title", "content", "tags"),
+    "response_cache": ("response",),
+    "memory_audit": ("key", "metadata"),
+}
+"""The tables whose rows go as a whole if one of these columns has a text. Other rows lose only the text."""
+_STAYING = {
+    "agents": "The name of an agent contains it, and memories belong to that agent: rename it in ZeroClaw.",
+    "cron_jobs": "A scheduled job contains it: `zeroclaw cron` changes and removes jobs.",
+}
+_REFUSED = "A row cannot be changed, because others belong to it."
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row with a text: its table, its rowid, and the values that have the text."""
+
+    table: str
+    number: int
+    values: dict[str, Any]
+
+    @property
+    def goes(self) -> bool:
+        """Whether the row goes as a whole."""
+        return not self.values.keys().isdisjoint(_GONE_WITH.get(self.table, ()))
+
+    @property
+    def stays(self) -> str:
+        """Why it cannot be erased; "" if it can."""
+        return _STAYING.get(self.table, "")
+
+
+def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object]) -> list[FoundRow]:
+    """The rows of all tables that have a text. Creates no files; blocks. Raises InspectorError kinds."""
+    with open_immutable(path) as (connection, _):
+        return list(_found_rows(connection, matcher, check))
+
+
+def unread_log(path: Path) -> str:
+    """A sentence about the log of a database, if it was not read; else "". Blocks. Raises InspectorError kinds."""
+    with open_immutable(path) as (_, notice):
+        return notice.strip()
+
+
+def _found_rows(
+    connection: sqlite3.Connection, matcher: TextMatcher, check: Callable[[], object], table: str | None = None
+) -> Iterator[FoundRow]:
+    for name in tables_of_rows(connection) if table is None else [table]:
+        try:
+            rows = connection.execute(f"SELECT rowid, * FROM {quoted(name)}")
+        except sqlite3.OperationalError as error:
+            if "rowid" not in str(error):
+                raise
+            # Of a table WITHOUT ROWID only the bytes are searched; ZeroClaw has none.
+            continue
+        for number, *values in rows:
+            check()
+            if found := _values_with_texts(name, dict(zip(_column_names(rows), values, strict=True)), matcher):
+                yield FoundRow(name, number, found)
+
+
+def _column_names(rows: sqlite3.Cursor) -> list[str]:
+    """The names of the columns behind the rowid."""
+    return [name for name, *_ in rows.description[1:]]
+
+
+def _values_with_texts(table: str, values: dict[str, Any], matcher: TextMatcher) -> dict[str, Any]:
+    # Most rows have no text, which one look at all their values tells.
+    if not matcher.found_in("\0".join(as_text(value) for value in values.values() if isinstance(value, str | bytes))):
+        return {}
+    own = _GONE_WITH.get(table, ())
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in _NO_TEXT
+        and (
+            matcher.found_in_field(name, value)
+            # These columns have only what a person or the agent wrote.
+            or (name in own and isinstance(value, str) and matcher.found_in(value))
+        )
+    }
+
+
+def erase_rows(path: Path, matcher: TextMatcher, goes_on: Callable[[], bool], *, prunes: bool = False) -> str:
+    """Delete or cut the rows that have a text, in short transactions; gives why some stay, or "". Blocks.
+
+    Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
+    or with `prunes`. Stops between two transactions once `goes_on` says no. Raises InspectorError kinds.
+    """
+    staying: dict[str, None] = {}
+    with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        for table in tables_of_rows(connection):
+            numbers = [row.number for row in _found_rows(connection, matcher, lambda: None, table)]
+            for start in range(0, len(numbers), AT_ONCE):
+                if not goes_on():
+                    return ""
+                with transaction(connection):
+                    for number in numbers[start : start + AT_ONCE]:
+                        staying |= dict.fromkeys(_erase_row(connection, table, number, matcher))
+        if prunes or connection.total_changes:
+            _prune_cache(connection)
+    return " ".join(staying)
+
+
+def _erase_row(connection: sqlite3.Connection, table: str, number: int, matcher: TextMatcher) -> list[str]:
+    """Erase one row as it is within the transaction; gives why it stays."""
+    rows = connection.execute(f"SELECT rowid, * FROM {quoted(table)} WHERE rowid = ?", (number,))
+    names = _column_names(rows)
+    for _, *values in rows.fetchall():
+        found = _values_with_texts(table, dict(zip(names, values, strict=True)), matcher)
+        row = FoundRow(table, number, found)
+        if row.stays and found:
+            return [row.stays]
+        try:
+            if row.goes:
+                connection.execute(f"DELETE FROM {quoted(table)} WHERE rowid = ?", (number,))
+            elif found:
+                settings, ready = assignments({name: _without(name, value, matcher) for name, value in found.items()})
+                connection.execute(f"UPDATE {quoted(table)} SET {settings} WHERE rowid = ?", [*ready, number])
+        except sqlite3.IntegrityError:
+            return [_REFUSED]
+    return []
+
+
+def _without(name: str, value: Any, matcher: TextMatcher) -> Any:
+    if isinstance(value, bytes):
+        return matcher.out_of_bytes(value)
+    return matcher.out_of(value, matcher.name_mark if name in _NAMES else None)
+
+
+def _prune_cache(connection: sqlite3.Connection) -> None:
+    """Leave in ZeroClaw's embedding cache only the vectors of memories that are there.
+
+    The cache names them by a hash: whether another one is that of an earlier version of a text, nobody can tell.
+    """
+    if "content_hash" not in columns_of(connection, "embedding_cache"):
+        return
+    staying = {_cache_hash(as_text(content)) for (content,) in connection.execute("SELECT content FROM memories")}
+    names = connection.execute("SELECT content_hash FROM embedding_cache").fetchall()
+    going = [(name,) for (name,) in names if as_text(name) not in staying]
+    if going:
+        with transaction(connection):
+            connection.executemany("DELETE FROM embedding_cache WHERE content_hash = ?", going)
+
+
+def _cache_hash(content: str) -> str:
+    """The name of a content in ZeroClaw's embedding cache: 8 bytes of its SHA-256 in hexadecimal."""
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def has_keyword_index(path: Path) -> bool:
+    """Whether a database has a keyword index, which keeps deleted words until it is rebuilt. Blocks."""
+    with open_immutable(path) as (connection, _):
+        return bool(keyword_indexes(connection))
+
+
+def wipe(path: Path) -> None:
+    """Leave nothing in a database file but its rows: VACUUM, keyword indexes rebuilt, the log folded in. Blocks.
+
+    An FTS5 index keeps deleted words until it is rebuilt or optimized (https://sqlite.org/fts5.html, 6.9), and VACUUM
+    may renumber the rows it points at. Raises Locked where another program has it open; Unreadable without room.
+    """
+    check_room(path.parent, 3 * (file_size(path) + file_size(wal_file(path))))
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection:
+        connection.execute("PRAGMA secure_delete = ON").fetchall()
+        connection.execute("VACUUM")
+        for name, _ in keyword_indexes(connection):
+            _rebuild(connection, name)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _rebuild(connection: sqlite3.Connection, index: str) -> None:
+    for order in ("rebuild", "optimize"):
+        try:
+            connection.execute(f"INSERT INTO {quoted(index)}({quoted(index)}) VALUES (?)", (order,))
+            return
+        except sqlite3.OperationalError as error:
+            # An index that keeps no texts of its own cannot be rebuilt.
+            if getattr(error, "sqlite_errorname", "") != "SQLITE_ERROR":
+                raise
