@@ -30,7 +30,7 @@ def _found(answer: Any) -> dict[str, Any]:
 def test_a_healthy_store_ends_with_0(memory: Run) -> None:
     answer = memory("doctor")
     assert answer.code == 0
-    assert "✓ The keyword index knows every memory." in answer.out
+    assert "✓ The keyword index contains every memory." in answer.out
 
 
 def test_findings_as_json(memory: Run, broken: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_damaged_keyword_index_is_made_anew(memory: Run, install: Path) -> Non
     answer = memory("doctor", "--repair", "keyword-index", "--yes")
     assert answer.code == 0
     assert "The backup is " in answer.err
-    assert "✓ The keyword index was built anew" in answer.out
+    assert "✓ The keyword index was rebuilt" in answer.out
     assert memory("doctor", "--deep").code == 0
     assert memory("list", "--json").json == before
     assert "Rust" in memory("recall", "Rust").out
@@ -79,7 +79,7 @@ def test_findings_for_people_name_the_repair(memory: Run, broken: Path) -> None:
     answer = memory("doctor")
     assert answer.code == 1
     assert answer.out.startswith("1 serious, ")
-    assert "✗ The triggers that keep the keyword index are missing." in answer.out
+    assert "✗ The triggers that update the keyword index are missing." in answer.out
     assert "repair: `zeroclaw memory doctor --repair triggers`" in answer.out
     assert "sk-0123456789" not in answer.out
 
@@ -88,7 +88,7 @@ def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path
     before = (broken / "workspace" / "memory" / "brain.db").read_bytes()
     answer = memory("doctor", "--repair", "all", "--dry-run")
     assert answer.code == 1
-    assert "1. Make a backup of the whole database." in answer.out
+    assert "1. Create a backup of the whole database." in answer.out
     assert "Nothing was changed" in answer.err
     assert (broken / "workspace" / "memory" / "brain.db").read_bytes() == before
     assert (broken / "config.toml.bak").exists()
@@ -115,7 +115,7 @@ def test_all_is_repaired_each_after_a_backup(memory: Run, broken: Path) -> None:
 def test_a_repair_is_named_by_what_it_does_too(memory: Run, broken: Path) -> None:
     answer = memory("doctor", "--repair", "rebuild keyword index", "--yes")
     assert answer.code == 0
-    assert "✓ The keyword index was built anew" in answer.out
+    assert "✓ The keyword index was rebuilt" in answer.out
     assert "The backup is " in answer.err
 
 

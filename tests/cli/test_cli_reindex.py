@@ -49,7 +49,7 @@ def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
     memory: Run, endpoint: HttpEndpoint, install: Path
 ) -> None:
     answer = memory("reindex", "--yes")
-    assert (answer.code, answer.out) == (0, "✓ 9 memories of 9 got a vector.\n")
+    assert (answer.code, answer.out) == (0, "✓ 9 memories of 9 got an embedding.\n")
     assert _embedded(install) == 9
     again = memory("reindex", "--yes")
     assert (again.code, again.out) == (0, "Every memory with text has a matching embedding.\n")

@@ -12,9 +12,9 @@ from typing import Any
 from support import small_store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, examine
-from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, examine, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.repairs import RepairOutcome
 from zeroclaw_tui.curation.store_choice import configs_for
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
@@ -79,7 +79,7 @@ class Patient:
         assert len(found) == 1, f"{id} was found {len(found)} times"
         return found[0]
 
-    async def repair(self, id: str, *, deep: bool = False) -> Repaired:
+    async def repair(self, id: str, *, deep: bool = False) -> RepairOutcome:
         async with self.library() as library:
             report = await examine(self.config, library, deep=deep)
             (finding,) = [finding for finding in report.findings if finding.id == id]

@@ -82,9 +82,6 @@ class StoreFacts:
     """Memories replaced by one that is not there."""
     old_sessions: str | None
     """A sentence about session ids that ZeroClaw >= 0.8.0 spells otherwise."""
-    highest_place: int
-    farthest_place: int
-    """The largest rowid, and where those begin that are close to the last one there can be."""
     free_bytes: int
     """Pages of the file that hold nothing."""
     holders: tuple[ProcessUsingFile, ...] | None = None

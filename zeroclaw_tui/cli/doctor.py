@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
-    from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Reindexed, ReindexPlan, Repaired
+    from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
+    from zeroclaw_tui.curation.repairs import CompactPlan, RepairOutcome
 
 
 _NOT_SETTINGS = (
@@ -332,7 +333,7 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     `repaired` {"id", "done", "backup"}. With --repair the findings are those that stay. Exit code 1 while something
     serious stays, and after a no.
     """
-    from zeroclaw_tui.curation.doctor.examination import examine
+    from zeroclaw_tui.curation.doctor import examine
 
     config = configs[0]
     if given.compact:
@@ -373,12 +374,11 @@ async def _repair(
     given: argparse.Namespace,
     now: datetime,
     chosen: Sequence[DoctorFinding],
-) -> tuple[dict[str, Repaired], int]:
+) -> tuple[dict[str, RepairOutcome], int]:
     """What was done by finding, and an exit code after a no or a failure. One repair may settle the next too."""
-    from zeroclaw_tui.curation.doctor.examination import examine
-    from zeroclaw_tui.curation.doctor.repairs import repair_finding
+    from zeroclaw_tui.curation.doctor import examine, repair_finding
 
-    done: dict[str, Repaired] = {}
+    done: dict[str, RepairOutcome] = {}
     refused = DONE
     for at, wanted in enumerate(chosen):
         finding: DoctorFinding | None = wanted
@@ -445,7 +445,7 @@ def _tell(
     library: Library | None,
     given: argparse.Namespace,
     report: DoctorReport,
-    done: dict[str, Repaired] | None = None,
+    done: dict[str, RepairOutcome] | None = None,
 ) -> int:
     if given.json:
         _document(config, library, report, done or {}, dry_run=False)
@@ -469,16 +469,14 @@ def _tell_plan(
     return DONE if report.is_healthy else REFUSED
 
 
-def _tell_done(repaired: Repaired) -> None:
-    from zeroclaw_tui.curation.words import backup_words, repaired_words
-
-    write_lines([(Styled("✓", GREEN), " ", mask_secrets(sentence)) for sentence in repaired_words(repaired)])
-    if said := backup_words(repaired):
-        note(f"zeroclaw: {said}")
+def _tell_done(repaired: RepairOutcome) -> None:
+    write_lines([(Styled("✓", GREEN), " ", mask_secrets(sentence)) for sentence in repaired.sentences()])
+    if sentence := repaired.backup_sentence():
+        note(f"zeroclaw: {sentence}")
 
 
 def _document(
-    config: MemoryConfig, library: Library | None, report: DoctorReport, done: dict[str, Repaired], **more: Any
+    config: MemoryConfig, library: Library | None, report: DoctorReport, done: dict[str, RepairOutcome], **more: Any
 ) -> None:
     backend, location = _where(config, library)
     document(
@@ -487,12 +485,9 @@ def _document(
             "location": location,
             "deep": report.is_deep,
             "healthy": report.is_healthy,
-            "findings": [finding_as_json(finding) for finding in report.findings],
+            "findings": [finding.as_json() for finding in report.findings],
             "notes": list(report.notes),
-            "repaired": [
-                {"id": name, "done": list(each.done), "backup": str(each.backup) if each.backup else None}
-                for name, each in done.items()
-            ],
+            "repaired": [{"id": name, **outcome.as_json()} for name, outcome in done.items()],
             **more,
         }
     )
@@ -526,21 +521,6 @@ def plan_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
         yield _head(finding)
         for number, step in enumerate(finding.repair_steps, 1):
             yield from _wrapped(step, f"{number}. ")
-
-
-def finding_as_json(finding: DoctorFinding) -> dict[str, Any]:
-    """A finding by the names of its fields."""
-    return {
-        "id": finding.id,
-        "title": mask_secrets(finding.title),
-        "risk": finding.risk,
-        "risk_sentence": finding.risk_sentence,
-        "repair": finding.repair,
-        "repair_steps": list(finding.repair_steps),
-        "by_hand": mask_secrets(finding.by_hand),
-        "target": mask_secrets(finding.target),
-        "details": [{"name": name, "value": mask_secrets(value)} for name, value in finding.details],
-    }
 
 
 def _headline(report: DoctorReport) -> str:
@@ -598,7 +578,7 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     """
     import asyncio
 
-    from zeroclaw_tui.curation.doctor.repairs import compact, plan_compact
+    from zeroclaw_tui.curation.repairs import compact, plan_compact
 
     if not given.dry_run:
         check_can_ask("doctor --compact", yes=given.yes)
@@ -625,7 +605,7 @@ def _tell_compaction_plan(config: MemoryConfig, given: argparse.Namespace, plan:
 
 
 def _tell_compacted(
-    config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan, done: Repaired, after: int
+    config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan, done: RepairOutcome, after: int
 ) -> int:
     if given.json:
         _compaction_document(config, plan, done, after)
@@ -644,18 +624,18 @@ def _compaction_lines(plan: CompactPlan) -> list[Line]:
     return lines
 
 
-def _compaction_document(config: MemoryConfig, plan: CompactPlan, done: Repaired | None, after: int | None) -> None:
+def _compaction_document(
+    config: MemoryConfig, plan: CompactPlan, done: RepairOutcome | None, after: int | None
+) -> None:
+    from zeroclaw_tui.curation.repairs import RepairOutcome
+
     document(
         {
             "backend": config.backend,
-            "location": str(plan.database),
             "dry_run": done is None,
-            "before": plan.size,
+            **plan.as_json(),
             "after": after,
-            "free": plan.free,
-            "open_in": plan.open_in,
-            "backup": str(done.backup) if done is not None and done.backup else None,
-            "done": list(done.done) if done is not None else [],
+            **(done or RepairOutcome((), None)).as_json(),
         }
     )
 
@@ -681,13 +661,13 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     "filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros. Exit code 1 where
     the endpoint said no to some and after a no, 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex
-    from zeroclaw_tui.curation.doctor.repairs import reindex as make_vectors
+    from zeroclaw_tui.curation.reindex import announce, plan_reindex
+    from zeroclaw_tui.curation.reindex import reindex as make_vectors
 
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask("reindex", yes=given.yes)
-    plan = await plan_reindex(library, ids=tuple(given.id) if given.id else None)
+    plan = await plan_reindex(library, ids=given.id or ())
     if given.dry_run or not plan.count:
         return _tell_vector_plan(library, given, plan)
     if given.yes:
@@ -709,14 +689,12 @@ def _tell_vector_plan(library: Library, given: argparse.Namespace, plan: Reindex
     return DONE
 
 
-def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: Reindexed) -> int:
-    from zeroclaw_tui.curation.words import vector_words
-
+def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: ReindexOutcome) -> int:
     if given.json:
         _vector_document(library, plan, done)
     else:
-        said, *more = vector_words(done, plan.count)
-        write_lines([(Styled("✓ ", GREEN), said), *((sentence,) for sentence in more)])
+        first, *more = done.sentences(plan.count)
+        write_lines([(Styled("✓ ", GREEN), first), *((sentence,) for sentence in more)])
     for sentence in done.failed[:MOST_FAILED_SHOWN]:
         note(f"zeroclaw: {one_line(mask_secrets(sentence))}")
     if len(done.failed) > MOST_FAILED_SHOWN:
@@ -736,8 +714,8 @@ def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
         return
     if plan.missing:
         yield (f"{counted(len(plan.missing))} without an embedding.",)
-    if plan.wrong:
-        yield (f"{counted(len(plan.wrong))} with an outdated embedding.",)
+    if plan.outdated:
+        yield (f"{counted(len(plan.outdated))} with an outdated embedding.",)
     where = "leave this machine" if plan.is_remote else "stay on this machine"
     yield (
         f"{plan.characters:,} characters, about {plan.tokens:,} tokens, {where}: ",
@@ -747,22 +725,15 @@ def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
         yield (Styled("ZeroClaw does not know the provider local: only this program uses these embeddings.", YELLOW),)
 
 
-def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None) -> None:
+def _vector_document(library: Library, plan: ReindexPlan, done: ReindexOutcome | None) -> None:
+    from zeroclaw_tui.curation.reindex import ReindexOutcome
+
     document(
         {
             "backend": library.memory.name,
             "location": library.memory.about.location,
             "dry_run": done is None,
-            "model": plan.model,
-            "remote": plan.is_remote,
-            "missing": len(plan.missing),
-            "wrong": len(plan.wrong),
-            "characters": plan.characters,
-            "tokens": plan.tokens,
-            "filled": done.filled if done else 0,
-            "zeros": done.zeros if done else 0,
-            "left": done.left if done else 0,
-            "failed": list(done.failed) if done else [],
-            "stopped": done.stopped if done else False,
+            **plan.as_json(),
+            **(done or ReindexOutcome()).as_json(),
         }
     )

@@ -16,7 +16,6 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.doctor.repairs import Reindexed, Repaired
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, HygieneState
     from zeroclaw_tui.curation.hygiene.rules import RuleName
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
@@ -415,23 +414,3 @@ def without_of(items: Sequence[HygieneItem], left_out: Iterable[str]) -> tuple[H
 def is_taken_back_hygiene(outcome: Outcome) -> bool:
     """Whether an undo took a run of hygiene back."""
     return outcome.undone is not None and outcome.undone.verb == "hygiene"
-
-
-def repaired_words(repaired: Repaired) -> tuple[str, ...]:
-    """What a repair did, a sentence each."""
-    return tuple(map(one_line, repaired.done)) or ("Nothing to do.",)
-
-
-def backup_words(repaired: Repaired) -> str:
-    """Where the backup of before a repair lies; "" where there is none."""
-    return f"The backup is {repaired.backup}." if repaired.backup is not None else ""
-
-
-def vector_words(done: Reindexed, planned: int) -> Iterator[str]:
-    """How making so many vectors went, a sentence each; what failed, and that it was stopped, is not among them."""
-    yield f"{counted(done.filled)} of {planned:,} got a vector."
-    if done.left:
-        yield f"{counted(done.left)} skipped because of a newer change."
-    if done.zeros:
-        of = f"{counted(done.zeros)} {'has' if done.zeros == 1 else 'have'}"
-        yield f"{of} a vector of zeros because the model understands nothing of the text, so no query finds it."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.memory.errors import EmbeddingFailed
@@ -19,6 +20,15 @@ CUSTOM = "custom:"
 BASE_URLS = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 _LONGEST_NAME = 80
 _CHARACTERS_PER_TOKEN = 4
+
+
+class RetryPolicy(NamedTuple):
+    """How often to ask a busy endpoint, and the waits in seconds: they double unless the endpoint names one."""
+
+    tries: int
+    first_wait: float
+    longest_wait: float
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class Embedder(ABC):
@@ -57,6 +67,10 @@ class Embedder(ABC):
 
     def announce(self, request: EmbeddingRequest) -> None:
         """Announce a request that is about to be sent, if it is the first."""
+
+    def with_retries(self, retries: RetryPolicy) -> Embedder:
+        """Return an embedder for a long job, which asks a busy endpoint again by this policy; the caller closes it."""
+        return self
 
     async def close(self) -> None:
         """Close the connections."""

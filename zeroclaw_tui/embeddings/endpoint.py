@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
@@ -16,6 +16,7 @@ from zeroclaw_tui.embeddings.base import (
     EmbeddingRequest,
     EndpointBusyError,
     InputRejectedError,
+    RetryPolicy,
     WrongDimensionError,
     endpoint_host,
     endpoint_url,
@@ -35,18 +36,6 @@ _MOST_CACHED = 1000
 _MOST_REJECTED = 3
 _EFFECT = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
-
-
-Sleep = Callable[[float], Awaitable[None]]
-
-
-class RetryPolicy(NamedTuple):
-    """How often to ask a busy endpoint, and the waits in seconds: they double unless the endpoint names one."""
-
-    tries: int
-    first_wait: float
-    longest_wait: float
-    sleep: Sleep = asyncio.sleep
 
 
 PROBE = RetryPolicy(tries=1, first_wait=0.0, longest_wait=0.0)
@@ -69,6 +58,7 @@ class OpenAIEmbedder(Embedder):
         connect_seconds: float = CONNECT_SECONDS,
         total_seconds: float = TOTAL_SECONDS,
     ) -> None:
+        self._config = config
         self.name = config.provider.partition(":")[0]
         self.dimensions = config.dimensions
         self.url = endpoint_url(config.provider)
@@ -128,6 +118,9 @@ class OpenAIEmbedder(Embedder):
         announce, self._announce = self._announce, None
         if announce is not None:
             announce(request)
+
+    def with_retries(self, retries: RetryPolicy) -> Embedder:
+        return OpenAIEmbedder(self._config, retries)
 
     async def close(self) -> None:
         if self._client is not None:

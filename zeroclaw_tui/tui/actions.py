@@ -343,7 +343,7 @@ async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
 
     Raises InspectorError kinds.
     """
-    from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex, reindex
+    from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
     from zeroclaw_tui.embeddings.endpoint import INTERACTIVE
 
     plan = await plan_reindex(library, ids=(entry.id,))

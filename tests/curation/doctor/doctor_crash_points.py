@@ -23,7 +23,7 @@ from support import kill_points, killing, small_store
 
 from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.doctor import examination, repairs
+from zeroclaw_tui.curation import doctor, repairs
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 
@@ -65,11 +65,11 @@ async def act(folder: Path, action: str) -> None:
         return
     library = await open_library(config)
     try:
-        report = await examination.examine(config, library)
+        report = await doctor.examine(config, library)
         for finding in report.findings:
             if finding.id == _FINDINGS[action] and finding.repair is not None:
                 kill_points.mark()
-                await repairs.repair_finding(config, library, finding, NOW)
+                await doctor.repair_finding(config, library, finding, NOW)
                 kill_points.mark()
     finally:
         await library.close()
@@ -83,7 +83,7 @@ async def check(folder: Path, action: str, before: list[Any]) -> None:
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     library = await open_library(config)
     try:
-        report = await examination.examine(config, library, deep=True)
+        report = await doctor.examine(config, library, deep=True)
     finally:
         await library.close()
     assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from support.patient import NOW
 
-from zeroclaw_tui.curation.doctor.repairs import back_up, backups_of
+from zeroclaw_tui.curation.repairs import back_up, backups_of
 from zeroclaw_tui.memory.errors import Unreadable
 
 

@@ -13,8 +13,8 @@ from support.patient import NOW
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.sqlite import repair
-from zeroclaw_tui.curation.doctor.examination import examine
-from zeroclaw_tui.curation.doctor.repairs import back_up
+from zeroclaw_tui.curation.doctor import examine
+from zeroclaw_tui.curation.repairs import back_up
 from zeroclaw_tui.files import whole_database
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from support.patient import NOW
 
-from zeroclaw_tui.curation.doctor.examination import examine
-from zeroclaw_tui.curation.doctor.repairs import compact, plan_compact, repair_finding
+from zeroclaw_tui.curation.doctor import examine, repair_finding
+from zeroclaw_tui.curation.repairs import compact, plan_compact
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.errors import Locked, Refused
@@ -127,7 +127,7 @@ async def test_an_index_that_had_fallen_behind_is_told(make_patient) -> None:
     patient.change("DELETE FROM memories_fts_docsize WHERE id < 4", "DROP TRIGGER memories_au",
                    "UPDATE memories SET content = 'a lighthouse' WHERE rowid = 9")  # fmt: skip
     done = await compact(patient.config, NOW)
-    assert any("keyword index had fallen behind" in sentence for sentence in done.done)
+    assert any("keyword index was out of date" in sentence for sentence in done.done)
     assert patient.found("lighthouse") == 1
 
 

@@ -15,7 +15,7 @@ from support.patient import NOW
 
 from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database, statements
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory, undo
-from zeroclaw_tui.curation.doctor.repairs import repair_finding
+from zeroclaw_tui.curation.doctor import repair_finding
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from support.http_endpoints import serving
 
-from zeroclaw_tui.curation.doctor.repairs import AT_ONCE, plan_reindex
+from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex
 
 
 def started(folder: Path) -> subprocess.Popen[bytes]:
@@ -42,6 +42,6 @@ async def test_what_was_written_before_the_kill_is_there(open_store, service, da
             child.wait()
             may_go_on.set()
         async with open_store(f"custom:{endpoint.base}") as library:
-            assert (await plan_reindex(library)).count == 38 - AT_ONCE
+            assert (await plan_reindex(library)).count == 38 - BATCH_SIZE
     with closing(sqlite3.connect(database)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -13,7 +13,7 @@ from support import small_store
 from support.slept_clock import Clock
 from support.test_embedder import embed
 
-from zeroclaw_tui.curation.doctor.repairs import AT_ONCE, plan_reindex, reindex
+from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
 from zeroclaw_tui.memory.errors import Refused
 
@@ -38,7 +38,7 @@ def lacking(database: Path) -> int:
 
 async def test_the_plan_counts_what_is_missing_and_what_is_wrong(library, service) -> None:
     plan = await plan_reindex(library)
-    assert [stamp.id for stamp in plan.wrong] == ["id-001"]
+    assert list(plan.outdated) == ["id-001"]
     assert len(plan.missing) == TO_MAKE - 1
     assert plan.characters == sum(len(f"text number {at}") for at in range(40) if at not in (0, 2))
     assert plan.tokens == -(-plan.characters // 4)
@@ -56,7 +56,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
         library, plan, on_progress=lambda count: told.append(count) or True, retries=clock_retries(clock)
     )
     assert (await plan_reindex(library)).count == 0
-    assert (done.filled, done.left, done.failed, done.stopped) == (TO_MAKE, 0, (), False)
+    assert (done.filled, done.skipped, done.failed, done.stopped) == (TO_MAKE, 0, [], False)
     after = rows_of(database)
     for name, row in after.items():
         assert row[:3] == before[name][:3], "neither text nor times change"
@@ -64,7 +64,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
             assert row[3] is None, "there is nothing to embed"
         else:
             assert np.array_equal(np.frombuffer(row[3], "<f4"), embed("dense:8", str(row[0])))
-    assert len(service.asked) == -(-TO_MAKE // AT_ONCE)
+    assert len(service.asked) == -(-TO_MAKE // BATCH_SIZE)
     assert told == sorted(told)
     assert told[-1] == TO_MAKE
 
@@ -76,19 +76,19 @@ async def test_a_vector_that_no_query_is_like_is_made_anew(library, service, clo
             database, f"UPDATE memories SET embedding = ? WHERE id = 'id-00{at}'", [small_store.blob(*numbers)]
         )
     plan = await plan_reindex(library)
-    assert [stamp.id for stamp in plan.wrong] == ["id-000", "id-001", "id-003", "id-004"]
+    assert list(plan.outdated) == ["id-000", "id-001", "id-003", "id-004"]
     await reindex(library, plan, retries=clock_retries(clock))
     assert (await plan_reindex(library)).count == 0
     assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
 
 
 async def test_zeros_of_a_model_are_stored_as_zeroclaw_does(library, service, clock, database: Path) -> None:
-    zeros = [{"index": at, "embedding": [0.0] * 8} for at in range(AT_ONCE)]
+    zeros = [{"index": at, "embedding": [0.0] * 8} for at in range(BATCH_SIZE)]
     service.trouble = lambda texts: (
         (200, json.dumps({"data": zeros[: len(texts)]}).encode()) if "text number 1" in texts else None
     )
     done = await reindex(library, await plan_reindex(library, ids=("id-001",)), retries=clock_retries(clock))
-    assert (done.filled, done.left, done.failed, done.zeros) == (1, 0, (), 1)
+    assert (done.filled, done.skipped, done.failed, done.zeros) == (1, 0, [], 1)
     assert rows_of(database)["id-001"][3] == small_store.blob(*[0] * 8)
 
 
@@ -103,10 +103,10 @@ async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(library, service
 async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(library, service, clock, database) -> None:
     service.trouble = lambda texts: (429, b"{}") if "text number 20" in texts else None
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert done.filled == AT_ONCE
+    assert done.filled == BATCH_SIZE
     assert "is rate limited (HTTP 429)" in done.failed[0]
     assert not done.stopped
-    assert lacking(database) == 38 - AT_ONCE
+    assert lacking(database) == 38 - BATCH_SIZE
 
 
 async def test_a_refused_key_ends_it_at_once(library, service, clock) -> None:
@@ -141,16 +141,16 @@ async def test_a_service_that_takes_one_text_at_a_time(library, service, clock) 
     service.trouble = lambda texts: (200, one)
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert done.filled == TO_MAKE
-    assert done.failed == ()
+    assert done.failed == []
 
 
 async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database) -> None:
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, on_progress=lambda count: count < AT_ONCE, retries=clock_retries(clock))
-    assert (done.filled, done.stopped) == (AT_ONCE, True)
-    assert lacking(database) == 38 - AT_ONCE
+    done = await reindex(library, plan, on_progress=lambda count: count < BATCH_SIZE, retries=clock_retries(clock))
+    assert (done.filled, done.stopped) == (BATCH_SIZE, True)
+    assert lacking(database) == 38 - BATCH_SIZE
     again = await plan_reindex(library)
-    assert again.count == TO_MAKE - AT_ONCE
+    assert again.count == TO_MAKE - BATCH_SIZE
     assert (await reindex(library, again, retries=clock_retries(clock))).filled == again.count
     sent = [text for texts in service.asked for text in texts]
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
@@ -171,7 +171,7 @@ async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service,
 
     service.trouble = meanwhile
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert (done.filled, done.left) == (TO_MAKE - 2, 2)
+    assert (done.filled, done.skipped) == (TO_MAKE - 2, 2)
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
 
 

@@ -20,10 +20,9 @@ from upkeep_samples import HOSTILE, NOW, RoomApp
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation.doctor import repairs
-from zeroclaw_tui.curation.doctor import repairs as reindex
-from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan
+from zeroclaw_tui.curation import reindex, repairs
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
 from zeroclaw_tui.curation.stats import full_stats
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import Locked
@@ -95,11 +94,11 @@ async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_pa
         for key in ("enter", "escape", "n"):
             await press(pilot, "enter")
             assert "Rebuild keyword index?" in app.words
-            assert "1. Make a backup of the whole database." in app.words
+            assert "1. Create a backup of the whole database." in app.words
             await press(pilot, key)
             assert "1 thing is serious" in app.words
         await press(pilot, "enter", "y")
-        assert "The keyword index was built anew" in app.told
+        assert "The keyword index was rebuilt" in app.told
         assert "The backup is" in app.told
         assert "serious" not in app.words
         with closing(sqlite3.connect(file)) as connection:
@@ -164,9 +163,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[ReindexPlan]:
     async def planned(library: Library, **_: Any) -> ReindexPlan:
         return plan
 
-    async def filled(library: Library, plan: ReindexPlan, *, on_progress: Any) -> Reindexed:
+    async def filled(library: Library, plan: ReindexPlan, *, on_progress: Any) -> ReindexOutcome:
         runs.append(plan)
-        return Reindexed(600, 4, stopped=True)
+        return ReindexOutcome(600, 4, stopped=True)
 
     monkeypatch.setattr(reindex, "plan_reindex", planned)
     monkeypatch.setattr(reindex, "reindex", filled)
@@ -189,7 +188,7 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(tmp_path:
         assert "sent to api.openai.com." in app.words
         await press(pilot, "y")
         assert [plan.count for plan in runs] == [1204]
-        assert "600 memories of 1,204 got a vector. 4 memories skipped because of a newer change." in app.told
+        assert "600 memories of 1,204 got an embedding. 4 memories skipped because of a newer change." in app.told
         assert "to create the other 600" in app.told
 
 

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from upkeep_samples import NOW, Home, Workspace, polluted_rows
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.doctor import examination
-from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation import doctor
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 
@@ -100,7 +100,7 @@ def test_health(database: Path, snap_compare: Snap, monkeypatch: pytest.MonkeyPa
     async def examine(*_: Any, **__: Any) -> DoctorReport:
         return REPORT
 
-    monkeypatch.setattr(examination, "examine", examine)
+    monkeypatch.setattr(doctor, "examine", examine)
     app = inspector(OpenOptions(path=database))
     assert snap_compare(app, terminal_size=USUAL, run_before=shows("D", "1 thing is serious", *keys))
 

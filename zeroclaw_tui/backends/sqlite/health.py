@@ -13,7 +13,6 @@ from zeroclaw_tui.backends.sqlite.schema import (
     Schema,
 )
 from zeroclaw_tui.backends.sqlite.select import moment_of
-from zeroclaw_tui.backends.sqlite.transaction import FARTHEST
 from zeroclaw_tui.backends.tables import respelled
 from zeroclaw_tui.files.database import (
     as_text,
@@ -266,8 +265,6 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         embedded=_coverage(connection) if schema.has("embedding") else {},
         superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
         old_sessions=health.facts.get(RESPELLED),
-        highest_place=_count(connection, "SELECT coalesce(max(rowid), 0) FROM memories"),
-        farthest_place=FARTHEST,
         free_bytes=free_bytes(connection),
     )
 

@@ -20,13 +20,13 @@ from textual.widgets import Sparkline
 from textual.worker import Worker
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.doctor import examination, repairs
-from zeroclaw_tui.curation.doctor import repairs as reindexing
-from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
-from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan, Repaired
+from zeroclaw_tui.curation import doctor, reindex, repairs
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
+from zeroclaw_tui.curation.repairs import RepairOutcome
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of, full_stats, store_stats
-from zeroclaw_tui.curation.words import among_fact, backup_words, repaired_words, vector_words
+from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
@@ -238,7 +238,7 @@ class Health(UpkeepPane):
             return
         elif finding.id == _NOT_DEEP.id:
             self.action_look_deeper()
-        elif finding.repair is None or finding.repair == "join split log":
+        elif finding.repair is None:
             warn(self, finding.by_hand or "Nothing to repair here.")
         elif finding.repair == "fill vectors":
             self.begin(self._fill_vectors)
@@ -299,7 +299,7 @@ class Health(UpkeepPane):
         me = self._looking
         self._say(_DEEP if is_deep else _LOOKING, "esc stops" if is_deep else "")
         try:
-            self.report = await examination.examine(self.library.config, self.library, deep=is_deep)
+            self.report = await doctor.examine(self.library.config, self.library, deep=is_deep)
             self._is_deep = is_deep
         except InspectorError as error:
             self.failure.fail(error)
@@ -355,8 +355,8 @@ class Health(UpkeepPane):
             if finding.repair == "compact":
                 done = await self._compacted()
             else:
-                done = await repairs.repair_finding(library.config, library, finding, now)
-            tell(self, " ".join(filter(None, [*repaired_words(done), backup_words(done)])))
+                done = await doctor.repair_finding(library.config, library, finding, now)
+            tell(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
         except NotOpenAgain:
             self._say("")
             raise
@@ -365,7 +365,7 @@ class Health(UpkeepPane):
             raise
         self._after_repair()
 
-    async def _compacted(self) -> Repaired:
+    async def _compacted(self) -> RepairOutcome:
         """Compact the database while nothing here has it open."""
         steps: list[str] = []
 
@@ -373,7 +373,7 @@ class Health(UpkeepPane):
             if steps:
                 self._say(steps[-1])
 
-        async def compact() -> Repaired:
+        async def compact() -> RepairOutcome:
             # Called on another thread: only the list passes between the two.
             return await repairs.compact(self.library.config, self.room.clock(), steps.append)
 
@@ -390,7 +390,7 @@ class Health(UpkeepPane):
         self.reload()
 
     async def _fill_vectors(self, library: Library) -> None:
-        plan = await reindexing.plan_reindex(library)
+        plan = await reindex.plan_reindex(library)
         if not plan.count:
             tell(self, "No embedding is missing.")
             return
@@ -398,7 +398,7 @@ class Health(UpkeepPane):
             return
         if library.memory.about.path is not None:
             await repairs.back_up(library.config, self.room.clock())
-        fill = partial(reindexing.reindex, library, plan)
+        fill = partial(reindex.reindex, library, plan)
         try:
             done = await with_progress(self.app, "Making vectors", plan.count, self.room.pace.patience, fill)
         finally:
@@ -499,7 +499,7 @@ def _vectors_question(plan: ReindexPlan, host: str) -> Question[bool]:
     """Ask whether to create the missing vectors, with how much text is sent and where."""
     facts = [
         f"{_have(len(plan.missing))} no embedding" if plan.missing else "",
-        f"{_have(len(plan.wrong))} an embedding of the wrong size" if plan.wrong else "",
+        f"{_have(len(plan.outdated))} an embedding of the wrong size" if plan.outdated else "",
     ]
     texts = f"{plan.characters:,} characters, about {plan.tokens:,} tokens"
     where = f"The texts of these memories are sent to {host}." if plan.is_remote else "The texts stay on this machine."
@@ -513,10 +513,10 @@ def _vectors_question(plan: ReindexPlan, host: str) -> Question[bool]:
     return yes_or_no(title, body, "Cancel", "Create")
 
 
-def _filled_words(done: Reindexed, planned: int) -> str:
+def _filled_words(done: ReindexOutcome, planned: int) -> str:
     """The report on created embeddings."""
-    said = [*vector_words(done, planned)]
-    rest = planned - done.filled - done.left
+    said = [*done.sentences(planned)]
+    rest = planned - done.filled - done.skipped
     if done.stopped and rest > 0:
         said.append(f"Stopped. Press ⏎ on the finding to create the other {rest:,}.")
     return " ".join([*said, *map(one_line, done.failed)])

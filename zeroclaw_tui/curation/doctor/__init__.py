@@ -1,1 +1,0 @@
-"""What is wrong with a store, its risk and its repair."""

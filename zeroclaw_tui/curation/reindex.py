@@ -1,0 +1,244 @@
+"""Create the embeddings that memories lack, or that no query can match."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zeroclaw_tui.backends.lookup import fill_vectors, row_with_id
+from zeroclaw_tui.curation.changes import refuse_read_only
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.embeddings.base import Embedder, EmbeddingRequest, InputRejectedError, RetryPolicy, estimate_tokens
+from zeroclaw_tui.embeddings.endpoint import BACKGROUND, embed_each
+from zeroclaw_tui.memory.change import NewVector, Row, Vector
+from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line
+
+BATCH_SIZE = 16
+"""How many texts one request has; a killed process loses at most so many vectors."""
+_MAX_BATCH_CHARACTERS = 100_000
+_CHECK_SECONDS = 0.25
+"""While a busy endpoint is waited for, the run checks so often whether it should stop."""
+_MAX_KEY_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexPlan:
+    """The ids of memories without an embedding, and of those with one that no query can match.
+
+    `outdated` embeddings have another length, are all zeros, or contain invalid numbers; those of memories named by id
+    are always created again. `characters` and `tokens` are what would be sent to the model.
+    """
+
+    missing: tuple[str, ...]
+    outdated: tuple[str, ...]
+    characters: int
+    tokens: int
+    model: str
+    is_remote: bool
+
+    @property
+    def count(self) -> int:
+        """How many embeddings to create."""
+        return len(self.missing) + len(self.outdated)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as the command prints it."""
+        return {
+            "model": self.model,
+            "remote": self.is_remote,
+            "missing": len(self.missing),
+            "wrong": len(self.outdated),
+            "characters": self.characters,
+            "tokens": self.tokens,
+        }
+
+
+@dataclass(slots=True)
+class ReindexOutcome:
+    """What a run did. A stopped run can be continued with a new plan."""
+
+    filled: int = 0
+    skipped: int = 0
+    """Memories that changed or were deleted meanwhile."""
+    zeros: int = 0
+    """Embeddings of zeros, which ZeroClaw stores too and which no query matches."""
+    failed: list[str] = field(default_factory=list)
+    """A sentence for each failure."""
+    stopped: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome as the command prints it."""
+        return {
+            "filled": self.filled,
+            "zeros": self.zeros,
+            "left": self.skipped,
+            "failed": list(self.failed),
+            "stopped": self.stopped,
+        }
+
+    def sentences(self, planned: int) -> Iterator[str]:
+        """How many embeddings of a plan were created; failures are not among the sentences."""
+        yield f"{counted(self.filled)} of {planned:,} got an embedding."
+        if self.skipped:
+            yield f"{counted(self.skipped)} skipped because of a newer change."
+        if self.zeros:
+            have = f"{counted(self.zeros)} {'has' if self.zeros == 1 else 'have'}"
+            yield (
+                f"{have} an embedding of zeros because the model understands nothing of the text, so no query finds it."
+            )
+
+
+async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexPlan:
+    """Find the memories that need an embedding, among all or among these ids.
+
+    Raises Refused if there is no embedding provider or the store has no embeddings.
+    """
+    embedder = _require_embedder(library)
+    missing: list[str] = []
+    outdated: list[str] = []
+    characters = 0
+
+    def visit(row: Row) -> None:
+        nonlocal characters
+        content, vector = row.values.get("content"), row.values.get("embedding")
+        if not isinstance(content, str) or not content.strip(WHITE_SPACE):
+            return
+        if vector and not ids and _is_usable(vector, embedder.dimensions):
+            return
+        (outdated if vector else missing).append(row.id)
+        characters += len(content)
+
+    if ids:
+        for named in dict.fromkeys(ids):
+            row = await row_with_id(library.memory, named)
+            if row is not None:
+                visit(row)
+    else:
+        await library.memory.scan(visit)
+    return ReindexPlan(
+        missing=tuple(missing),
+        outdated=tuple(outdated),
+        characters=characters,
+        tokens=estimate_tokens(characters),
+        model=library.config.embedding.model,
+        is_remote=embedder.is_remote,
+    )
+
+
+def announce(library: Library, plan: ReindexPlan) -> EmbeddingRequest | None:
+    """Announce what the plan sends to another machine; None if it sends nothing."""
+    embedder = library.embedder
+    if not plan.is_remote or not plan.count or embedder is None:
+        return None
+    request = EmbeddingRequest(library.embedding_host, plan.model, plan.count, plan.characters, is_query=False)
+    embedder.announce(request)
+    return request
+
+
+async def reindex(
+    library: Library,
+    plan: ReindexPlan,
+    *,
+    on_progress: Callable[[int], bool] | None = None,
+    retries: RetryPolicy = BACKGROUND,
+) -> ReindexOutcome:
+    """Create the embeddings of a plan and write them batch by batch.
+
+    `on_progress` gets the number of embeddings created and stops the run by returning False. A busy endpoint is asked
+    again; any other failure ends the run. Raises Refused before anything is sent if the store's embeddings come from
+    another model, and the errors of every write.
+    """
+    refuse_read_only(library)
+    embedder, embedding = _require_embedder(library), library.config.embedding
+    if (database := library.memory.upkeep.database) is not None:
+        await database.check_model(embedding.provider, embedding.model, embedder.dimensions)
+    outcome, missing = ReindexOutcome(), frozenset(plan.missing)
+
+    def check_stopped() -> None:
+        if on_progress is not None and not on_progress(outcome.filled):
+            raise _Stopped
+
+    async def sleep(seconds: float) -> None:
+        for _ in range(math.ceil(seconds / _CHECK_SECONDS)):
+            check_stopped()
+            await retries.sleep(_CHECK_SECONDS)
+
+    patient = embedder.with_retries(retries._replace(sleep=sleep))
+    try:
+        batch: list[Row] = []
+        for wanted in (*plan.missing, *plan.outdated):
+            row = await row_with_id(library.memory, wanted)
+            if row is None or not _still_needs_vector(row, missing, embedder.dimensions):
+                outcome.skipped += 1
+                continue
+            if batch and (len(batch) == BATCH_SIZE or _count_characters([*batch, row]) > _MAX_BATCH_CHARACTERS):
+                await _fill(library, patient, batch, outcome)
+                batch = []
+                check_stopped()
+            batch.append(row)
+        if batch:
+            await _fill(library, patient, batch, outcome)
+            if on_progress is not None:
+                on_progress(outcome.filled)
+    except _Stopped:
+        outcome.stopped = True
+    except EmbeddingFailed as failure:
+        outcome.failed.append(failure.message)
+    finally:
+        await patient.close()
+    return outcome
+
+
+class _Stopped(Exception):
+    """The user stops the run."""
+
+
+async def _fill(library: Library, embedder: Embedder, rows: Sequence[Row], outcome: ReindexOutcome) -> None:
+    """Create and write the embeddings of some rows."""
+    embedding = library.config.embedding
+    results = await embed_each(embedder, [library.memory.text_to_embed(row) for row in rows])
+    vectors: list[NewVector] = []
+    for row, result in zip(rows, results, strict=True):
+        if isinstance(result, InputRejectedError):
+            outcome.failed.append(f"{one_line(row.key)[:_MAX_KEY_LENGTH]}: {result.message}")
+            continue
+        outcome.zeros += not result.any()
+        vector = Vector(result.astype("<f4").tobytes(), embedding.provider, embedding.model)
+        vectors.append(NewVector(row.id, row.fingerprint, vector))
+    written = await fill_vectors(library.memory, vectors)
+    outcome.filled += written.filled
+    outcome.skipped += len(written.left)
+
+
+def _require_embedder(library: Library) -> Embedder:
+    if "vectors" in library.memory.why_not:
+        raise Refused(library.memory.why_not["vectors"], hint="Nothing was sent.")
+    if library.embedder is None:
+        reason = (library.no_embedder_because or "no embeddings configured").removeprefix("keyword only: ")
+        raise Refused(f"Cannot create embeddings: {reason}", hint="Run `zeroclaw onboard` to configure a provider.")
+    return library.embedder
+
+
+def _still_needs_vector(row: Row, missing: Collection[str], dimensions: int) -> bool:
+    """Whether a row still has text, and did not get the missing embedding after the plan was made."""
+    is_filled = row.id in missing and _is_usable(row.values.get("embedding"), dimensions)
+    return isinstance(row.values.get("content"), str) and not is_filled
+
+
+def _is_usable(vector: object, dimensions: int) -> bool:
+    """Whether a query can match a vector: it has the right length, is not zero, and all its numbers are finite."""
+    import numpy as np
+
+    if not isinstance(vector, bytes) or len(vector) != 4 * dimensions:
+        return False
+    numbers = np.frombuffer(vector, dtype="<f4").astype(np.float64)
+    with np.errstate(all="ignore"):
+        length = float(numbers @ numbers)
+    return math.isfinite(length) and length > 0
+
+
+def _count_characters(rows: Iterable[Row]) -> int:
+    return sum(len(str(row.values["content"])) for row in rows)

@@ -1,0 +1,299 @@
+"""Repairs of a store, compacting, and the backup that is made first."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from zeroclaw_tui.backends.cancellation import CancellableTask, read_in_thread
+from zeroclaw_tui.backends.factory import create_memory, has_database
+from zeroclaw_tui.backends.health import Repair
+from zeroclaw_tui.backends.lookup import require_database
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.reindex import plan_reindex, reindex
+from zeroclaw_tui.curation.side_files import FileVanished, remove_file
+from zeroclaw_tui.curation.trash.trash import RunningAction
+from zeroclaw_tui.files.database import wal_file, why_not_writable
+from zeroclaw_tui.files.disk import (
+    FULL,
+    MAKE_ROOM,
+    file_size,
+    make_folder,
+    names_in,
+    remove_abandoned,
+    remove_stale_temp_files,
+    sync_folder,
+    work_folder,
+)
+from zeroclaw_tui.files.whole_database import (
+    copy_database,
+    describe_processes,
+    free_bytes,
+    processes_using,
+    remove_database,
+    require_exclusive,
+)
+from zeroclaw_tui.memory.change import ProgressCallback
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotFound, Refused, Unreadable
+from zeroclaw_tui.memory.text import counted, one_line, size_shown
+
+RepairName = Repair | Literal["compact", "fill vectors", "remove leftover", "remove unfinished"]
+
+_BACKUP_STEP = "Create a backup of the whole database."
+REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
+    "rebuild keyword index": (
+        _BACKUP_STEP,
+        "Restore ZeroClaw's index and triggers where they are missing.",
+        "Rebuild the index from the memories, in one transaction.",
+        "If a page of the index is damaged, do so in a copy and write it back in one transaction. No other program may "
+        "have the database open then.",
+    ),
+    "repair hydrated database": (
+        _BACKUP_STEP,
+        "Add the column session_id where it is missing.",
+        "Create the embedding cache again. ZeroClaw fills it again.",
+        "Add ZeroClaw's indexes and triggers and rebuild the keyword index, all in one transaction.",
+    ),
+    "name unknown agents": (
+        _BACKUP_STEP,
+        "Add each missing agent, named recovered- and the beginning of its id.",
+    ),
+    "fold in write-ahead log": (
+        _BACKUP_STEP,
+        "Write the log back into the database and truncate it. No other program may have the database open.",
+    ),
+    "compact": (
+        _BACKUP_STEP,
+        "Rewrite the database without its free pages. No other program may have it open.",
+        "Rebuild the keyword index, and compare every memory with the backup.",
+    ),
+    "fill vectors": (
+        _BACKUP_STEP,
+        "Create the embeddings with the configured model. `zeroclaw memory reindex --dry-run` shows how many, and "
+        "where the texts are sent.",
+        "Write them in small batches. You can stop and continue at any time.",
+    ),
+    "remove leftover": ("Move it to the trash; undo restores it.",),
+    "remove unfinished": ("Delete it permanently. No program is writing it, and it never replaced any file.",),
+}
+
+MAX_BACKUPS = 5
+_FOLDER = "backups"
+_SUFFIX = ".db"
+
+
+def format_bytes(count: int) -> str:
+    """Bytes as "37 bytes", "1.2 KB" or "310 MB"."""
+    return counted(count, "byte") if count < 1000 else size_shown(count)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOutcome:
+    """What a repair did, in sentences, and the backup of the database before it."""
+
+    done: tuple[str, ...]
+    backup: Path | None
+
+    def sentences(self) -> tuple[str, ...]:
+        """What was done, each sentence on one line."""
+        return tuple(map(one_line, self.done)) or ("Nothing to do.",)
+
+    def backup_sentence(self) -> str:
+        """The path of the backup; "" without one."""
+        return f"The backup is {self.backup}." if self.backup is not None else ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome as the command prints it."""
+        return {"done": list(self.done), "backup": None if self.backup is None else str(self.backup)}
+
+
+async def run_repair(
+    config: MemoryConfig,
+    library: Library,
+    repair: RepairName,
+    target: str,
+    now: datetime,
+    on_progress: ProgressCallback | None = None,
+) -> RepairOutcome:
+    """Run one repair; `target` is the file that it removes. Raises Refused, Locked, Unreadable.
+
+    While the database is compacted, the library is disconnected from it.
+    """
+    match repair:
+        case "remove leftover":
+            return await _remove_leftover(library, Path(target))
+        case "remove unfinished":
+            return await asyncio.to_thread(_remove_unfinished, library, Path(target))
+    await asyncio.to_thread(_require_writable, config)
+    if repair == "fill vectors":
+        return await _fill_vectors(config, library, now, on_progress)
+    database = require_database(library.memory)
+    if repair == "compact":
+        async with database.disconnected():
+            return await compact(config, now)
+    backup = await back_up(config, now)
+    result = await database.repair(repair)
+    if repair != "fold in write-ahead log":
+        # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another
+        # program has the database open, that program folds the log in.
+        with suppress(Locked):
+            await database.repair("fold in write-ahead log")
+    done: tuple[str, ...]
+    match repair:
+        case "rebuild keyword index":
+            done = ("The keyword index was rebuilt, with ZeroClaw's own triggers.",)
+        case "repair hydrated database":
+            done = ("The database now has ZeroClaw's own tables, indexes and triggers. The memories are unchanged.",)
+        case "name unknown agents":
+            done = tuple(f"Added the agent {one_line(name)}." for name in result.agents)
+        case "fold in write-ahead log":
+            done = (f"{format_bytes(result.log_bytes)} of log were written into the database.",)
+    return RepairOutcome(done, backup)
+
+
+async def _fill_vectors(
+    config: MemoryConfig, library: Library, now: datetime, on_progress: ProgressCallback | None
+) -> RepairOutcome:
+    plan = await plan_reindex(library)
+    backup = await back_up(config, now)
+    outcome = await reindex(library, plan, on_progress=on_progress)
+    stopped = ["Stopped. Run it again to continue."] if outcome.stopped else []
+    return RepairOutcome((*outcome.sentences(plan.count), *stopped, *outcome.failed), backup)
+
+
+async def _remove_leftover(library: Library, path: Path) -> RepairOutcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
+        await asyncio.to_thread(remove_file, path, action)
+        return Outcome("clean", 1)
+
+    try:
+        await run_change(library, "clean", f"removed {one_line(path.name)}", work)
+    except FileVanished:
+        raise NotFound(f"File not found: {path}.", hint="Check again.") from None
+    return RepairOutcome((f"{path.name} is in the trash; undo restores it.",), None)
+
+
+def _remove_unfinished(library: Library, path: Path) -> RepairOutcome:
+    refuse_read_only(library)
+    try:
+        removed = remove_abandoned(path)
+    except FileNotFoundError:
+        raise NotFound(f"File not found: {path}.", hint="Check again.") from None
+    except OSError as error:
+        raise Refused(f"Cannot delete {path}: {error.strerror}.", hint="Check its permissions.") from error
+    if not removed:
+        raise Refused(f"{path} is being written by another run of this program.", hint="Try again when it is done.")
+    return RepairOutcome((f"{one_line(path.name)} was deleted.",), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactPlan:
+    """`size` of the database with its log and `free` of it, in bytes; `open_in` names the programs that have it open,
+    as far as the system tells."""
+
+    database: Path
+    size: int
+    free: int
+    open_in: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as the command prints it."""
+        return {"location": str(self.database), "before": self.size, "free": self.free, "open_in": self.open_in}
+
+
+async def plan_compact(config: MemoryConfig) -> CompactPlan:
+    """Measure the database. Raises Refused if the backend has none, and the errors of opening it."""
+    _require_database_file(config)
+    path = config.database
+    free = await read_in_thread(path, free_bytes)
+    processes = await asyncio.to_thread(processes_using, path)
+    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, describe_processes(processes or ()))
+
+
+async def compact(
+    config: MemoryConfig, now: datetime, on_step: Callable[[str], None] = lambda sentence: None
+) -> RepairOutcome:
+    """Make a backup, rewrite the database without free pages, and rebuild the keyword index.
+
+    The caller has closed its own connections. Raises Locked, naming the other programs that have the database open.
+    """
+    await asyncio.to_thread(_require_writable, config)
+    before = (await plan_compact(config)).size
+    await asyncio.to_thread(require_exclusive, config.database)
+    on_step("Creating a backup")
+    backup = await back_up(config, now)
+    on_step("Rewriting the database")
+    result = await require_database(create_memory(config)).compact()
+    sizes = f"{format_bytes(result.after)} now, {format_bytes(before)} before"
+    done = [f"The database has {sizes}. Its {counted(result.memories)} are unchanged."]
+    if result.index_changed:
+        done.append("The keyword index was out of date and was rebuilt.")
+    return RepairOutcome(tuple(done), backup)
+
+
+def _require_database_file(config: MemoryConfig) -> None:
+    if not has_database(config.backend):
+        raise Refused(f"The {config.backend} backend has no database file here.", hint="Nothing was changed.")
+
+
+def _require_writable(config: MemoryConfig) -> None:
+    _require_database_file(config)
+    reason = ASKED_READ_ONLY if config.read_only else why_not_writable(config.database)
+    if reason is not None:
+        raise Refused(reason, hint="Nothing was changed.")
+
+
+async def back_up(config: MemoryConfig, now: datetime) -> Path:
+    """Copy the whole database, log included, to `<own dir>/backups/` with mode 0600, and delete all but five backups.
+
+    Raises Unreadable if there is no room.
+    """
+    task = CancellableTask()
+    return await task.run(partial(_write_backup, config, now, task))
+
+
+def backups_of(config: MemoryConfig) -> list[Path]:
+    """The backups of the config's database, the newest first."""
+    folder, database = config.install.own_dir / _FOLDER, config.database.name
+    names = [name for name in names_in(folder) if name.startswith(f"{database}.") and name.endswith(_SUFFIX)]
+    return [folder / name for name in sorted(names, reverse=True) if name != database]
+
+
+def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) -> Path:
+    folder = config.install.own_dir / _FOLDER
+    try:
+        make_folder(folder)
+        remove_stale_temp_files(folder)
+        target = _unused_path(folder, config.database.name, now)
+        with work_folder(target) as temp_folder:
+            copy = temp_folder / target.name
+            copy_database(config.database, copy, task.check)
+            os.rename(copy, target)
+        sync_folder(folder)
+    except OSError as error:
+        if error.errno in FULL:
+            raise DiskFull(f"Cannot create a backup in {folder}: the disk is full.", hint=MAKE_ROOM) from error
+        message = f"Cannot create a backup in {folder}: {error.strerror}."
+        raise Unreadable(message, hint="Check its permissions.") from error
+    # After a clock change, the new backup can look like the oldest; it stays.
+    for old in [backup for backup in backups_of(config) if backup != target][MAX_BACKUPS - 1 :]:
+        remove_database(old)
+    return target
+
+
+def _unused_path(folder: Path, name: str, now: datetime) -> Path:
+    stem = f"{name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+    number, path = 1, folder / f"{stem}{_SUFFIX}"
+    while path.exists():
+        number += 1
+        path = folder / f"{stem}_{number}{_SUFFIX}"
+    return path
