@@ -481,11 +481,13 @@ async def test_what_nobody_may_write_is_planned_as_staying(tmp_path: Path) -> No
 
 async def test_of_notes_the_line_that_was_marked_goes_and_none_that_gets_its_number(tmp_path: Path) -> None:
     notes = tmp_path / "MEMORY.md"
-    notes.write_text("- **a**: one\n\n- **b**: two\n\n- **c**: three\n")
+    head = "# Long-Term Memory\n"
+    notes.write_text(f"{head}- **a**: one\n\n- **b**: two\n\n- **c**: three\n")
     async with opened_at(tmp_path) as library:
-        plan = await _plan(library, ids=("MEMORY:1",))
+        (marked,) = [entry.id for entry in await library.memory.list() if entry.content == "**b**: two"]
+        plan = await _plan(library, ids=(marked,))
         # Another program writes before it is answered.
-        notes.write_text(f"- **new**: four\n\n{notes.read_text()}")
+        notes.write_text(notes.read_text().replace(head, f"{head}- **new**: four\n\n"))
         report = await erase_texts(library, plan)
         assert report.is_complete, report.sentences()
         assert [entry.content for entry in await library.memory.list()] == [

@@ -1,0 +1,108 @@
+"""A text planted in every place of the table: each is named, no byte is left where it is erased, the rest stays."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from erase_samples import OTHERS, TEXT, bytes_left
+from support import small_store
+from support.left_texts import snapshot
+from support.opened import opened
+
+from zeroclaw_tui.curation.changes import plan_purge, remove_memories
+from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
+from zeroclaw_tui.curation.traces.places import PLACES, Place
+from zeroclaw_tui.memory.query import MemoryFilter
+
+STAYS = "This sentence stays where it is."
+
+
+class Install:
+    """An install of ZeroClaw 0.8.4 with lucid, and a file with the text in every place of the table."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.config_dir = home, home / ".zeroclaw"
+        self.root = self.config_dir / "data"
+        self.database = self.root / "memory" / "brain.db"
+        self.database.parent.mkdir(parents=True)
+        (self.config_dir / "config.toml").write_text(
+            'schema_version = 3\n[memory]\nbackend = "lucid"\n[agents.default]\nenabled = true\n'
+        )
+        memories = [{"content": content} for content in OTHERS[:5]]
+        small_store.make(self.database, "G4", [*memories, {"content": f"I met {TEXT}"}, {"content": f"{TEXT} again"}])
+        self.planted = {path: place for place in reversed(PLACES) for path in self._plant(place)}
+
+    def _plant(self, place: Place) -> Iterator[Path]:
+        agent = self.config_dir / "agents" / "default" / "workspace"
+        start = {
+            "folder": agent if place.form == "notes" else self.root,
+            "memory": self.root / "memory",
+            "root": self.root,
+            "config": self.config_dir,
+            "beside config": self.home,
+            "own": self.config_dir / "zeroclaw-tui",
+            "lucid": self.home / ".lucid",
+        }[place.under]
+        for name in place.names:
+            written = name.format(config=self.config_dir.name).replace("*", "20260801")
+            path = start / (f"{written}/one.txt".lstrip("/") if name.endswith("/") else written)
+            if path != self.database and place.form != "trash":
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _write(path, place)
+                yield path
+
+
+def _write(path: Path, place: Place) -> None:
+    """The text in a file of the form that a place has, beside a text that stays."""
+    if path.name == "config.toml":
+        path.write_text(f"{path.read_text()}# {TEXT}, {STAYS}\n")
+    elif place.form == "rows" or path.suffix == ".db":
+        path.unlink(missing_ok=True)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, said TEXT)")
+            connection.executemany("INSERT INTO kept (said) VALUES (?)", [(STAYS,), (f"I met {TEXT} there",)])
+    elif place.form == "snapshot":
+        path.write_text(snapshot(("met", f"I met {TEXT}"), ("stays", STAYS)))
+    elif place.form == "memory lines" or path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps({"key": "k", "content": text}) + "\n" for text in (STAYS, f"I met {TEXT}")))
+    else:
+        path.write_text(f"- {STAYS}\n- I met {TEXT}\n")
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return Install(tmp_path)
+
+
+async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_reason(install: Install) -> None:
+    async with opened(config_dir=install.config_dir, backend="lucid") as library:
+        await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
+        plan = await plan_erase(library, TextMatcher([TEXT]))
+        report = await erase_texts(library, plan)
+
+    assert plan.changes == (1,)
+    named = {place.place: place for place in plan.places}
+    assert named.keys() - {str(install.database), str(library.trash.file)} == {str(path) for path in install.planted}
+    # No line of the table goes untested.
+    tested = list(install.planted.values())
+    assert [place for place in PLACES if place not in tested and place.form != "trash"] == []
+    for path, place in install.planted.items():
+        assert (named[str(path)].kind, named[str(path)].takes) == (place.kind, not place.stays), path
+        after = path.read_bytes().decode("utf-8", "replace")
+        assert STAYS in after, path
+        whole_memories = place.form in ("snapshot", "notes", "memory lines") or path.suffix == ".md"
+        assert bool(place.stays) or ("I met" in after) is not whole_memories, path
+
+    left = {str(path): place.stays for path, place in install.planted.items() if place.stays}
+    assert {one.place: one.why for one in report.left} == left
+    assert {str(install.home / hit.rpartition(": ")[0]) for hit in bytes_left(install.home)} == left.keys()
+    with closing(sqlite3.connect(install.database)) as connection:
+        contents = connection.execute("SELECT content FROM memories ORDER BY rowid").fetchall()
+    assert contents == [(content,) for content in OTHERS[:5]]
