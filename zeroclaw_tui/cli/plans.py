@@ -27,7 +27,6 @@ from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.words import (
     SHOWS_SUPERSEDED,
     clashing_words,
-    cleaned_words,
     kept_words,
     left_behind_words,
     renamed_words,
@@ -489,8 +488,10 @@ def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[
 
 def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
     """What --clean-copies removed."""
+    from zeroclaw_tui.curation.traces.copies import cleaned_sentence
+
     if cleaned is not None and cleaned.count:
-        yield (f"{cleaned_words(cleaned)} That is a separate change, and undo reverses it first.",)
+        yield (f"{cleaned_sentence(cleaned)} That is a separate change, and undo reverses it first.",)
 
 
 def left_alone_lines(outcome: Outcome) -> Iterator[Line]:

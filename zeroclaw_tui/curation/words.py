@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.curation.trash.journal import Action, Verb
-    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange, RowVersion
+    from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
@@ -31,7 +31,7 @@ Tone = Literal["plain", "dim", "warning"]
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
 _CATEGORIES_TOLD = 8
-_MOST_DIFFERING = _MOST_GOING = 10
+_MOST_DIFFERING = 10
 _BACK = "reverses that"
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", _BACK, "Nothing was stored."),
@@ -246,11 +246,6 @@ def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
         yield f"Left out {counted(outcome.left)}: the id or key is taken, or the target cannot store it."
 
 
-def cleaned_words(cleaned: Outcome) -> str:
-    """How many texts went from the places where copies of them lay."""
-    return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing to clean."
-
-
 def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, foreseen: bool = False) -> Iterator[str]:
     """Under which keys memories came, or would come, whose own were taken: a sentence for each of the first, one for
     the others."""
@@ -259,15 +254,6 @@ def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, forese
         yield f"{_named(old)} {becomes} {_named(new)}."
     if len(renamed) > most:
         yield f"{len(renamed) - most:,} more {come} under other keys."
-
-
-def going_words(going: Sequence[RowVersion]) -> str:
-    """How many memories go, and the keys of the first, secrets masked; "" for none."""
-    from zeroclaw_tui.memory.secret_text import masked
-
-    go = "memory goes" if len(going) == 1 else "memories go"
-    keys = [masked(stamp.key) for stamp in going[:_MOST_GOING]]
-    return f"{len(going):,} {go}: {first_names(keys, len(going), most=_MOST_GOING)}" if going else ""
 
 
 def left_behind_words(outcome: Outcome, *, named: bool = True) -> Iterator[str]:

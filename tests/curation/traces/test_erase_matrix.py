@@ -24,7 +24,6 @@ from support import left_texts
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
-EVERY = [(layout, generation) for layout in LAYOUTS for generation in GENERATIONS]
 SAMPLE = [
     (layout, GENERATIONS[(at // 2 + at // 10) % len(GENERATIONS)])
     for at, layout in enumerate(LAYOUTS)
@@ -70,11 +69,4 @@ def _check_around(planted: Planted) -> None:
 @pytest.mark.parametrize(("layout", "generation"), SAMPLE, ids=str)
 async def test_no_byte_is_left_and_all_else_stands(tmp_path: Path, layout: Layout, generation: str) -> None:
     """Twenty-five of them, by a scan that shares no code with the program."""
-    await _check(tmp_path, layout, generation)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("layout", "generation"), [pair for pair in EVERY if pair not in SAMPLE], ids=str)
-async def test_no_byte_is_left_anywhere(tmp_path: Path, layout: Layout, generation: str) -> None:
-    """All the others."""
     await _check(tmp_path, layout, generation)

@@ -27,7 +27,7 @@ from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, rep
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, Query
-from zeroclaw_tui.memory.text import WHITE_SPACE, first_names, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, one_line
 
 SHORT = 8
 """Texts of fewer characters are everywhere: they are only found as whole memories."""
@@ -156,6 +156,11 @@ def planned_sentence(copies: Sequence[Copy]) -> str:
 def left_sentence(copies: Sequence[Copy]) -> str:
     """Where else the texts of a change still lie once it is done; "" where nowhere."""
     return f"Also found in: {summary(copies)}" if copies else ""
+
+
+def cleaned_sentence(cleaned: Outcome) -> str:
+    """How many places were cleaned."""
+    return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing to clean."
 
 
 def _summed(kind: Kind, copies: Sequence[Copy]) -> str:

@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, matcher_for
+from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
-from zeroclaw_tui.curation.words import cleaned_words, undone_words
+from zeroclaw_tui.curation.words import undone_words
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
@@ -182,8 +182,8 @@ class CopiesScreen(Dialog[Outcome]):
         marks = self._places.marks
         outcome = await clean_copies(self.library, [copy for copy in self._copies if self._mark_of(copy) in marks])
         self._outcome = outcome
-        done = f"✓ {cleaned_words(outcome)}" if outcome.count else cleaned_words(outcome)
-        return " ".join([done, *outcome.notes])
+        sign = "✓ " if outcome.count else ""
+        return " ".join([f"{sign}{cleaned_sentence(outcome)}", *outcome.notes])
 
     async def _undo(self) -> str:
         done = self._outcome.action if self._outcome is not None else None
