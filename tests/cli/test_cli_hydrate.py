@@ -60,11 +60,14 @@ def empty(install: Path, file: Path) -> Path:
 def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
-    assert "1 new · 1 with another content in the store · 1 the same" in shown.out
-    assert "User prefers Haskell" in shown.out
-    assert "User prefers Rust" in shown.out
-    assert "1 memory lost something" in shown.out
-    assert "no id, session" in shown.err
+    assert shown.out.splitlines()[:4] == [
+        "Import 1 memory from MEMORY_SNAPSHOT.md?",
+        "  1 new",
+        "  1 already there, the same",
+        "  1 whose id or key is taken: left out (--overwrite replaces the existing ones, --rename adds these"
+        " under another key)",
+    ]
+    assert "no id, session" in shown.out
     assert memory("get", "tea").code == 1
 
 
@@ -78,7 +81,7 @@ def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
     assert memory("get", "lang", "--json").json["content"] == "User prefers Rust"
     again = memory("hydrate", "--yes")
     assert again.code == 0
-    assert "0 new" in again.out
+    assert "Nothing to import: of 3 memories in MEMORY_SNAPSHOT.md" in again.out
     assert memory("undo", "--yes").code == 0
     assert memory("get", "tea").code == 1
 
@@ -94,20 +97,16 @@ def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
 def test_conflicts_end_as_asked(memory: Command, file: Path, option: str, count: int, contents: dict[str, str]) -> None:
     document = memory("hydrate", option, "--yes", "--json").json
     assert document["count"] == count
-    assert document["on_conflict"] == option.removeprefix("--")
+    assert document["on_clash"] == option.removeprefix("--")
     for key, content in contents.items():
         assert memory("get", key, "--json").json["content"] == content
 
 
-def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
+def test_its_document_is_that_of_an_import(memory: Command, file: Path) -> None:
     document = memory("hydrate", "--dry-run", "--json").json
-    assert (document["dry_run"], document["made"], document["same"], document["count"]) == (True, None, 1, 1)
-    assert [found["key"] for found in document["new"]] == ["tea"]
-    assert [(found["key"], found["content"], found["here"]) for found in document["conflicts"]] == [
-        ("lang", "User prefers Haskell", "User prefers Rust")
-    ]
-    assert [found["key"] for found in document["lost"]] == ["tea"]
-    assert document["file_notes"]
+    expected = {"verb": "hydrate", "dry_run": True, "count": 1, "new": 1, "same": 1, "taken": 1, "samples": ["lang"]}
+    assert document.items() >= {**expected, "format": "snapshot", "makes": None}.items()
+    assert [found["key"] for found in document["previews"]] == ["tea"]
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -116,20 +115,17 @@ def test_dates_that_cannot_be_read_are_told(memory: Command, empty: Path, file: 
         assert memory("hydrate", "--yes").code == 0
     told = file.read_text().replace("`tea`", "`milk`").replace("`pet`", "`dog`")
     file.write_text(told.replace("2025-01-15T10:00:00+00:00 |", "last year |"))
-    document = memory("hydrate", "--dry-run", "--json").json
-    assert [note for note in document["file_notes"] if "cannot be read" in note and "(2 memories)" in note]
-    assert "(2 memories)" in memory("hydrate", "--dry-run").err
+    assert "times that cannot be read (2)" in memory("hydrate", "--dry-run").out
 
 
 def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
-    assert "does not exist yet" in shown.out
-    assert "0.5.7 to 0.7.5" in shown.out
+    assert f"The database {empty} is created first." in shown.out
     assert not empty.exists()
     done = memory("hydrate", "--yes", "--json")
     assert done.code == 0
-    assert (done.json["made"], done.json["generation"], done.json["count"]) == (str(empty), "G2", 3)
+    assert (done.json["makes"], done.json["count"]) == (f"The database {empty} is created first.", 3)
     assert memory("recall", "haskell", "--json").json["results"][0]["key"] == "lang"
     assert memory("health").code == 0
 
@@ -140,7 +136,7 @@ def test_undo_takes_back_what_an_empty_store_was_made_of_and_nothing_older(memor
     for path in empty.parent.glob("brain.db*"):
         path.unlink()
     done = memory("hydrate", "--yes")
-    assert done.out.startswith(f"✓ Created {empty}, which ZeroClaw opens as its own. Imported 3 memories; `zeroclaw")
+    assert done.out.startswith("✓ Imported 3 memories from MEMORY_SNAPSHOT.md; `zeroclaw")
     assert memory("undo", "--yes").code == 0
     assert memory("list", "--json").json["total"] == 0
     assert memory("redo", "--yes").code == 0
@@ -174,7 +170,6 @@ def test_an_empty_store_is_made_for_the_version_asked_for(memory: Command, empty
     assert done.code == 0
     with closing(sqlite3.connect(empty)) as connection:
         assert "pinned" in [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
-    assert list(empty.parent.glob("brain.db.before-hydrate-*"))
 
 
 def test_a_log_without_its_database_is_one_sentence(memory: Command, empty: Path) -> None:
@@ -192,8 +187,7 @@ def test_agents_own_what_they_are_given(run: Command, agents_install: Path, tmp_
     file.write_text(SNAPSHOT)
     options = ("memory", "--config-dir", str(agents_install), "hydrate", str(file), "--yes", "--json")
     document = run(*options, "--agent", "writer").json
-    assert {found["agent"] for found in document["new"]} == {"writer"}
-    assert [found["here"] for found in document["conflicts"]] == ["Rust, says writer"]
+    assert (document["count"], document["samples"]) == (document["new"], ["lang"])
     refused = run(*options, "--agent", "nobody")
     assert refused.code == 1
     assert "no agent 'nobody'" in refused.err
@@ -225,7 +219,7 @@ def test_other_backends_and_read_only_stores_are_refused(memory: Command, file: 
 def test_it_asks_in_a_terminal(install: Path, file: Path, memory: Command, answer: str, code: int) -> None:
     program = str(Path(sys.executable).parent / "zeroclaw")
     child = pexpect.spawn(program, ["memory", "--config-dir", str(install), "hydrate"], encoding="utf-8", timeout=30)
-    child.expect_exact("Bring in 1 memory? [y/N]")
+    child.expect_exact("Go on? [y/N]")
     child.sendline(answer)
     child.expect(pexpect.EOF)
     child.close()

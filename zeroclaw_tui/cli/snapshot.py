@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
-    MOST_NAMED,
     NOTHING_DONE,
-    Progress,
-    check_can_ask,
     check_writable,
-    confirm,
     tell_document,
     tell_notes,
-    telling_clashes,
     undo_hint,
-    with_triggers,
 )
+from zeroclaw_tui.cli.transfer import add_conflict_options, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.words import change_words, renamed_words, snapshot_words
-from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, Refused, UsageError
+from zeroclaw_tui.curation.words import snapshot_words
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -37,8 +31,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.formats.snapshot import Snapshot
+    from zeroclaw_tui.curation.hydrate import Difference, Where
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -46,11 +40,6 @@ if TYPE_CHECKING:
 _SNAPSHOT = """\
 Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does not ask, because no memory changes:
 `zeroclaw memory undo` restores the replaced file, and a file that is not ZeroClaw's needs --replace-foreign."""
-_CONFLICTS = (
-    ("skip", "keep the store's memory where a key has another content (default)"),
-    ("overwrite", "replace it with the file's memory"),
-    ("rename", "add the file's memory under another key"),
-)
 
 
 MOST_SHOWN = 20
@@ -66,11 +55,6 @@ _MEANS: dict[Where, str] = {
     "only here": "only in the store",
     "only there": "only in the file",
     "same": "the same",
-}
-_KEPT_AS_IS = {
-    "skip": "stay as they are in the store (--overwrite takes the file's, --rename adds them under another key)",
-    "overwrite": "take the file's content",
-    "rename": "are added under another key",
 }
 
 
@@ -227,7 +211,7 @@ async def _diff(library: Library, given: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.curation.formats.snapshot import load
-    from zeroclaw_tui.curation.snapshot.hydrate import compare
+    from zeroclaw_tui.curation.hydrate import compare
 
     file = _file(library, given)
     there = (await asyncio.to_thread(load, file)).snapshot
@@ -313,11 +297,7 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a snapshot or a JSONL export; ZeroClaw's own if not given"
     )
-    conflict = parser.add_mutually_exclusive_group()
-    for name, about in _CONFLICTS:
-        conflict.add_argument(
-            f"--{name}", dest="on_conflict", action="store_const", const=name, default="skip", help=about
-        )
+    add_conflict_options(parser)
     add_dry_run(parser)
 
 
@@ -332,105 +312,30 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
     concerns=("store",),
 )
 async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Bring memories of a snapshot into the store, or make an empty store of it.
+    """Import a snapshot into the store; the database is created first where there is none.
 
-    Its document is that of every change (see `tell_document`) with "file", "made" (the database that was or would be
-    made, null where there is one), "generation" (its schema), "new" and "conflicts": [{"key", "content", "category",
-    "agent", "timestamp", "updated_at", "size"}], the latter with "here" (the store's content) and "ends" (skip,
-    overwrite or rename), "same" (how many the store has already), "lost": [{"key", "lost"}] with what the file shows to
-    be lost, "on_conflict", and "file_notes". Exit code 1 after a no, and where memories changed since they were looked
-    at.
+    Its document is that of `import`.
     """
+    from functools import partial
+
     from zeroclaw_tui.backends.about import sentences
-    from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store
+    from zeroclaw_tui.curation.hydrate import hydrate as carry_out
+    from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
 
-    config, agent = configs[0], agent_given(given)
+    config = configs[0]
     file = _given_file(config, given)
-    if is_empty_store(config):
-        return await _make(config, given, file, agent)
-    library = await open_library(config, given.profile)
+    target = await hydrate_target(config, given.profile)
     try:
-        for sentence in sentences(library.memory.notices):
-            if given.dry_run or sentence != library.read_only_because:
+        if target.library is None and config.read_only and not given.dry_run:
+            raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
+        library = target.library
+        for sentence in () if library is None else sentences(library.memory.notices):
+            if given.dry_run or (library is not None and sentence != library.read_only_because):
                 note(f"zeroclaw: {sentence}")
-        return await _bring_in(library, given, file, agent)
+        make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))
+        return await import_planned(target, given, "hydrate", make_plan, carry_out)
     finally:
-        await library.close()
-
-
-async def _bring_in(library: Library, given: argparse.Namespace, file: Path, agent: str | None) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
-    from zeroclaw_tui.curation.snapshot.hydrate import plan_hydrate
-
-    if not given.dry_run:
-        check_writable(library, given)
-    plan = await plan_hydrate(library, file, agent=agent)
-    count = len(plan.new) + (0 if given.on_conflict == "skip" else len(plan.conflicts))
-    facts = _hydration_as_json(plan, file, given)
-    if given.dry_run or not count:
-        if given.json:
-            tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts)
-        else:
-            _tell_hydration(_hydration_lines(plan, given), plan, nothing_done=given.dry_run)
-        return DONE
-    if not given.yes:
-        check_can_ask("hydrate", yes=False)
-        shown = [*_note_lines(plan), *_hydration_lines(plan, given)]
-        if not confirm(f"Bring in {counted(count)}?", shown):
-            return REFUSED
-    elif not given.json:
-        write_lines(_note_lines(plan))
-    with Progress("Hydrating", count) as progress:
-
-        def work() -> Awaitable[Outcome]:
-            return bring_in(library, plan, given.on_conflict, on_progress=progress.advance)
-
-        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
-    if outcome is None:
-        return REFUSED
-    tell_notes(outcome)
-    if given.json:
-        tell_document(library, outcome, **facts)
-    else:
-        write_lines(_hydrated_lines(outcome))
-    return INTERRUPTED if outcome.cancelled else DONE
-
-
-def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
-    mark: Line = (Styled("✓", GREEN), " ") if outcome.count else ()
-    yield (*mark, change_words(outcome, undo_hint()))
-    for sentence in renamed_words(outcome.renamed, MOST_NAMED):
-        yield ("  ", sentence)
-
-
-async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, agent: str | None) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.snapshot.hydrate import make_and_keep, plan_new_store
-
-    if config.read_only and not given.dry_run:
-        raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
-    plan = await plan_new_store(config, file, profile=given.profile, agent=agent)
-    lines = [*_making_lines(config, plan), *_hydration_lines(plan, given)]
-    if given.dry_run:
-        if given.json:
-            _tell_made(config, given, file, plan, Outcome("hydrate", len(plan.new)))
-        else:
-            _tell_hydration(lines, plan, nothing_done=True)
-        return DONE
-    if not given.yes:
-        check_can_ask("hydrate", yes=False)
-        if not confirm("Create it?", [*_note_lines(plan), *lines]):
-            return REFUSED
-    outcome = await make_and_keep(config, plan, given.profile)
-    tell_notes(outcome)
-    if given.json:
-        _tell_made(config, given, file, plan, outcome)
-    else:
-        made = f" Created {one_line(str(config.database))}, which ZeroClaw opens as its own. "
-        write_lines([(Styled("✓", GREEN), made, change_words(outcome, undo_hint()))])
-    return DONE
+        await target.close()
 
 
 def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
@@ -445,92 +350,3 @@ def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
     except Refused as refused:
         refused.hint = "Name the file: `zeroclaw memory hydrate FILE`."
         raise
-
-
-def _tell_hydration(lines: Iterable[Line], plan: HydratePlan, *, nothing_done: bool) -> None:
-    for sentence in plan.notes:
-        note(f"zeroclaw: {sentence}")
-    write_lines(lines)
-    if nothing_done:
-        note(NOTHING_DONE)
-
-
-def _note_lines(plan: HydratePlan) -> Iterator[Line]:
-    for sentence in plan.notes:
-        yield (sentence,)
-
-
-def _making_lines(config: MemoryConfig, plan: HydratePlan) -> Iterator[Line]:
-    from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
-
-    path = config.database
-    yield (Styled(f"The database {one_line(str(path))} does not exist yet. It is created as ZeroClaw does it.", BOLD),)
-    versions = SCHEMA_VERSIONS[plan.generation]
-    later = "" if plan.generation == "G4" else "; later versions migrate them when they open it"
-    yield (f"  Its tables are those of ZeroClaw {versions}{later}.",)
-    if path.exists():
-        yield (f"  The empty file at that place is renamed to {one_line(path.name)}.before-hydrate-….",)
-
-
-def _hydration_lines(plan: HydratePlan, given: argparse.Namespace) -> Iterator[Line]:
-    facts = [f"{len(plan.new):,} new"]
-    facts += [f"{len(plan.conflicts):,} with another content in the store"] * bool(plan.conflicts)
-    facts += [f"{plan.same:,} the same"] * bool(plan.same)
-    yield (Styled(" · ".join(facts), BOLD),)
-    for entry in plan.new[:MOST_SHOWN]:
-        yield memory_line(Styled("+", GREEN), entry)
-    yield from _more(len(plan.new))
-    for there, here in zip(plan.conflicts[:MOST_SHOWN], plan.here, strict=False):
-        yield memory_line(Styled("~", YELLOW), there)
-        yield ("    ", Styled("in the store: ", DIM), text_cell(here.content), f"  {date_shown(here.updated_at or '')}")
-    yield from _more(len(plan.conflicts))
-    if plan.conflicts:
-        yield (f"Those with another content {_KEPT_AS_IS[given.on_conflict]}.",)
-    if plan.lost:
-        yield (Styled(f"{counted(len(plan.lost))} lost something in ZeroClaw's format:", YELLOW),)
-        yield from lossy_lines(plan.lost)
-
-
-def _more(count: int) -> Iterator[Line]:
-    if count > MOST_SHOWN:
-        yield (Styled(f"  … {count - MOST_SHOWN:,} more; --json has all", DIM),)
-
-
-def _hydration_as_json(plan: HydratePlan, file: Path, given: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "file": str(file),
-        "made": None,
-        "generation": None,
-        "new": [_entry_as_json(entry) for entry in plan.new],
-        "conflicts": [
-            {**_entry_as_json(there), "here": here.content, "ends": given.on_conflict}
-            for there, here in zip(plan.conflicts, plan.here, strict=True)
-        ],
-        "same": plan.same,
-        "lost": lossy_as_json(plan.lost),
-        "on_conflict": given.on_conflict,
-        "file_notes": list(plan.notes),
-    }
-
-
-def _entry_as_json(entry: MemoryEntry) -> dict[str, Any]:
-    names = ("key", "content", "category", "agent", "timestamp", "updated_at", "size")
-    return {name: getattr(entry, name) for name in names}
-
-
-def _tell_made(
-    config: MemoryConfig, given: argparse.Namespace, file: Path, plan: HydratePlan, outcome: Outcome
-) -> None:
-    """The document of a change, where no store is open that could tell it."""
-    from zeroclaw_tui.curation.transfer.reconcile import Target
-
-    tell_document(
-        Target(config, None, location=str(config.database)),
-        outcome,
-        dry_run=given.dry_run,
-        **{
-            **_hydration_as_json(plan, file, given),
-            "made": str(config.database),
-            "generation": plan.generation,
-        },
-    )

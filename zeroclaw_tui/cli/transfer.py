@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from zeroclaw_tui.cli.options import OWN_MEMORIES, OWNER, add_dry_run, add_filters, agent_given, filter_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
@@ -266,7 +267,7 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="Also import %(choices)s texts, which seem to contain a secret or a threat",
     )
-    _add_clashes(parser)
+    add_conflict_options(parser)
     add_dry_run(parser)
 
 
@@ -307,23 +308,35 @@ async def import_to_new(target: Target, given: argparse.Namespace) -> int:
 async def _import(target: Target, given: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 
+    options = ImportOptions(given.format, bool(given.included), agent_given(given))
+    make_plan = partial(plan_import, target, expanded(given.file), options)
+    return await import_planned(target, given, "import", make_plan, import_memories)
+
+
+async def import_planned(
+    target: Target,
+    given: argparse.Namespace,
+    verb: Literal["import", "hydrate"],
+    make_plan: Callable[..., Awaitable[ImportPlan]],
+    carry_out: Callable[..., Awaitable[Outcome]],
+) -> int:
+    """Show a plan, ask, and carry it out; the store is made first where there is none."""
     library = target.library
     if library is not None and not given.dry_run:
         check_writable(library, given)
     on_clash: OnClash = given.on_clash
-    options = ImportOptions(given.format, bool(given.included), agent_given(given))
     with Progress("Reading", None) as reading:
-        plan = await plan_import(target, expanded(given.file), options, on_progress=reading.advance)
+        plan = await make_plan(on_progress=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
-        return await _tell_plan(target, given, plan, count)
-    check_can_ask("import", yes=given.yes)
+        return await _tell_plan(target, given, verb, plan, count)
+    check_can_ask(verb, yes=given.yes)
     if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
         return REFUSED
     opened = await target.make()
     with Progress("Importing", count) as progress:
         outcome = await with_triggers(
-            opened, given, lambda: import_memories(target, plan, on_clash, on_progress=progress.advance), asks=True
+            opened, given, lambda: carry_out(target, plan, on_clash, on_progress=progress.advance), asks=True
         )
     return REFUSED if outcome is None else _tell_done(opened, given, plan, outcome)
 
@@ -341,12 +354,14 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (runnable("  `zeroclaw memory undo` reverses that."),)
 
 
-async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
+async def _tell_plan(
+    target: Target, given: argparse.Namespace, verb: Literal["import", "hydrate"], plan: ImportPlan, count: int
+) -> int:
     from zeroclaw_tui.curation.changes import Outcome
 
     if given.json:
         notes = (*plan.losses, *plan.notes)
-        planned = Outcome("import", count if given.dry_run else 0, notes=notes)
+        planned = Outcome(verb, count if given.dry_run else 0, notes=notes)
         tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given))
         return DONE
     if count:
@@ -411,7 +426,7 @@ def _copy_options(parser: argparse.ArgumentParser) -> None:
         help="Target backend (see `zeroclaw memory help backends`) or plug-in",
     )
     parser.add_argument("--to-location", metavar="URL_OR_PATH", help="Target path or URL (default: from config.toml)")
-    _add_clashes(parser)
+    add_conflict_options(parser)
     add_dry_run(parser)
     add_filters(parser)
 
@@ -639,7 +654,8 @@ def _copy_document(
     }
 
 
-def _add_clashes(parser: argparse.ArgumentParser) -> None:
+def add_conflict_options(parser: argparse.ArgumentParser) -> None:
+    """What becomes of memories whose id or key is taken."""
     on_conflict = parser.add_mutually_exclusive_group()
     for name, about in _CLASHES:
         on_conflict.add_argument(

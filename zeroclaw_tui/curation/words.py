@@ -41,7 +41,7 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "merge": ("Merged", " into ", "restores {}", "Nothing was merged."),
     "snapshot": ("Wrote", " to ", "reverses that", "Nothing was written."),
     "import": ("Imported", " from ", _BACK, "Nothing to import."),
-    "hydrate": ("Imported", "", _BACK, "Nothing to import."),
+    "hydrate": ("Imported", " from ", _BACK, "Nothing to import."),
     "restore": ("Restored", "", _BACK, "Nothing to restore."),
 }
 """Of each verb: what was done, what the other thing it was done with follows on, what undo does, and for no memory."""

@@ -567,7 +567,7 @@ async def _standing_of(candidate: Candidate, profile: str | None) -> StoreStatus
 
 
 def _snapshot_to_make_from(config: MemoryConfig) -> Path | None:
-    from zeroclaw_tui.curation.snapshot.hydrate import snapshot_to_make_from
+    from zeroclaw_tui.curation.hydrate import snapshot_to_make_from
 
     return snapshot_to_make_from(config)
 

@@ -41,9 +41,8 @@ from zeroclaw_tui.tui.themes import MUTED, WARNING
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan
     from zeroclaw_tui.curation.store_choice import Candidate
-    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
 
 _FLAGGED: Final = "flagged"
 FORMATS: dict[str, tuple[ExportFormat, str]] = {
@@ -178,36 +177,36 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.formats.snapshot import NAME
-    from zeroclaw_tui.curation.snapshot.hydrate import plan_new_store
+    from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
     from zeroclaw_tui.curation.snapshot.snapshot import place_of
 
     try:
-        plan = await plan_new_store(config, place_of(config), profile=version)
+        target = await hydrate_target(config, version)
+        plan = await plan_hydrate(target, place_of(config))
     except InspectorError as error:
         tell_failure(app, error)
         return
-    notes = " ".join(map(shown_words, plan.notes))
     body = Content.assemble(
-        f"{NAME} has {counted(len(plan.new))}.\n{shown_words(str(config.database))} will be created with them.",
-        (f"\n\n{notes}" if notes else "", MUTED),
+        f"{NAME} has {counted(plan.new)}.\n{shown_words(str(config.database))} will be created with them.",
+        *((f"\n\n{_line(sentence)}", MUTED) for sentence in lost_words(plan)),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
     question = yes_or_no("Create the database from the snapshot?", body, "Cancel", "Create")
     if await app.push_screen_wait(question):
         # A worker of its own: quitting waits for this one, which asks nothing.
-        app.run_worker(_make(app, config, plan, version, then), group="make-store")
+        app.run_worker(_make(app, target, plan, then), group="make-store")
 
 
-async def _make(
-    app: App[Any], config: MemoryConfig, plan: HydratePlan, version: str | None, then: Callable[[], object]
-) -> None:
-    from zeroclaw_tui.curation.snapshot.hydrate import make_and_keep
+async def _make(app: App[Any], target: Target, plan: ImportPlan, then: Callable[[], object]) -> None:
+    from zeroclaw_tui.curation.hydrate import hydrate
 
     try:
-        outcome = await make_and_keep(config, plan, version)
+        outcome = await hydrate(target, plan, "skip")
     except InspectorError as error:
         tell_failure(app, error)
         return
+    finally:
+        await target.close()
     app.notify(" ".join((f"Created the database with {counted(outcome.count)}.", *outcome.notes)), markup=False)
     then()
 

@@ -21,12 +21,13 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
+from zeroclaw_tui.curation.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.reconcile import Target
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -159,8 +160,9 @@ async def _merge(library: Library, place: Place, number: int) -> Outcome | None:
 
 
 async def _hydrate(library: Library, place: Place, number: int) -> Outcome | None:
-    plan = await plan_hydrate(library, place_of(library.config))
-    return await hydrate(library, plan, CLASHES[number % 3])  # type: ignore[arg-type]
+    target = Target.of(library)
+    plan = await plan_hydrate(target, place_of(library.config))
+    return await hydrate(target, plan, CLASHES[number % 3])  # type: ignore[arg-type]
 
 
 async def _import(library: Library, place: Place, number: int) -> Outcome | None:

@@ -14,9 +14,9 @@ from support import small_store
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load, read_snapshot
+from zeroclaw_tui.curation.hydrate import compare
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.hydrate import compare
 from zeroclaw_tui.curation.snapshot.snapshot import place_of, plan_snapshot, write_snapshot
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_of_line, row_of_line
+from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Row, Value
@@ -313,6 +314,10 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory of a snapshot, exactly where the lossless copy beside it says the same."""
     loaded = load(source.path)
     lost.update(dict.fromkeys(loaded.snapshot.notes, 1))
+    if not loaded.is_exact:
+        times = [time for entry in loaded.snapshot.entries for time in (entry.created_at, entry.updated_at) if time]
+        unreadable = sum(moment_of(time) is None for time in times)
+        lost.update({UNREADABLE_TIMES: unreadable} if unreadable else {})
     for row in loaded.rows:
         # Without the copy an id is of this reading only.
         values = {name: value for name, value in row.values.items() if name != "id"}
@@ -456,7 +461,7 @@ def _row(entry: SnapshotEntry) -> Row:
         "content": entry.content,
         "category": "core",
     }
-    dates = {"created_at": entry.created_at, "updated_at": entry.updated_at}
+    dates = {"created_at": moment_of(entry.created_at), "updated_at": moment_of(entry.updated_at)}
     return Row(str(values["id"]), values | {name: date for name, date in dates.items() if date is not None})
 
 

@@ -107,6 +107,8 @@ class Origin:
     """The ids of lines of notes whose key another line has further on."""
     is_foreign: bool = False
     """Whether a file is one of another tool."""
+    compares_times: bool = True
+    """Whether a memory with other times is another one; a snapshot of ZeroClaw has them from an earlier store."""
     owner: str | None = None
     """The agent that all of it shall belong to, whatever it says itself."""
 
@@ -392,7 +394,7 @@ class RowFit(Fit):
         else:
             given = self.origin.columns or frozenset()
         compared = [name for name in CARRIED if name in given and self.keeps(name)]
-        if not self.origin.is_notes and not self.origin.is_foreign:
+        if self.origin.compares_times and not self.origin.is_notes and not self.origin.is_foreign:
             # Another tool's are often those of a file, which change with its neighbours.
             compared += [name for name in TIMES if name in given and self.keeps(name)]
         return (*ALWAYS, *compared, *sorted(name for name in given if name not in KNOWN and self.keeps(name)))

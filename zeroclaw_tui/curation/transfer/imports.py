@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import CancellableTask
@@ -46,11 +47,13 @@ _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """What a person says of a source beside its path: the name of its format, whether texts come too that seem to
-    contain a secret or a threat, and the agent that shall own all of it (None: as the source says)."""
+    contain a secret or a threat, the agent that shall own all of it (None: as the source says), and the keys of the
+    memories that shall come (None: all)."""
 
     format: str | None = None
     with_flagged: bool = False
     agent: str | None = None
+    keys: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +107,8 @@ class _Reading:
         self.state, self.lost, self.flagged = state, Counter(), 0
         self._flags, self._flagged_keys = Counter(), []
         for number, row in enumerate(self.format.read(self.source, self.lost), 1):
+            if self.options.keys is not None and row.key not in self.options.keys:
+                continue
             if self.format.is_ours:
                 yield number, row
             elif not self._is_flagged(row) or self.options.with_flagged:
@@ -161,7 +166,12 @@ class _FileSupply:
 
     async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
         vectors = KnownVectors(await asyncio.to_thread(self.read.format.identity, self.read.source))
-        origin = Origin(vectors=vectors, is_foreign=not self.read.format.is_ours, owner=self.owner)
+        origin = Origin(
+            vectors=vectors,
+            is_foreign=not self.read.format.is_ours,
+            compares_times=self.read.format.name != "snapshot",
+            owner=self.owner,
+        )
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
@@ -223,27 +233,32 @@ async def plan_import(
 
 
 async def import_memories(
-    target: Library | Target, plan: ImportPlan, on_clash: OnClash, *, on_progress: ProgressCallback | None = None
+    target: Library | Target,
+    plan: ImportPlan,
+    on_clash: OnClash,
+    *,
+    verb: Literal["import", "hydrate"] = "import",
+    on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Bring them in as one action of verb "import", in constant memory; the store is made first where there is none.
+    """Bring them in as one action of this verb, in constant memory; the store is made first where there is none.
 
     Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
     `change_rows` raises.
     """
     if not plan.count:
-        return Outcome("import", 0)
+        return Outcome(verb, 0)
     to = _target(target)
     library = await to.make()
     refuse_unless_written(library.memory)
     options = replace(plan.options, format=plan.format)
     read = await asyncio.to_thread(_readable, plan.path, options, plan.state)
-    summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
+    summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"
     now = library.trash.now()
     with Spool() as spool:
         supply = _FileSupply(read, options.agent)
         reconciling = reconciled(supply, library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
-            outcome = await bring(library, "import", summary, spool, on_clash, on_progress, found.agents)
+            outcome = await bring(library, verb, summary, spool, on_clash, on_progress, found.agents)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
 
 

@@ -17,12 +17,12 @@ from textual.worker import WorkType
 
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.snapshot import NAME, Snapshot, load
+from zeroclaw_tui.curation.hydrate import Difference, Where, compare, hydrate, plan_hydrate
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
 from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
-from zeroclaw_tui.curation.transfer.reconcile import OnClash
+from zeroclaw_tui.curation.transfer.imports import ImportPlan
+from zeroclaw_tui.curation.transfer.reconcile import Target
 from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
@@ -35,7 +35,7 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
-from zeroclaw_tui.tui.transfer import SHORT_KEY, clash_answers, first_keys
+from zeroclaw_tui.tui.transfer import SHORT_KEY, import_answers, plan_body
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
@@ -49,7 +49,7 @@ _GLYPHS: dict[Where, tuple[str, Look]] = {
 }
 _PARTS: tuple[tuple[Where | None, str], ...] = ((None, "differences"), *((where, where) for where in get_args(Where)))
 _COUNTED: tuple[Where, ...] = ("only here", "only there", "changed")
-_LOSSES_NAMED, _NOTES = 4, 4
+_LOSSES_NAMED = 4
 _LONGEST_NAME, _LONGEST_AGENT, _LONGEST_BEGINNING = 120, 60, 400
 
 
@@ -91,7 +91,6 @@ class SnapshotPane(UpkeepPane):
         self._compared: _Compared | None = None
         self._path: Path | None = None
         self._part = 0
-        self._read = 0
         self._shown: Difference | None = None
         self.differences = TableList(
             _COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if _can_bring(one) else None
@@ -178,7 +177,6 @@ class SnapshotPane(UpkeepPane):
         self.reload()
 
     async def _load(self) -> None:
-        self._read = 0
         try:
             with saying(self, self.room.pace.patience, self._say_reading, again=True):
                 compared = await self._compare()
@@ -198,15 +196,11 @@ class SnapshotPane(UpkeepPane):
         if path is None:
             path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
         loaded = await asyncio.to_thread(load, path)
-        differences = await hydrating.compare(self.library, path, self._advance)
+        differences = await compare(self.library, path)
         return _Compared(path, loaded.snapshot, len(loaded.rows), differences)
 
-    def _advance(self, done: int) -> bool:
-        self._read = done
-        return True
-
     def _say_reading(self) -> None:
-        self.query_one(StatusBar).say("Comparing …", f"{self._read:,} read" if self._read else "")
+        self.query_one(StatusBar).say("Comparing …")
 
     def _say_why_none(self, error: InspectorError) -> None:
         if self._compared is not None:
@@ -304,17 +298,17 @@ class SnapshotPane(UpkeepPane):
         plan = await self._planned(library, path, keys)
         if plan is None:
             return
-        count = len(plan.new) + len(plan.conflicts)
+        count = plan.new + plan.taken
         if not count:
             tell(self, "Nothing to import, because the store already has it.")
             self.reload()
             return
-        question = Question(f"Import {counted(count)}?", _hydrate_body(plan), "Cancel", _ways(plan))
+        question = Question(f"Import {counted(count)}?", plan_body(plan), "Cancel", import_answers(plan))
         policy = await self.app.push_screen_wait(question)
-        if policy is None:
+        if policy is None or policy == "flagged":
             return
 
-        bring = partial(hydrating.hydrate, library, plan, policy)
+        bring = partial(hydrate, Target.of(library), plan, policy)
 
         def came(outcome: Outcome) -> str:
             return done_words(outcome, change_words(outcome, " · u"))
@@ -322,17 +316,17 @@ class SnapshotPane(UpkeepPane):
         self.differences.set_marks(())
         await self.carry_out(library, f"Importing {counted(count)}", count, bring, came)
 
-    async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> HydratePlan | None:
+    async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> ImportPlan | None:
         """What hydrating would do; when the owner is unknown, a person chooses it. None when they left it."""
         try:
-            return await hydrating.plan_hydrate(library, path, keys)
+            return await plan_hydrate(Target.of(library), path, keys=keys)
         except Refused:
             agents = await _agents(library)
             if len(agents) < 2:
                 raise
         answers = [Answer("", shown_line(agent, _LONGEST_AGENT), agent) for agent in agents]
         agent = await self.app.push_screen_wait(choice("Which agent owns the memories?", answers))
-        return None if agent is None else await hydrating.plan_hydrate(library, path, keys, agent=agent)
+        return None if agent is None else await plan_hydrate(Target.of(library), path, keys=keys, agent=agent)
 
 
 def _key(difference: Difference) -> Content | str:
@@ -436,26 +430,3 @@ def _write_body(plan: SnapshotPlan) -> Content:
     beside = f"{one_line(plan.beside.name)} is written too and has everything without loss{vectors}."
     parts.append((f"\n\n{beside}", MUTED))
     return Content.assemble(*parts)
-
-
-def _hydrate_body(plan: HydratePlan) -> Content:
-    """What is new, what has different content here, and what the file format lost."""
-    facts = [
-        f"{len(plan.new):,} new" if plan.new else "",
-        f"{len(plan.conflicts):,} with different content here" if plan.conflicts else "",
-        f"{plan.same:,} the same in both" if plan.same else "",
-    ]
-    parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
-    if plan.conflicts:
-        parts.append((f"\nDifferent content here: {first_keys([entry.key for entry in plan.conflicts])}", MUTED))
-    if plan.lost:
-        keys = [key for key, _ in plan.lost]
-        parts += ["\n", (f"! ZeroClaw's own format lost something of {first_keys(keys)}.", WARNING)]
-    parts += [(f"\n{shown_words(note)}", MUTED) for note in plan.notes[:_NOTES]]
-    return Content.assemble(*parts)
-
-
-def _ways(plan: HydratePlan) -> list[Answer[OnClash]]:
-    """The answers of the import question."""
-    new, conflicts = len(plan.new), len(plan.conflicts)
-    return list(clash_answers("Import", new, conflicts, conflicts, where="here", goes="the trash"))

@@ -1,0 +1,227 @@
+"""Importing a snapshot into a store, which is made first where there is none, and comparing the two."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from snapshot_samples import config_of, make_install, opened, real_snapshot, really_hydrated, rows_in
+from support import golden, small_store
+
+from zeroclaw_tui.backends.lookup import entries_with_key
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
+from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, is_empty_store, plan_hydrate
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, Target
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
+
+HAND_MADE = """# 🧠 ZeroClaw Memory Snapshot
+
+### 🔑 `lang`
+
+User prefers Haskell
+
+*Created: 2025-01-01T10:00:00Z | Updated: 2025-01-02T10:00:00.123456789+01:00*
+
+---
+
+### 🔑 `tea`
+
+Green tea at four
+
+*Created: 2025-01-15 | Updated: yesterday*
+
+---
+"""
+
+
+async def _hydrated(library: Library, file: Path, on_conflict: OnClash = "skip", agent: str | None = None) -> Outcome:
+    target = Target.of(library)
+    return await hydrate(target, await plan_hydrate(target, file, agent=agent), on_conflict)
+
+
+async def _made(folder: Path, version: str | None = None) -> Outcome:
+    """The database of an install without one, made of the snapshot in its place."""
+    config = config_of(folder)
+    target = await hydrate_target(config, version)
+    try:
+        return await hydrate(target, await plan_hydrate(target, place_of(config)), "skip")
+    finally:
+        await target.close()
+
+
+@pytest.fixture
+def hand_made(tmp_path: Path) -> Path:
+    file = tmp_path / "made.md"
+    file.write_text(HAND_MADE)
+    return file
+
+
+async def test_new_ones_come_as_core_with_the_dates_of_the_file(library: Library, hand_made: Path) -> None:
+    plan = await plan_hydrate(Target.of(library), hand_made)
+    assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 0, 1, ("lang",))
+    assert any("no id, session" in note for note in plan.notes)
+    assert any("times that cannot be read (1)" in note for note in plan.notes)
+    assert (await _hydrated(library, hand_made)).count == 1
+    (tea,) = await entries_with_key(library.memory, "tea")
+    assert (tea.content, tea.category, tea.timestamp[:10]) == ("Green tea at four", "core", "2025-01-15")
+    (lang,) = await entries_with_key(library.memory, "lang")
+    assert lang.content == "User prefers Rust"
+    assert [scored.entry.key for scored in await library.memory.recall("green tea", 3)] == ["tea"]
+
+
+@pytest.mark.parametrize(
+    ("on_conflict", "contents"),
+    [
+        ("skip", {"User prefers Rust"}),
+        ("overwrite", {"User prefers Haskell"}),
+        ("rename", {"User prefers Rust", "User prefers Haskell"}),
+    ],
+)
+async def test_conflicts_end_as_chosen_and_one_undo_takes_all_back(
+    library: Library, hand_made: Path, on_conflict: OnClash, contents: set[str]
+) -> None:
+    database = library.config.database
+    before = rows_in(database)
+    await _hydrated(library, hand_made, on_conflict)
+    first = rows_in(database)
+    assert {entry.content for entry in await library.memory.list() if entry.key.startswith("lang")} == contents
+    assert (await _hydrated(library, hand_made, on_conflict)).count == 0, "a second time brings nothing"
+    assert rows_in(database) == first
+    await changes.undo(library)
+    assert rows_in(database) == before
+
+
+@pytest.mark.parametrize("library", ["G2", "G4"], indirect=True)
+async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: Library) -> None:
+    """Times, session, namespace, importance, what replaced them, vector and id."""
+    await write_snapshot(library)
+    before = rows_in(library.config.database)
+    assert (await plan_hydrate(Target.of(library), place_of(library.config))).same == 4
+    small_store.change(library.config.database, "DELETE FROM memories WHERE category = 'core'")
+    assert (await _hydrated(library, place_of(library.config))).count == 4
+    assert rows_in(library.config.database) == before
+
+
+async def test_only_the_keys_picked_come(library: Library, hand_made: Path) -> None:
+    plan = await plan_hydrate(Target.of(library), hand_made, keys=["lang"])
+    assert (plan.new, plan.taken) == (0, 1)
+    assert (await hydrate(Target.of(library), plan, "overwrite")).count == 1
+    assert not await entries_with_key(library.memory, "tea")
+
+
+async def test_what_an_older_schema_cannot_hold_is_said(library: Library, tmp_path: Path) -> None:
+    await write_snapshot(library)
+    make_install(tmp_path / "old", "G1", [])
+    old = await opened(tmp_path / "old")
+    plan = await plan_hydrate(Target.of(old), place_of(library.config))
+    assert "the namespace" in " ".join(plan.losses)
+    assert (await hydrate(Target.of(old), plan, "skip")).count == 4
+    (pet,) = await entries_with_key(old.memory, "pet")
+    assert (pet.session_id, pet.embedding_dimensions) == ("tg_1", 2)
+    await old.close()
+
+
+async def test_an_agents_memories_go_back_to_that_agent(agents: Library, hand_made: Path) -> None:
+    await write_snapshot(agents)
+    before = rows_in(agents.config.database)
+    small_store.change(agents.config.database, "DELETE FROM memories WHERE key = 'lang'")
+    assert (await _hydrated(agents, place_of(agents.config))).count == 2
+    assert rows_in(agents.config.database) == before
+    await _hydrated(agents, hand_made, "overwrite", "writer")
+    owners = {(entry.agent, entry.content) for entry in await entries_with_key(agents.memory, "lang")}
+    assert owners == {("default", "Rust, says default"), ("writer", "User prefers Haskell")}
+    with pytest.raises(Refused, match="no agent 'nobody'"):
+        await plan_hydrate(Target.of(agents), hand_made, agent="nobody")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "reason"),
+    [
+        (None, NotFound, "There is no file"),
+        ("# Another program's\n", Refused, "is not a snapshot of ZeroClaw's"),
+    ],
+)
+async def test_what_is_no_snapshot_is_refused(
+    library: Library, tmp_path: Path, text: str | None, kind: type[InspectorError], reason: str
+) -> None:
+    file = tmp_path / NAME
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(kind, match=reason):
+        await plan_hydrate(Target.of(library), file)
+
+
+async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: Path) -> None:
+    make_install(tmp_path / "zc", "G2", [])
+    notes = await opened(tmp_path / "zc", backend="markdown")
+    with pytest.raises(Refused, match="hydrates only"):
+        await plan_hydrate(Target.of(notes), hand_made)
+    await notes.close()
+
+
+async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_path: Path) -> None:
+    """But one that opens, with the dates of the file, and with a keyword index in step."""
+    root = make_install(tmp_path / "zc", None)
+    (root / NAME).write_bytes(real_snapshot("0.1.7").encode())
+    config = config_of(tmp_path / "zc")
+    assert is_empty_store(config)
+    assert (await _made(tmp_path / "zc", "0.1.7")).count == 679
+    assert not is_empty_store(config)
+    assert sorted(rows_in(config.database, ("key", "content"))) == sorted(really_hydrated("0.1.7"))
+    dates = {(found.key, found.created_at, found.updated_at) for found in load(root / NAME).snapshot.entries}
+    assert set(rows_in(config.database, ("key", "created_at", "updated_at"))) == dates
+    library = await opened(tmp_path / "zc")
+    again = await plan_hydrate(Target.of(library), root / NAME)
+    assert (again.new, again.same, again.taken) == (0, 679, 0)
+    await changes.undo(library)
+    assert await library.memory.count() == 0
+    await library.close()
+
+
+@pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
+async def test_its_tables_are_those_of_the_version(version: str, tmp_path: Path) -> None:
+    root = make_install(tmp_path / "zc", None)
+    (root / NAME).write_text(HAND_MADE)
+    await _made(tmp_path / "zc", version)
+
+    def columns(database: Path) -> list[str]:
+        with closing(sqlite3.connect(database)) as connection:
+            return [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
+
+    made = columns(config_of(tmp_path / "zc").database)
+    assert made == columns(golden.database(version, "brain.db", tmp_path))
+
+
+async def test_a_log_without_its_database_is_not_touched(tmp_path: Path) -> None:
+    root = make_install(tmp_path / "zc", None)
+    (root / NAME).write_text(HAND_MADE)
+    (root / "memory" / "brain.db-wal").write_bytes(b"writes")
+    assert not is_empty_store(config_of(tmp_path / "zc"))
+    with pytest.raises(InspectorError):
+        await _made(tmp_path / "zc")
+    assert [path.name for path in (root / "memory").iterdir()] == ["brain.db-wal"]
+
+
+async def test_the_difference_to_the_store_is_by_key_and_content(library: Library, hand_made: Path) -> None:
+    found = {difference.key: difference.where for difference in await compare(library, hand_made)}
+    assert found == {
+        "lang": "changed",
+        "hard": "only here",
+        "old": "only here",
+        "pet": "only here",
+        "tea": "only there",
+    }
+    await write_snapshot(library)
+    file = place_of(library.config)
+    for keeps_copy in (True, False):
+        if not keeps_copy:
+            file.with_name(SIDE_CAR).unlink()
+        differences = await compare(library, file)
+        assert {one.key for one in differences if one.where == "same"} >= {"lang", "hard", "old", "pet"}
+    assert any(one.lost for one in differences if one.key == "hard")
