@@ -47,7 +47,7 @@ def test_a_memory_deleted_before_zeroclaw_moved_the_database_comes_back(memory: 
     assert memory("trash", "restore", str(entry["number"])).code == 0
     assert _rows(database) == before
     assert memory("trash", "list", "--every-store", "--json").json["entries"] == []
-    assert memory("undo", "--yes").code == 0
+    assert memory("redo", "--yes").code == 0
     assert [row for row in before if row not in _rows(database)] == [row for row in before if "pet" in row]
 
 

@@ -145,7 +145,7 @@ def test_colour_comes_on_a_terminal_and_cleaned_text_too(install: Path, script: 
 LOOKING = ("list", "get pet", "stats")
 WRITES = {
     "zeroclaw_tui.backends.fallback", "zeroclaw_tui.backends.sqlite.write", "zeroclaw_tui.curation.changes",
-    "zeroclaw_tui.curation.trash.trash", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
+    "zeroclaw_tui.curation.journal", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
     "zeroclaw_tui.memory.change",
 }  # fmt: skip
 

@@ -83,7 +83,7 @@ def test_restore_brings_back_what_is_named(emptied: Run, how: tuple[str, ...], l
     assert emptied("list", "--json").json["total"] == 8 - len(left)
 
 
-def test_restore_by_numbers_and_undo_of_that(emptied: Run) -> None:
+def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Run) -> None:
     numbers = {entry["key"]: str(entry["number"]) for entry in emptied("trash", "list", "--json").json["entries"]}
     answer = emptied("trash", "restore", numbers["pet"], numbers["lang"])
     assert (answer.code, "Restored 2 memories." in answer.out) == (0, True)
@@ -91,7 +91,7 @@ def test_restore_by_numbers_and_undo_of_that(emptied: Run) -> None:
     again = emptied("trash", "restore", numbers["pet"])
     assert again.code == 1
     assert numbers["pet"] in again.err
-    assert emptied("undo", "--yes", "--json").json["undone"]["verb"] == "restore"
+    assert emptied("redo", "--yes", "--json").json["redone"]["verb"] == "forget"
     assert emptied("get", "pet").code == 1
 
 
@@ -147,12 +147,12 @@ def test_history_tells_every_step_with_what_changed(memory: Run) -> None:
     document = memory("get", "--history", "pet", "--json").json
     assert list(document) == ["backend", "location", "ids", "versions"]
     assert document["ids"] == ["id-2"]
-    assert [version["verb"] for version in document["versions"]] == ["undo", "forget", "edit"]
-    edit = document["versions"][2]
+    assert [version["verb"] for version in document["versions"]] == ["forget", "edit"]
+    edit = document["versions"][1]
     assert set(edit) == {"action", "verb", "at", "id", "before", "after", "diff"}
     assert (edit["before"]["content"], edit["after"]["category"]) == ("Cat named Mio", "daily")
     assert edit["diff"].splitlines()[1:] == ["-Cat named Mio", "+Cat named Kiki"]
-    assert document["versions"][1]["after"] is None
+    assert document["versions"][0]["after"] is None
     shown = memory("get", "--history", "--id", "id-2").out
     assert "category: core → daily" in shown
     assert "+Cat named Kiki" in shown

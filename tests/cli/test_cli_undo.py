@@ -86,8 +86,8 @@ def test_changes_are_told_on_the_clock_of_who_looks(memory: Run, monkeypatch: py
 
 def test_a_number_that_cannot_be_taken_back_is_one_sentence(memory: Run, install: Path) -> None:
     number = memory("forget", "tz", "--yes", "--json").json["action"]
-    undo = memory("undo", "--yes", "--json").json["action"]
-    for wanted, told in ((number, "is already undone"), (undo, "is an undo itself"), (999, "has no action 999")):
+    memory("undo", "--yes")
+    for wanted, told in ((number, "is already undone"), (999, "has no change 999")):
         answer = memory("undo", "--id", str(wanted), "--yes")
         assert (answer.code, told in answer.err) == (1, True), answer.err
     assert memory("undo", "--id", "1", "--list").code == 2

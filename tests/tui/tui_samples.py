@@ -20,8 +20,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -210,7 +210,7 @@ class Batch:
             self._do(Operation(row or _as_row(change.before), None), change.reverses)
         elif self.policy.on_conflict == "overwrite":
             self._note_conflict(_as_row(change.before), row, "changed")
-            self._do(Operation(row, None), change.reverses)
+            self._do(Operation(row, None), change.reverses, replaces=True)
         elif self.policy.on_conflict == "rename":
             self._note_conflict(_as_row(change.before), row, "changed")
             key = repr(one_line(change.before.key))
@@ -243,14 +243,15 @@ class Batch:
         if self.policy.on_conflict == "overwrite":
             for holder in holders:
                 self._do(Operation(holder, None), None)
-            self._put(change, wanted, source, owner)
+            self._put(change, wanted, source, owner, replaces=reason != "key exists")
         else:
             key = await self._free_key(wanted.key, owner)
             if key != wanted.key:
                 self.renamed[wanted.key] = key
                 wanted = replace(wanted, values={**wanted.values, "key": key})
             is_separate = reason == "changed"
-            self._put(change, wanted, None if is_separate else source, owner, new_id=is_separate and source is not None)
+            new_id = is_separate and source is not None
+            self._put(change, wanted, None if is_separate else source, owner, new_id=new_id, replaces=is_separate)
 
     def _obstacle(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
         target = change.target
@@ -301,17 +302,24 @@ class Batch:
         return self.writer.same(row, expected)
 
     def _put(
-        self, change: Change, wanted: Row, existing: Row | None, owner: str | None, *, new_id: bool = False
+        self,
+        change: Change,
+        wanted: Row,
+        existing: Row | None,
+        owner: str | None,
+        *,
+        new_id: bool = False,
+        replaces: bool = False,
     ) -> None:
         row = self.writer.restored_row(wanted, existing, owner, new_id=new_id)
-        self._do(Operation(existing, row), change.reverses)
+        self._do(Operation(existing, row), change.reverses, replaces=replaces)
         if not self.writer.keys_are_unique:
             # Of several rows that had one key, all are restored.
             self.handled.add(self.writer.identity(row))
 
-    def _do(self, operation: Operation, reverses: int | None) -> None:
+    def _do(self, operation: Operation, reverses: int | None, *, replaces: bool = False) -> None:
         self.operations.append(operation)
-        self.journal.append(RowChange(operation.existing, operation.new, reverses=reverses))
+        self.journal.append(RowChange(operation.existing, operation.new, reverses=reverses, replaces=replaces))
         if operation.existing is not None:
             self.rows.drop(operation.existing)
             self._handle(operation.existing)

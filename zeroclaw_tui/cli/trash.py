@@ -59,9 +59,8 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.journal import Action, TrashRow, TrashUsage, Verb, Version
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.trash.journal import Action, Verb, Version
-    from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
     from zeroclaw_tui.memory.change import ApplyResult, Batches, RowChange
 
 
@@ -152,7 +151,7 @@ async def _ready(library: Library, given: argparse.Namespace) -> None:
 
 
 async def _reverse(library: Library, given: argparse.Namespace, way: _Way, change: Action) -> int:
-    numbers = await library.trash.numbers_to_reverse(change.number, way.verb)
+    numbers = await library.trash.numbers_to_turn(change.number, way.verb)
     count = change.open if way.verb == "undo" else change.count - change.open
     rows = library.trash.changes_numbered(numbers)
     if given.dry_run or not given.yes:
@@ -200,8 +199,6 @@ async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequen
 
 
 async def _list_changes(library: Library, given: argparse.Namespace) -> int:
-    from zeroclaw_tui.curation.trash.journal import REVERSING
-
     actions = await library.trash.actions(limit=MOST_LISTED)
     if given.json:
         listed = [{**action_as_json(action), "open": action.open, "until": action.until} for action in actions]
@@ -214,7 +211,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
     for action in actions:
         summary = summary_words(action)
-        mark = "" if action.open or action.verb in REVERSING else "undone: "
+        mark = "" if action.open else "undone: "
         beginning = f"{padded(str(action.number), wide, right=True)}  {padded(time_here(action.at), 16)}  {mark}"
         write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
     return DONE

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.hygiene.rules import HygieneRule
+    from zeroclaw_tui.curation.journal import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
-    from zeroclaw_tui.curation.trash.journal import Verb
     from zeroclaw_tui.memory.change import ProgressCallback, RowVersion
     from zeroclaw_tui.memory.entry import Handle
 

@@ -11,17 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
+from zeroclaw_tui.curation.journal import TURNS, Action, RunningAction, TrashRow, Turn, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import store_verdict
 from zeroclaw_tui.curation.side_files import inspect_files, restore_files
 from zeroclaw_tui.curation.side_rows import restore_rows, unrestorable_rows
-from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
-from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     CONFLICTS_LISTED,
@@ -57,8 +56,8 @@ SAMPLES = 3
 _LONGEST_KEY_SHOWN = 60
 _OF_ONE_ROW = ("store", "edit")
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
-_NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
-_NOT_CLEANED = "This is done, but the file of the trash may still contain it until the next change."
+_NOT_FINISHED = "This is done, but the trash could not be updated; the next change does that."
+Running = TypeVar("Running", bound=RunningAction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +251,8 @@ async def nothing_to_undo(library: Library) -> NotFound:
 
 
 async def change_numbered(library: Library, number: int) -> Action:
-    """An action of this store that can be taken back. Raises NotFound, Refused."""
+    """An action of this store that can be undone. Raises NotFound, Refused."""
     action = await _change_of_store(library, number)
-    if action.verb in REVERSING:
-        hint = "`zeroclaw memory undo --list` names the others."
-        what = "an undo" if action.verb == "undo" else "a redo"
-        raise Refused(f"Change {number} is {what} itself.", hint=hint)
     if not action.open:
         raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
     return action
@@ -278,25 +273,23 @@ async def undo(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Take back the last action not yet taken back, or the one of a `number`. Raises NotFound when there is none,
-    Refused where the action is not to be taken back, Conflicts.
+    """Undo the last action, or the one of a `number`. Raises NotFound when there is none, Refused where the action is
+    not to be undone, Conflicts.
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
-    look = library.trash.last if number is None else partial(change_numbered, library, number)
-    target = await look()
+    target = await (library.trash.last() if number is None else change_numbered(library, number))
     if target is None:
         raise await nothing_to_undo(library)
-    return await _reverse(library, "undo", target, expected, look, on_conflict, on_progress)
+    return await _reverse(library, "undo", target, expected, on_conflict, on_progress)
 
 
 async def undone_change(library: Library, number: int | None = None) -> Action:
-    """The change that a redo does again: the one taken back last, or that of a number.
+    """The change that a redo does again: the one undone last, or that of a number.
 
-    Raises NotFound where nothing was taken back or another change came since, Refused for a number that is not taken
-    back.
+    Raises NotFound where nothing was undone or another change came since, Refused for a number that is not undone.
     """
     if number is None:
         last = await library.trash.last_undone()
@@ -304,7 +297,7 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
             raise NotFound("Nothing to redo.", hint="Only an undo with no later change can be redone.")
         return last
     action = await _change_of_store(library, number)
-    if not await library.trash.numbers_to_reverse(number, "redo"):
+    if not await library.trash.numbers_to_turn(number, "redo"):
         raise Refused(f"Change {number} is not undone.", hint="Nothing was changed.")
     return action
 
@@ -317,14 +310,13 @@ async def redo(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Do again what the last undo took back, or the change of a `number`. Raises NotFound, Refused, Conflicts.
+    """Do again what was undone last, or the change of a `number`. Raises NotFound, Refused, Conflicts.
 
     With `expected`, the number of the change that was shown, it is Refused when another one would be done by now.
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
-    look = partial(undone_change, library, number)
-    return await _reverse(library, "redo", await look(), expected, look, on_conflict, on_progress)
+    return await _reverse(library, "redo", await undone_change(library, number), expected, on_conflict, on_progress)
 
 
 async def _reverse(
@@ -332,26 +324,18 @@ async def _reverse(
     verb: Literal["undo", "redo"],
     target: Action,
     expected: int | None,
-    look: Callable[[], Awaitable[Action | None]],
     on_conflict: OnConflict,
     on_progress: ProgressCallback | None,
 ) -> Outcome:
-    """Take an action back, or do it again, if it still is the one that `look` finds."""
-    is_redo, wanted, trash = verb == "redo", expected or target.number, library.trash
-
-    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        latest = await look()
-        if latest is None or latest.number != wanted:
-            raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
-        numbers = await trash.numbers_to_reverse(wanted, verb)
-        outcome = await _taken_back(library, verb, action, numbers, on_conflict, on_progress)
-        now = await trash.action(wanted)
-        if not outcome.cancelled:
-            outcome = replace(outcome, count=now.open - latest.open if is_redo else latest.open)
-        return replace(outcome, redone=now) if is_redo else replace(outcome, undone=now)
-
-    said = "did again" if is_redo else "undid"
-    return await run_change(library, verb, f"{said}: {target.summary}", work, on_progress)
+    """Undo an action, or do it again, if it still is the one that was shown."""
+    if expected not in (None, target.number):
+        raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
+    numbers = await library.trash.numbers_to_turn(target.number, verb)
+    outcome = await _turn(library, verb, numbers, on_conflict, on_progress)
+    now = await library.trash.action(target.number)
+    if not outcome.cancelled:
+        outcome = replace(outcome, count=abs(now.open - target.open))
+    return replace(outcome, redone=now) if verb == "redo" else replace(outcome, undone=now)
 
 
 async def restore(
@@ -367,17 +351,11 @@ async def restore(
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
-    wanted = list(dict.fromkeys(numbers))
+    wanted = sorted(set(numbers), reverse=True)
     if not wanted:
         return Outcome("restore", 0)
-
-    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        await check_restorable(library, wanted)
-        return await _taken_back(library, "restore", action, wanted, on_conflict, on_progress)
-
-    one = (await library.trash.row(wanted[0])).row.key
-    what = _shown(one) if len(wanted) == 1 else counted(len(wanted))
-    return await run_change(library, "restore", f"restored {what}", work, on_progress)
+    await check_restorable(library, wanted)
+    return await _turn(library, "restore", wanted, on_conflict, on_progress)
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
@@ -428,15 +406,26 @@ async def run_change(
 ) -> Outcome:
     """Begin an action, do its work with the action and an `on_progress`, finish it.
 
-    Whoever cancels this waits for the batch under way, and what was done stays undoable, but `forever`: the memories
-    that the trash does not keep. `on_progress` is told how many rows are done and may say no. What raises leaves the
-    action to be recovered, and says what was done by then as the store shows it; an end that cannot be noted becomes a
-    note, since the next change recovers it.
+    Whoever cancels this waits for the batch under way, and what was done can be undone, except for `forever`: the
+    memories that are deleted permanently. An error leaves the action to be recovered, and says how much of it was
+    done, as the store shows it.
     """
+    begin = partial(library.trash.begin, verb, summary)
+    return await _run(library, verb, begin, work, on_progress, forever)
+
+
+async def _run(
+    library: Library,
+    verb: Verb,
+    begin: Callable[[], Awaitable[Running]],
+    work: Callable[[Running, ProgressCallback], Awaitable[Outcome]],
+    on_progress: ProgressCallback | None,
+    forever: Sequence[RowVersion] | None = None,
+) -> Outcome:
     stop = threading.Event()
     so_far = 0
 
-    def going(done: int) -> bool:
+    def goes_on(done: int) -> bool:
         nonlocal so_far
         so_far = done
         wanted = on_progress(done) if on_progress is not None else True
@@ -445,116 +434,85 @@ async def run_change(
     async def whole() -> Outcome:
         await asyncio.to_thread(remove_leftovers, library.config)
         await library.trash.recover(library.memory)
-        action = await library.trash.begin(verb, summary)
+        action = await begin()
         try:
             if stop.is_set():
                 raise asyncio.CancelledError
-            outcome = await work(action, going)
+            outcome = await work(action, goes_on)
         except BaseException as error:
             if verb in _OF_ONE_ROW and isinstance(error, (Conflict, DuplicateKey, NotFound)):
-                # The row was not written: what was kept for it would be a change that never happened. Where it cannot
-                # be struck out now, the next change does.
+                # The row was not written. What cannot be struck now, the next change recovers.
                 with suppress(InspectorError):
                     await action.strike()
                 raise
             if so_far and isinstance(error, InspectorError):
                 with suppress(InspectorError):
-                    await action.set_summary(f"{summary}, stopped after {so_far:,}")
+                    await action.set_summary(f"{action.summary}, stopped after {so_far:,}")
             await action.leave()
-            if not isinstance(error, InspectorError):
-                await _recovered(library)
-            elif not error.is_unsure:
-                await _recovered(library)
-                await _tell_so_far(library, action, verb, error, forever)
+            if not isinstance(error, InspectorError) or not error.is_unsure:
+                with suppress(InspectorError):
+                    await library.trash.recover(library.memory)
+            if isinstance(error, InspectorError) and not error.is_unsure:
+                await _say_so_far(library, action, verb, error, forever)
             raise
         try:
             return replace(outcome, action=await action.finish())
         except InspectorError as error:
-            return await _done_all_the_same(library, outcome, action.number, error, forever=forever is not None)
+            # The next change recovers it.
+            return replace(outcome, notes=(*outcome.notes, f"{_NOT_FINISHED} {error.message}"))
 
     return await wait_until_done(asyncio.ensure_future(whole()), stop.set)
 
 
-async def _recovered(library: Library) -> None:
-    """What was kept last may not have been done. Where that cannot be told now, the next change does."""
-    with suppress(InspectorError):
-        await library.trash.recover(library.memory)
-
-
-async def _tell_so_far(
-    library: Library,
-    action: RunningAction,
-    verb: Verb,
-    error: InspectorError,
-    forever: Sequence[RowVersion] | None,
+async def _say_so_far(
+    library: Library, action: RunningAction, verb: Verb, error: InspectorError, forever: Sequence[RowVersion] | None
 ) -> None:
-    """Have an error say what was done of its action before, as the store shows it now."""
-    try:
+    """Add to an error how many rows were changed before it, as the store shows it now."""
+    done: int | None = None
+    with suppress(InspectorError):
         if forever is None:
-            done = await library.trash.done_of(action.number, library.memory)
+            done = await action.done()
         else:
-            there = await versions_at(library.memory, [stamp.handle for stamp in forever])
-            done = len({(stamp.handle, stamp.state) for stamp in forever} - {(one.handle, one.state) for one in there})
-    except InspectorError:
+            present = await versions_at(library.memory, [version.handle for version in forever])
+            states = {(version.handle, version.state) for version in present}
+            done = sum((version.handle, version.state) not in states for version in forever)
+    if done is None:
         error.is_unsure = True
         error.tell_so_far("How much was done is not known. Check with `zeroclaw memory list`.")
-        return
-    if done:
-        error.tell_so_far(_done_before(verb, done, forever=forever is not None))
+    elif done:
+        what = "deleted permanently" if forever is not None else "undone" if verb == "undo" else "changed"
+        ends = "" if forever is not None else " Run it again to continue." if verb in TURNS else " Undo reverses them."
+        error.tell_so_far(f"{done:,} {'was' if done == 1 else 'were'} {what} before that.{ends}")
     elif action.has_dropped:
         error.tell_so_far("No memory was deleted, but earlier versions of them have left the trash.")
     elif error.so_far:
         error.tell_so_far("Nothing was changed.")
 
 
-def _done_before(verb: Verb, count: int, *, forever: bool) -> str:
-    """What became of the rows that were done before a failure."""
-    were = f"{count:,} {'was' if count == 1 else 'were'}"
-    if forever:
-        return f"{were} deleted permanently before that."
-    if verb in ("undo", "restore"):
-        return f"{were} restored before that. Run it again to continue."
-    if verb == "redo":
-        return f"{were} redone before that. Run it again to continue."
-    return f"{were} done before that. Undo reverses them."
-
-
-async def _done_all_the_same(
-    library: Library, outcome: Outcome, action: int, error: InspectorError, *, forever: bool
-) -> Outcome:
-    """The outcome of a change whose end could not be noted: what the trash kept is enough to take it back."""
-    said = _NOT_NOTED.format("" if outcome.verb in REVERSING else " and undo reverses that")
-    note = f"{_NOT_CLEANED if forever else said} {error.message}"
-    found = None
-    if not forever:
-        # Where it cannot even be read, there is nothing more to say of it than that.
-        with suppress(InspectorError):
-            found = await library.trash.action(action)
-    return replace(outcome, action=found, notes=(*outcome.notes, note))
-
-
-async def _taken_back(
+async def _turn(
     library: Library,
     verb: Verb,
-    action: RunningAction,
     numbers: Sequence[int],
     on_conflict: OnConflict,
-    on_progress: ProgressCallback,
+    on_progress: ProgressCallback | None,
 ) -> Outcome:
-    """Take kept changes back, those of files here and the others in the store."""
-    kept = await _kept(library, numbers)
-    files = await inspect_files(kept.files)
-    if files.clashes and on_conflict == "refuse":
-        raise Conflicts(files.clashes[:CONFLICTS_LISTED], len(files.clashes))
-    reversal = await _applied(library, action, kept.undoing, on_conflict, on_progress)
-    count, notes = reversal.done, list(reversal.notes)
-    if not reversal.cancelled:
-        notes += await restore_files(files, action, on_conflict)
-        notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, journal=action), kept.others)
-        # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
-        await action.take_as_reversed(kept.numbers)
-        count = kept.count
-    return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+    """Undo journaled changes, or do them again: those of the store first, then files and rows of other databases."""
+
+    async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
+        kept = await _kept(library, numbers)
+        files = await inspect_files(kept.files)
+        if files.clashes and on_conflict == "refuse":
+            raise Conflicts(files.clashes[:CONFLICTS_LISTED], len(files.clashes))
+        result = await _applied(library, turn, kept.undoing, on_conflict, on_progress)
+        count, notes = result.done, list(result.notes)
+        turn.is_cancelled = result.cancelled
+        if not result.cancelled:
+            notes += await restore_files(files, turn, on_conflict)
+            notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, journal=turn), kept.others)
+            count = kept.count
+        return Outcome(verb, count, cancelled=result.cancelled, notes=tuple(notes), renamed=result.renamed)
+
+    return await _run(library, verb, partial(library.trash.turn, verb, numbers), work, on_progress)
 
 
 async def _applied(

@@ -53,7 +53,7 @@ from zeroclaw_tui.scoring.profiles import (
 )
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.trash.trash import Trash
+    from zeroclaw_tui.curation.journal import Trash
     from zeroclaw_tui.embeddings.base import Announce
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
@@ -226,7 +226,7 @@ class Library:
     def trash(self) -> Trash:
         """What was changed here and can be taken back."""
         if self.kept_in is None:
-            from zeroclaw_tui.curation.trash.trash import Trash
+            from zeroclaw_tui.curation.journal import Trash
 
             self.kept_in = Trash(self.config.install, trash_name(self.memory, self.config), _now)
         return self.kept_in
@@ -408,7 +408,7 @@ def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
 
 def trash_name(memory: Memory, config: MemoryConfig) -> str:
     """Under which name the trash knows a store."""
-    from zeroclaw_tui.curation.trash.journal import store_name
+    from zeroclaw_tui.curation.journal import store_name
 
     return store_name(memory.about.identity or memory.name, memory.about.location, config.install.config_dir)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.curation.trash.file import MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
+from zeroclaw_tui.curation.journal_file import MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
 from zeroclaw_tui.files.database import (
     iter_raw_chunks,
 )

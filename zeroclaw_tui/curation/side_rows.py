@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
-from zeroclaw_tui.curation.trash.file import FILE_NAME
+from zeroclaw_tui.curation.journal_file import FILE_NAME
 from zeroclaw_tui.files.database import (
     UnfinishedWrite,
     as_text,

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, HygieneState
     from zeroclaw_tui.curation.hygiene.rules import RuleName
+    from zeroclaw_tui.curation.journal import Action, Verb
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
-    from zeroclaw_tui.curation.trash.journal import Action, Verb
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"

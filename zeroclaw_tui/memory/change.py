@@ -79,13 +79,17 @@ class Row:
 class RowChange:
     """One row before and after a change, None where there is no such row, as the journal records it.
 
-    `number` is its number in the journal, `reverses` the number of the journaled change that it undoes.
+    `number` is its number in the journal, `reverses` the number of the journaled change that it undoes or does again;
+    `replaces` says that the row was another one by then. Of a new row the journal has only id, key and `after_state`,
+    its fingerprint.
     """
 
     before: Row | None
     after: Row | None
     number: int | None = None
     reverses: int | None = None
+    replaces: bool = False
+    after_state: str | None = None
 
     @property
     def row(self) -> Row:
@@ -258,6 +262,9 @@ class Change:
 def undoing(change: RowChange) -> list[Change]:
     """What undoes a journaled change; two changes where one row took the place of another."""
     before, after = change.before, change.after
+    if after is not None and change.after_state is not None:
+        version = RowVersion(after.id, change.after_state, after.key, agent=after.agent, handle=after.handle or "")
+        return [Change(version, before, change.number)]
     if before is not None and after is not None and before.id != after.id:
         return [Change(after, None), Change(None, before, change.number)]
     return [Change(after, before, change.number)]

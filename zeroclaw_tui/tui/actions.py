@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -54,10 +54,10 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.journal import Action
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.curation.traces.places import Kind
-    from zeroclaw_tui.curation.trash.journal import Action
     from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
@@ -172,7 +172,7 @@ class Changes:
         if change is None:
             tell(self._room, (await nothing_to_undo(library)).message)
             return None
-        if number is None and not await self._is_meant(library, change, change, "Undo"):
+        if number is None and not await self._is_meant(library, change, "Undo"):
             return None
         reverse = partial(undo, library, expected=change.number, number=number)
         return await self._reversed(library, f"Undoing {counted(change.open)}", change.open, reverse)
@@ -183,8 +183,7 @@ class Changes:
 
         await library.trash.recover(library.memory)
         change = await undone_change(library, number)
-        undo = (await library.trash.actions(1))[0]
-        if number is None and not await self._is_meant(library, change, undo, "Redo"):
+        if number is None and not await self._is_meant(library, change, "Redo"):
             return None
         count = change.count - change.open
         reverse = partial(redo, library, expected=change.number, number=number)
@@ -239,18 +238,18 @@ class Changes:
             if isinstance(self._room.app, HoldsKeys):
                 self._room.app.release_keys(dropped=has_failed)
 
-    async def _is_meant(self, library: Library, change: Action, latest: Action, question: str) -> bool:
-        """Whether this change is to be undone or redone; `latest` is the change itself, or the undo of it."""
+    async def _is_meant(self, library: Library, change: Action, question: Literal["Undo", "Redo"]) -> bool:
+        """Whether this change is to be undone or redone."""
         trash = library.trash
-        now, made, is_ours = trash.now(), moment(latest.at), trash.was_begun_here(latest.number)
+        now, made, is_ours = trash.now(), moment(change.at), trash.was_begun_here(change.number)
         if is_ours and made is not None and now - made < AT_ONCE_FOR:
             return True
 
-        title = f"{question}: {summary_words(change)}, {time_words(latest.at, now)}?"
-        numbers = await trash.numbers_to_reverse(change.number, "undo" if latest is change else "redo")
+        title = f"{question}: {summary_words(change)}, {time_words(change.at, now)}?"
+        numbers = await trash.numbers_to_turn(change.number, "undo" if question == "Undo" else "redo")
         rows = await asyncio.to_thread(_first_rows, trash.changes_numbered(numbers[:_ROWS_READ]))
         shown = [cut(display_text(reversal_words(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
-        more = (change.open if latest is change else change.count - change.open) - len(shown)
+        more = (change.open if question == "Undo" else change.count - change.open) - len(shown)
         body = Content.assemble(
             "\n".join(shown),
             (f"\n… {more:,} more" if more > 0 else "", MUTED),

@@ -238,7 +238,7 @@ async def _foreseen(library: Library) -> ApplyResult:
     """What an undo of the last change is said to do."""
     last = await library.trash.last()
     assert last is not None
-    return await foresee(library, await library.trash.numbers_to_reverse(last.number, "undo"))
+    return await foresee(library, await library.trash.numbers_to_turn(last.number, "undo"))
 
 
 async def test_undo_leaves_a_state_that_zeroclaw_wrote_since(place: Place) -> None:
@@ -280,8 +280,8 @@ async def test_undo_of_a_move_over_what_took_its_name_keeps_that_first(place: Pl
         await undo(library, on_conflict="overwrite")
         kept = await library.trash.history_of_file(str(place.root.resolve() / "memory" / "2026-03-01.md"))
     assert place.tree() == before
-    assert kept[0].before is not None
-    assert kept[0].before.values["bytes"] == b"written since\n"
+    assert kept[0].after is not None
+    assert kept[0].after.values["bytes"] == b"written since\n"
 
 
 @pytest.mark.parametrize("on_conflict", ["overwrite", "rename"])

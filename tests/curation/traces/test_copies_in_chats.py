@@ -153,7 +153,7 @@ from zeroclaw_tui.curation.traces.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.curation.trash.trash import RunningAction
+from zeroclaw_tui.curation.journal import RunningAction
 
 async def main():
     library = await open_library(configs_for(OpenOptions(config_dir=Path(sys.argv[1])))[0])

@@ -13,9 +13,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.journal import Trash, store_name
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.trash.journal import store_name
-from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 

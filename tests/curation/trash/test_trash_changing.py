@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.changes import (
     store_memory,
     undo,
 )
-from zeroclaw_tui.curation.trash.file import for_reading
+from zeroclaw_tui.curation.journal_file import for_reading
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
@@ -124,9 +124,7 @@ async def test_undo_leaves_alone_what_was_restored_by_hand(world: World) -> None
     rows = [await stored(world, f"key{number}") for number in range(3)]
     await deleted(world, *(row.id for row in rows))
     (one,) = [row for row in (await world.trash.listing())[0] if row.row.id == rows[0].id]
-    outcome = await restore(world.library, [one.number])
-    assert outcome.action is not None
-    assert outcome.action.summary == "restored key0"
+    assert (await restore(world.library, [one.number])).count == 1
     with pytest.raises(NotFound):
         await world.trash.row(one.number)
     await edited(world, (await world.rows())[rows[0].id], "newer")
@@ -135,7 +133,7 @@ async def test_undo_leaves_alone_what_was_restored_by_hand(world: World) -> None
     assert (purge.count, purge.open) == (3, 2)
 
 
-async def test_a_restore_is_undone_and_then_the_deletion_too(world: World) -> None:
+async def test_a_restore_is_redone_as_the_deletion_that_it_undid(world: World) -> None:
     row = await stored(world, "lang", "Prefers Rust")
     before = await plain(world)
     await deleted(world, row.id, verb="forget")
@@ -143,7 +141,7 @@ async def test_a_restore_is_undone_and_then_the_deletion_too(world: World) -> No
     await restore(world.library, [number])
     assert await plain(world) == before
     world.later()
-    assert await undone(world) == "restore"
+    assert (await redo(world.library)).count == 1
     assert await world.rows() == {}
     assert await world.trash.numbers() == [number]
     assert await undone(world) == "forget"
@@ -151,21 +149,19 @@ async def test_a_restore_is_undone_and_then_the_deletion_too(world: World) -> No
     assert await world.trash.numbers() == []
 
 
-async def test_an_undone_store_lies_in_the_trash(world: World) -> None:
+async def test_an_undone_store_is_redone_with_its_content(world: World) -> None:
     row = await stored(world, "lang", "Prefers Rust")
     await undo(world.library)
-    ((listed,), total) = await world.trash.listing()
-    assert (total, listed.row.values, listed.verb) == (1, row.values, "undo")
-    await restore(world.library, [listed.number])
-    assert list(await world.rows()) == [row.id]
-    assert await world.trash.numbers() == []
+    assert await world.rows() == {}
+    world.later()
+    await redo(world.library)
+    assert [again.values for again in (await world.rows()).values()] == [row.values]
     await undo(world.library)
     assert await world.rows() == {}
-    assert await world.trash.numbers() == [listed.number]
     assert await world.later().last() is None
 
 
-async def test_what_a_restore_replaces_or_renames_is_undone_with_it(world: World) -> None:
+async def test_what_a_restore_replaces_is_an_action_of_its_own(world: World) -> None:
     old = await stored(world, "lang", "old")
     await deleted(world, old.id)
     (number,) = await world.trash.numbers()
@@ -174,13 +170,16 @@ async def test_what_a_restore_replaces_or_renames_is_undone_with_it(world: World
         await restore(world.library, [number])
     assert await world.trash.numbers() == [number]
     assert [action.verb for action in await world.trash.actions()] == ["store", "purge", "store"]
-    await restore(world.library, [number], on_conflict="rename")
-    await undo(world.library)
-    assert list(await world.rows()) == [new.id]
     await restore(world.library, [number], on_conflict="overwrite")
     assert await contents(world) == ["old"]
-    await undo(world.library)
+    assert (await world.trash.actions())[0].summary == "replaced by restore of change 2"
+    assert (await redo(world.library)).count == 1
+    assert await undone(world) == "restore"
     assert await contents(world) == ["new"]
+    await restore(world.library, [number], on_conflict="rename")
+    assert sorted(str(row.values["key"]) for row in (await world.rows()).values()) == ["lang", "lang (restored)"]
+    await redo(world.library, number=2)
+    assert list(await world.rows()) == [new.id]
 
 
 async def test_for_ever_leaves_no_byte_of_the_text(world: World) -> None:
@@ -218,7 +217,7 @@ async def test_a_deletion_whose_answer_was_lost_is_told_as_the_store_shows_it(
     plan = await plan_of_marked(world.library, [row.id for row in rows[:2]])
     with pytest.raises(NotReachable) as caught:
         await remove_memories(world.library, plan, "purge", forever=forever)
-    what = "were deleted permanently before that." if forever else "were done before that. Undo reverses them."
+    what = "were deleted permanently before that." if forever else "were changed before that. Undo reverses them."
     assert caught.value.hint == f"r asks again. 2 {what}"
     assert list(await world.rows()) == [rows[2].id]
 
@@ -251,7 +250,7 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
         await remove_memories(world.library, plan, "purge", on_progress=gone)
     done = MANY - await world.library.memory.count()
     assert 0 < done < MANY
-    assert caught.value.hint == f"r asks again. {done:,} were done before that. Undo reverses them."
+    assert caught.value.hint == f"r asks again. {done:,} were changed before that. Undo reverses them."
     (action,) = await world.later().actions()
     assert action.summary.endswith(f", stopped after {done:,}")
     assert (await undo(world.library)).count == done
@@ -412,5 +411,6 @@ async def test_what_was_taken_back_and_changed_since_is_not_done_again_unasked(w
         await redo(world.library, number=number)
     assert (await redo(world.library, number=number, on_conflict="overwrite")).count == 1
     assert await world.rows() == {}
-    assert (await undo(world.library, number=number)).count == 1
+    assert (await world.trash.actions())[0].summary == f"replaced by redo of change {number}"
+    assert await undone(world) == "redo"
     assert await contents(world) == ["Prefers Go"]

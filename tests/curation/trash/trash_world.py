@@ -8,8 +8,8 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import Install
+from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -14,9 +14,8 @@ from textual.screen import Screen
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.journal import Trash, Verb
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.trash.journal import Verb
-from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Row, RowChange, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for

@@ -12,7 +12,7 @@ from tui.tui_samples import NOW, Inspector
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory
-from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.memory.change import Edit
 
 

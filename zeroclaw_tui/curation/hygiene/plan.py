@@ -20,6 +20,8 @@ from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of
+from zeroclaw_tui.curation.journal import RunningAction
+from zeroclaw_tui.curation.journal_file import file_state
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
     FileVanished,
@@ -31,8 +33,6 @@ from zeroclaw_tui.curation.side_files import (
     write_file,
 )
 from zeroclaw_tui.curation.side_rows import AT_ONCE, entry_id, old_entries, remove_entries
-from zeroclaw_tui.curation.trash.file import file_state
-from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Change, Journal, ProgressCallback, Row, RowVersion

@@ -14,6 +14,7 @@ from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.backends.lookup import require_database, whole_entry
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.snapshot import Part, content_of, parts_in
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import file_row, file_status, link_target, named_row
 from zeroclaw_tui.curation.side_rows import change_values, optimize_keyword_indexes
@@ -21,7 +22,6 @@ from zeroclaw_tui.curation.traces.databases import AT_ONCE, FoundRow, rows_with_
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
 from zeroclaw_tui.curation.traces.places import Kind, Place, PlacedFile, PlacedFiles, files_with_copies, not_read
 from zeroclaw_tui.curation.traces.text_files import bytes_of, lines_of, without_entries, without_texts
-from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import iter_raw_chunks
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange

@@ -30,6 +30,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, change_rows
 from zeroclaw_tui.curation.hygiene.plan import Expiry
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
+from zeroclaw_tui.curation.journal import Verb
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, without_agents
 from zeroclaw_tui.curation.transfer.fit import (
     RESTORED,
@@ -44,7 +45,6 @@ from zeroclaw_tui.curation.transfer.fit import (
     known_vectors,
     read_line,
 )
-from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, Change, OnConflict, ProgressCallback, Row, See, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text

@@ -16,9 +16,8 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.clean_up import excerpt_of
-from zeroclaw_tui.curation.trash.file import VECTOR
-from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Version
-from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
+from zeroclaw_tui.curation.journal import Action, TrashRow, TrashUsage, Version
+from zeroclaw_tui.curation.journal_file import VECTOR
 from zeroclaw_tui.curation.words import change_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
@@ -433,7 +432,7 @@ class ChangesRoom(StoreRoom):
     async def _rows_of(self, place: Place) -> Sequence[Line]:
         trash = self.library.trash
         if place == "changes":
-            return [action for action in await trash.actions(MOST_CHANGES) if action.verb not in REVERSING]
+            return list(await trash.actions(MOST_CHANGES))
         if place == "memory" and self._memory is not None:
             # A version may have given it another key.
             self._memory = await entry_with_id(self.library.memory, self._memory.id) or self._memory
@@ -493,7 +492,7 @@ class ChangesRoom(StoreRoom):
             change = await library.trash.action(number)
             title = f"{verb} the whole change: {summary_words(change)}?"
             body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
-            numbers = await library.trash.numbers_to_reverse(number, "redo" if verb == "Redo" else "undo")
+            numbers = await library.trash.numbers_to_turn(number, "redo" if verb == "Redo" else "undo")
             question = yes_or_no(title, body, "Cancel", verb).telling(partial(clash_words, library, numbers))
             if change.count > 1 and not await self.app.push_screen_wait(question):
                 return

@@ -1,93 +1,60 @@
-"""The file trash.db: making it, opening it, its tables, the lock beside it, and how it holds a row."""
+"""The file trash.db: its tables, how it stores a row, opening it, the lock, and sentences for SQLite's errors."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.files.database import transaction, wal_file
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, locked_or_closed, make_folder, new_file
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, Value
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
 
-if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import Row, RowChange, Value
-
-VERSION = 1
+VERSION = 2
 """The schema's version, in the file's user_version."""
 BUSY_SECONDS = 5.0
 
 _CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log before it is written back, four times SQLite's own: fewer syncs in a long purge."""
-
+_VACUUM_BYTES = 16_000_000
+"""Up to so many bytes the file is rewritten to make it small."""
 _FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
 """What SQLite answers, among other causes, when a file it needs cannot be made or grow."""
-
 _DAMAGED = (
     "Try `sqlite3 trash.db .recover` on a copy to save its contents. Or move the file away: the trash is then "
     "empty, and earlier changes cannot be undone."
 )
 
-_VACUUM_BYTES = 16_000_000
-"""Up to so much content is written anew to make the file small."""
-
-_SCHEMA = (
-    "CREATE TABLE stores (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE actions (
-      number INTEGER PRIMARY KEY AUTOINCREMENT, store INTEGER NOT NULL REFERENCES stores(number), verb TEXT NOT NULL,
-      at TEXT NOT NULL, moment REAL NOT NULL, summary TEXT NOT NULL,
-      state TEXT NOT NULL CHECK (state IN ('begun', 'done')), size INTEGER NOT NULL DEFAULT 0)""",
-    # `deleted`: a memory was there before and is no more, and no other row stands for it in the trash.
-    # `taken_back`: how many rows reverse this one and are not reversed themselves; only triggers write it.
-    """CREATE TABLE kept (
-      number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
-      store INTEGER NOT NULL REFERENCES stores(number), table_name TEXT NOT NULL, id NOT NULL,
-      deleted INTEGER NOT NULL, taken_back INTEGER NOT NULL DEFAULT 0, reverses INTEGER, size INTEGER NOT NULL,
-      key TEXT, content TEXT, before TEXT, after TEXT, content_after TEXT)""",
-    # Vectors apart: a search through the contents need not step over them.
-    """CREATE TABLE blobs (
-      number INTEGER PRIMARY KEY REFERENCES kept(number) ON DELETE CASCADE, before BLOB, after BLOB)""",
-    "CREATE INDEX actions_of_store ON actions(store, number)",
-    "CREATE INDEX kept_of_action ON kept(action, table_name, taken_back)",
-    "CREATE INDEX kept_of_id ON kept(id)",
-    "CREATE INDEX kept_reversing ON kept(reverses) WHERE reverses IS NOT NULL",
-    "CREATE INDEX kept_in_trash ON kept(store) WHERE deleted = 1 AND taken_back = 0",
-    """CREATE TRIGGER kept_reverses AFTER INSERT ON kept WHEN new.reverses IS NOT NULL BEGIN
-      UPDATE kept SET taken_back = taken_back + 1 WHERE number = new.reverses; END""",
-    """CREATE TRIGGER kept_toggled AFTER UPDATE OF taken_back ON kept
-      WHEN new.reverses IS NOT NULL AND (old.taken_back = 0) <> (new.taken_back = 0) BEGIN
-      UPDATE kept SET taken_back = taken_back + iif(new.taken_back = 0, 1, -1) WHERE number = new.reverses; END""",
-    """CREATE TRIGGER kept_struck AFTER DELETE ON kept WHEN old.reverses IS NOT NULL AND old.taken_back = 0 BEGIN
-      UPDATE kept SET taken_back = taken_back - 1 WHERE number = old.reverses; END""",
-    # A row deleted, restored and deleted again by undoing that stands in the trash under its first deletion. When that
-    # one goes, the last one takes its place.
-    """CREATE TRIGGER kept_heir AFTER DELETE ON kept WHEN old.deleted = 1 AND old.taken_back = 0 BEGIN
-      UPDATE kept SET deleted = 1 WHERE number = (SELECT max(again.number) FROM kept restored
-        JOIN kept again ON again.reverses = restored.number
-        WHERE restored.reverses = old.number AND again.before IS NOT NULL AND again.after IS NULL); END""",
-)
-
-_BYTES, _TEXT, _CONTENT, _SAME = "bytes", "text", "content", "same"
-"""What stands in a row's JSON for a value that lies elsewhere: always a list, which no value of a row is."""
-
-VECTOR = "embedding"
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-"""One for all rows: `json.dumps` makes a new one each time."""
-
 MOVED_TO, MOVED_FROM, STAYS, MADE = "moved_to", "moved_from", "stays_if_changed", "made_folder"
 FILE_NAME = "audit_file"
-"""Under which names a kept change of a file, or of a row beside the store, tells where things were."""
-_OF_FILES, _PATHS = (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)
+"""The names under which the row of a file, or of another database, says where things were."""
+VECTOR = "embedding"
+
+SCHEMA = (
+    # `turned`: the place of the last undo in the order of the actions' numbers.
+    """CREATE TABLE actions (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
+      moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
+    # `turning`: an undo or redo has begun (1), and set the bit of this change (2). `content` is that of the row before.
+    # `after_state`: the fingerprint of a new row of which only id and key are stored.
+    """CREATE TABLE changes (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
+      table_name TEXT NOT NULL, id NOT NULL, undone INTEGER NOT NULL DEFAULT 0, turning INTEGER NOT NULL DEFAULT 0,
+      size INTEGER NOT NULL, key TEXT, content TEXT, after_state TEXT, before TEXT, after TEXT)""",
+    "CREATE INDEX actions_of_store ON actions(store, number)",
+    "CREATE INDEX changes_of_action ON changes(action, table_name, undone)",
+    "CREATE INDEX changes_of_id ON changes(id)",
+    "CREATE INDEX changes_in_trash ON changes(action) WHERE before IS NOT NULL AND after IS NULL AND undone = 0",
+)
 
 
 def for_reading(file: Path) -> sqlite3.Connection | None:
@@ -109,7 +76,7 @@ def _read_only(file: Path, mode: str) -> sqlite3.Connection | None:
     connection = _connect(file, mode)
     try:
         connection.execute("PRAGMA query_only = ON")
-        if _checked_version(connection, file) == 0:
+        if checked_version(connection, file) == 0:
             connection.close()
             return None
     except BaseException:
@@ -127,12 +94,12 @@ def for_writing(file: Path) -> sqlite3.Connection:
         _make(file)
         connection = _connect(file, "mode=rw")
         try:
-            version = _checked_version(connection, file)
+            version = checked_version(connection, file)
             if version == 0:
                 # Both only take hold in a file without tables.
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 connection.execute("PRAGMA journal_mode = WAL")
-            for pragma in ("synchronous = FULL", "secure_delete = ON", "foreign_keys = ON", "recursive_triggers = ON"):
+            for pragma in ("synchronous = FULL", "secure_delete = ON"):
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
             if version == 0:
@@ -221,7 +188,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     with transaction(connection):
         # Another process may have made them since.
         if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            for statement in _SCHEMA:
+            for statement in SCHEMA:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -236,7 +203,7 @@ def _connect(file: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-def _checked_version(connection: sqlite3.Connection, file: Path) -> int:
+def checked_version(connection: sqlite3.Connection, file: Path) -> int:
     """0 for an empty file. Raises Unreadable for one that is not ours."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > VERSION:
@@ -282,133 +249,94 @@ def _explained(file: Path, verb: str, error: OSError | sqlite3.Error) -> Inspect
     return Unreadable(cannot(why), hint="Check the permissions of the directory and the free space.")
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """One row: its JSON, its content where that is plain text, and the bytes of what JSON cannot hold."""
-
-    row: str
-    content: str | None
-    blob: bytes | None
+def bindable(text: str) -> str | bytes:
+    """Text as SQLite takes it: as it is, or as bytes where it is no Unicode."""
+    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass")
 
 
-def pack(row: Row, before: Row | None = None, *, vector: bool = True) -> Packed:
-    """A row; given the row before it, a vector equal to that one's is not held twice. Without `vector` it is left out.
-
-    The content is apart from the JSON so that it can be searched, blobs so that a search need not read them.
-    """
-    blob = bytearray()
-    content: str | None = None
-    values: list[list[Any]] = []
-    for name, value in row.values.items():
-        if name == VECTOR and not vector:
-            continue
-        packed: Any
-        if name == "content" and isinstance(value, str) and is_unicode(value):
-            packed, content = [_CONTENT], value
-        elif name == VECTOR and isinstance(value, bytes) and before is not None and before.values.get(name) == value:
-            packed = [_SAME]
-        elif isinstance(value, bytes | str):
-            packed = _packed(value, blob)
-        else:
-            packed = value
-        values.append([name if name.isascii() else _packed(name, blob), packed])
-    parts = [_packed(part, blob) for part in (row.id, row.handle, row.agent, row.table)]
-    return Packed(_ENCODER.encode([*parts, values]), content, bytes(blob) if blob else None)
+def text_of(value: str | bytes) -> str:
+    """The text that `bindable` made."""
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
-def unpack(packed: Packed, before: Row | None = None) -> Row:
-    """The row again; `before` is the one it was packed with."""
-    from zeroclaw_tui.memory.change import Row
-
-    blob = packed.blob or b""
-    *parts, values = json.loads(packed.row)
-    name_of_row, handle, agent, table = (_unpacked(part, blob) for part in parts)
-    named: dict[str, Value] = {}
-    for name, value in values:
-        plain: Value
-        if value == [_CONTENT]:
-            plain = packed.content
-        elif value == [_SAME]:
-            plain = before.values[VECTOR] if before is not None else None
-        else:
-            plain = _unpacked(value, blob)
-        named[_unpacked(name, blob)] = plain
-    return Row(name_of_row, named, handle, agent, table)
+def searchable(text: str) -> str:
+    """Text with a question mark for what nobody could type."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def file_path(row: Row) -> str:
-    """Where a file that is kept as a row lies."""
+    """Where a file that is recorded as a row lies."""
     path = row.values.get("path")
     return path if isinstance(path, str) else row.id
 
 
 def file_state(row: Row) -> str | None:
-    """The SHA-256 in hex of a file that is kept as a row: named, or of its bytes."""
+    """The SHA-256 in hex of a file that is recorded as a row: named, or of its bytes."""
     named, data = row.values.get("sha256"), row.values.get("bytes")
     if isinstance(named, str):
         return named
     return hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else None
 
 
-def bindable(text: str) -> str | bytes:
-    """Text as SQLite takes it: as it is, or where it is no Unicode as bytes."""
-    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass")
-
-
-def searchable(text: str) -> str:
-    """Text of which nothing is missing that could be typed."""
-    return text if is_unicode(text) else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _packed(value: Value, blob: bytearray) -> Any:
-    if isinstance(value, bytes):
-        kind, data = _BYTES, value
-    elif isinstance(value, str) and not is_unicode(value):
-        kind, data = _TEXT, value.encode("utf-8", "surrogatepass")
-    else:
-        return value
-    start = len(blob)
-    blob += data
-    return [kind, start, len(data)]
-
-
-def _unpacked(packed: Any, blob: bytes) -> Any:
-    if not isinstance(packed, list):
-        return packed
-    kind, start, length = packed
-    data = blob[start : start + length]
-    return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
-
-
-class Places:
-    """Between paths and how the trash of a config dir keeps them; without such a dir they are kept as they are."""
+class RowCodec:
+    """Rows as JSON. Bytes are base64; paths below the config dir are relative to it, so that it can be moved."""
 
     def __init__(self, config_dir: Path | None) -> None:
-        self._home = None if config_dir is None else os.path.realpath(config_dir)
+        self._home = None if config_dir is None else f"{os.path.realpath(config_dir)}{os.sep}"
 
-    def kept(self, change: RowChange) -> RowChange:
-        """A change as it is kept: paths below the config dir are told from there."""
-        if self._home is None or change.row.table not in _OF_FILES:
-            return change
-        return replace(change, before=self._row(change.before, self.name), after=self._row(change.after, self.name))
+    def name(self, row: Row) -> str:
+        """The id of a row as the journal has it."""
+        return row.id.removeprefix(self._home) if self._home is not None and _is_external(row) else row.id
 
-    def here(self, row: Row | None) -> Row | None:
-        """A kept row with its paths as they are now."""
-        return row if self._home is None or row is None or row.table not in _OF_FILES else self._row(row, self.path)
+    def bound_name(self, row: Row) -> str | bytes:
+        """The same as SQLite takes it."""
+        return bindable(self.name(row))
 
-    def name(self, path: str) -> str:
-        """How a path is kept."""
-        return path.removeprefix(f"{self._home}{os.sep}") if self._home is not None else path
-
-    def path(self, name: str) -> str:
-        """The path that is kept under a name; what is absolute stays."""
-        return name if self._home is None else os.path.join(self._home, name)
-
-    def _row(self, row: Row | None, told: Callable[[str], str]) -> Row | None:
-        if row is None:
-            return None
-        values: dict[str, Value] = {
-            name: told(value) if name in _PATHS and isinstance(value, str) else value
+    def pack(self, row: Row, *, without_content: bool = False) -> str:
+        """A row as JSON."""
+        home = self._home if _is_external(row) else None
+        values = [
+            [_packed(name, None), [_CONTENT, ""] if without_content and name == "content" else _packed(value, home)]
             for name, value in row.values.items()
+        ]
+        parts = [_packed(part, home) for part in (row.id, row.handle, row.agent, row.table)]
+        return _ENCODER.encode([*parts, values])
+
+    def unpack(self, text: str, content: str | None = None) -> Row:
+        """The row again, with the content that is stored by itself."""
+        *parts, table, values = json.loads(text)
+        id_of_row, handle, agent = map(self._value, parts)
+        named = {
+            self._value(name): content if value == [_CONTENT, ""] else self._value(value) for name, value in values
         }
-        return replace(row, id=told(row.id), values=values)
+        return Row(id_of_row, named, handle, agent, table)
+
+    def _value(self, packed: Any) -> Any:
+        if not isinstance(packed, list):
+            return packed
+        kind, text = packed
+        if kind == _BELOW:
+            return f"{self._home or ''}{text}"
+        data = base64.b64decode(text)
+        return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
+
+
+_BYTES, _TEXT, _BELOW, _CONTENT = "bytes", "text", "below", "content"
+"""What the JSON of a value begins with that is stored in another way: always a list, which no value of a row is."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def _packed(value: Value, home: str | None) -> Any:
+    if isinstance(value, bytes):
+        return [_BYTES, base64.b64encode(value).decode("ascii")]
+    if not isinstance(value, str):
+        return value
+    if not is_unicode(value):
+        return [_TEXT, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode("ascii")]
+    if home is not None and value.startswith(home):
+        return [_BELOW, value.removeprefix(home)]
+    return value
+
+
+def _is_external(row: Row) -> bool:
+    return row.table not in (MEMORIES, AGENTS, EMBEDDING_CACHE)

@@ -1,0 +1,106 @@
+"""Converting the trash.db of versions 0.2.0 and 0.3.0."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.curation.journal_file import FILE_NAME as AUDIT_FILE
+from zeroclaw_tui.curation.journal_file import MADE, MOVED_FROM, MOVED_TO, SCHEMA, VERSION, RowCodec, wipe
+from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.files.disk import new_file
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, Value
+
+BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
+"""The trash as it was before it was converted, and how long it stays."""
+
+_PATHS = ("path", MOVED_TO, MOVED_FROM, MADE, AUDIT_FILE)
+
+
+def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: Path | None) -> None:
+    """Convert the tables in one transaction; if that fails, they stay as they are. The old file stays as a backup.
+
+    What was taken back is undone, the rest is done. Undos, redos and restores go; rows that they replaced stay.
+    """
+    home = None if home is None else Path(os.path.realpath(home))
+    backup = file.with_name(BACKUP)
+    backup.unlink(missing_ok=True)
+    os.close(new_file(backup))
+    with closing(sqlite3.connect(backup)) as copy:
+        connection.backup(copy)
+    with transaction(connection):
+        if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+            return
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("DROP INDEX IF EXISTS actions_of_store")
+        connection.execute("ALTER TABLE actions RENAME TO old_actions")
+        for statement in SCHEMA:
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO actions (number, store, verb, at, moment, summary, is_done)"
+            " SELECT a.number, s.name, a.verb, a.at, a.moment, a.summary, a.state = 'done' FROM old_actions a"
+            " JOIN stores s ON s.number = a.store WHERE EXISTS (SELECT 1 FROM kept WHERE action = a.number"
+            " AND reverses IS NULL AND table_name <> '')"
+        )
+        kept = connection.execute(
+            "SELECT k.number, k.action, k.taken_back > 0, k.size, k.key, k.before, k.content, b.before, k.after,"
+            " k.content_after, b.after FROM kept k LEFT JOIN blobs b ON b.number = k.number"
+            " WHERE k.reverses IS NULL AND k.table_name <> '' ORDER BY k.number"
+        )
+        for number, action, undone, size, key, *packed in kept:
+            before = None if packed[0] is None else _here(_unpacked(packed[0], packed[1], packed[2], None), home)
+            after = None if packed[3] is None else _here(_unpacked(packed[3], packed[4], packed[5], before), home)
+            row = before or after
+            assert row is not None
+            content = before.values.get("content") if before is not None else None
+            is_apart = isinstance(content, str) and packed[1] is not None
+            connection.execute(
+                "INSERT INTO changes (number, action, table_name, id, undone, size, key, content, before, after)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number, action, row.table, codec.bound_name(row), undone, size, key, content if is_apart else None,
+                    None if before is None else codec.pack(before, without_content=is_apart),
+                    None if after is None else codec.pack(after),
+                ),
+            )  # fmt: skip
+        for table in ("blobs", "kept", "old_actions", "stores", "clock"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    wipe(connection)
+
+
+def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
+    """A row as those versions stored it: values that JSON cannot have lie in a blob."""
+    data = blob or b""
+
+    def value(packed: Any) -> Any:
+        if not isinstance(packed, list):
+            return packed
+        if packed == ["content"]:
+            return content
+        if packed == ["same"]:
+            return before.values["embedding"] if before is not None else None
+        kind, start, length = packed
+        part = data[start : start + length]
+        return part if kind == "bytes" else part.decode("utf-8", "surrogatepass")
+
+    *parts, values = json.loads(text)
+    named, handle, agent, table = map(value, parts)
+    return Row(named, {value(name): value(one) for name, one in values}, handle, agent, table)
+
+
+def _here(row: Row, home: Path | None) -> Row:
+    """A row with its paths as they are now."""
+    if home is None or row.table not in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW):
+        return row
+    values: dict[str, Value] = {
+        name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
+        for name, value in row.values.items()
+    }
+    return replace(row, id=os.path.join(home, row.id), values=values)

@@ -1,1 +1,0 @@
-"""What was changed and can be taken back: trash.db beside an install."""
