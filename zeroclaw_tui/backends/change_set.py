@@ -147,7 +147,7 @@ class ChangeSet:
         removed = [await writer.write_other(change, dry_run=False) for change in removing]
         if writer.is_transactional:
             gone = [change for change in removed if change is not None]
-            await self._record(writer, [*agents, *found.journaled(written), *gone])
+            await self._record(writer, [*agents, *map(_with_state, found.journaled(written)), *gone])
         return found
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:
@@ -162,6 +162,13 @@ def _checked(change: Change, writer: RowWriter) -> Change:
         writer.check(after)
         return replace(change, after=after)
     return change
+
+
+def _with_state(change: RowChange) -> RowChange:
+    """A change that says of a new row what it is in the store, so that the journal need not have its content."""
+    if change.before is not None or change.after is None:
+        return change
+    return replace(change, after_state=change.after.fingerprint)
 
 
 class _Conflicting(Exception):

@@ -212,9 +212,9 @@ class RunningAction(Journal):
 
     def _insert(self, connection: sqlite3.Connection, action: int, change: RowChange, *, undone: bool = False) -> int:
         codec, row, before, after = self._trash.codec, change.row, change.before, change.after
-        after_state = None
-        if before is None and row.table == MEMORIES and not ids_move(self._trash.store):
-            after, after_state = Row(row.id, {"key": row.values.get("key")}, row.handle, row.agent), row.fingerprint
+        after_state = change.after_state
+        if after_state is not None:
+            after = Row(row.id, {"key": row.values.get("key")}, row.handle, row.agent)
         content, key = row.values.get("content"), row.values.get("key")
         is_apart = before is not None and isinstance(content, str) and is_unicode(content)
         made = connection.execute(

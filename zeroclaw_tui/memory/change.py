@@ -80,8 +80,8 @@ class RowChange:
     """One row before and after a change, None where there is no such row, as the journal records it.
 
     `number` is its number in the journal, `reverses` the number of the journaled change that it undoes or does again;
-    `replaces` says that the row was another one by then. Of a new row the journal has only id, key and `after_state`,
-    its fingerprint.
+    `replaces` says that the row was another one by then. `after_state` is the fingerprint of a new row as the store has
+    it: then the journal saves only its id and key.
     """
 
     before: Row | None

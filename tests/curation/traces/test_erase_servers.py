@@ -99,7 +99,9 @@ async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: 
     async with opened(store.backend, store.location) as library:
         await _fill(library)
         plan = await plan_erase(library, TextMatcher([TEXT]))
-        assert {(place.kind, place.found) for place in plan.places} == {("store", 1), ("trash", 3)}
+        # Of new rows of a store with transactions the journal has no content.
+        in_trash = 1 if store.backend == "postgres" else 3
+        assert {(place.kind, place.found) for place in plan.places} == {("store", 1), ("trash", in_trash)}
         report = await erase_texts(library, plan)
         assert report.left == ()
         assert report.is_complete

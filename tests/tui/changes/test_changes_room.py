@@ -338,28 +338,6 @@ async def test_what_became_of_the_vector_is_told_and_what_is_nowhere_any_more(sa
         assert await count(sample) == 0
 
 
-async def test_of_an_edit_taken_back_nothing_is_said_of_the_vector_that_came_back_with_it(
-    sample: Sample, tmp_path: Path
-) -> None:
-    stored = {"id": "a", "key": "tz", "content": "EST", "embedding": blob(1, 0)}
-    library = await open_library(configs_for(OpenOptions(path=make(tmp_path / "brain.db", "G4", [stored])))[0])
-    before = await row_with_id(library.memory, "a")
-    assert before is not None
-    await changes.edit_memory(library, "a", Edit({"content": "CET"}), before.fingerprint)
-    await changes.undo(library)
-    await changes.redo(library)
-    await changes.undo(library)
-    assert await row_with_id(library.memory, "a") == before
-    async with running(room(sample, before.entry(), library), WIDE) as (app, pilot):
-        for key, what in (("g", "edit undone"), ("j", "edited again"), ("j", "edit undone")):
-            await press(pilot, key)
-            assert f"{what} content" in screen_words(app)
-            assert "vector" not in screen_words(app)
-        await press(pilot, "j")
-        assert "vector deleted with the old content" in screen_words(app)
-    await library.close()
-
-
 async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -> None:
     await sample.memory.store("fav_food", "Likes ramen.", "core")
     (entry,) = await sample.memory.list()

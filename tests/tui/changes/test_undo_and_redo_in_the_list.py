@@ -57,7 +57,7 @@ async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspe
         await press(pilot, "d", "y")
         if is_old:
             # The same session, later.
-            library.trash._clock = lambda: NOW
+            library.trash.now = lambda: NOW
         else:
             library.trash = elsewhere(inspector)
         await press(pilot, "u")

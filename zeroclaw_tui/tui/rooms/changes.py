@@ -119,7 +119,7 @@ _DELETED = {
 }
 _GONE = {"hygiene": "removed by hygiene", "merge": "merged away", "store": "overwritten", "edit": "replaced"}
 _CAME = {"undo": "restored by undo", "redo": "stored again", "restore": "restored"}
-_EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "overwritten"}
+_EDITED = dict.fromkeys(("undo", "redo", "restore", "store"), "overwritten")
 
 
 class Pages(LazyRows[PagedRow | None], Generic[PagedRow]):
