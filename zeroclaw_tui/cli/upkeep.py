@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 LONGEST_KEY, LONGEST_REMARK = 24, 30
 _COUNT, _BYTES, _SHARE = 10, 9, 7
 GROUPS_SHOWN = 3
-_KEY_CELLS = 24
 _SESSION_CELLS = 32
 _TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -419,13 +418,7 @@ def _copy_text(sample: Sample) -> str:
     stamp = sample.stamp
     session = "no session" if sample.session is None else f"session {one_line(masked(sample.session))}"
     facts = (one_line(stamp.category), cut(session, _SESSION_CELLS), date_shown(stamp.updated_at or stamp.when))
-    return f"{_short_key(sample)} ({', '.join(facts)})"
-
-
-def _short_key(sample: Sample) -> str:
-    from zeroclaw_tui.memory.secret_text import masked
-
-    return cut(one_line(masked(sample.stamp.key)) or "(no key)", _KEY_CELLS)
+    return f"{_key(sample)} ({', '.join(facts)})"
 
 
 def _every(stamps: Iterable[RowVersion]) -> list[RowVersion]:

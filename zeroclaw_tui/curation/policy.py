@@ -1,4 +1,4 @@
-"""What ZeroClaw >= 0.8.4 does with a memory by `[memory.policy]` when it stores one: redact, refuse, or take it."""
+"""Predict what ZeroClaw >= 0.8.4 does with a new memory by `[memory.policy]`: redact, refuse, or store it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,19 @@ from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan_a
 _MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
 _ON_HIT = ("reject", "block-on-read", "block_on_read")
 _DEFAULT_NAMESPACE = "default"
-_LONG = 20_000
 _CATEGORIES = "secret, api_key, private_key, email, or phone"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """`content` is what ZeroClaw would store, `redacted` the categories blanked out in it, `refusal` its own sentence
-    where it would store nothing."""
+    """The content that ZeroClaw would store and the categories redacted in it, or its own sentence of refusal."""
 
     content: str
     redacted: tuple[str, ...] = ()
     refusal: str | None = None
 
     def words(self) -> tuple[str, ...]:
-        """Sentences for who writes past it."""
+        """What ZeroClaw would do; nothing if it would store the memory as it is."""
         if self.refusal is not None:
             return (f"ZeroClaw would refuse this: {self.refusal}.",)
         if self.redacted:
@@ -40,20 +38,19 @@ class PolicyVerdict:
         return ()
 
     def enforced(self) -> str:
-        """The content that ZeroClaw would store. Raises Refused with its sentence where it would store nothing."""
+        """The content that ZeroClaw would store. Raises Refused with its sentence if it would store nothing."""
         if self.refusal is not None:
-            raise Refused(self.refusal, hint="Without --as-zeroclaw it is stored all the same.")
+            raise Refused(self.refusal, hint="Omit --as-zeroclaw to store it anyway.")
         return self.content
 
 
 async def store_verdict(library: Library, content: str, category: str, namespace: str | None) -> PolicyVerdict:
-    """The verdict on a memory that is stored, or stored anew, with these. A memory without namespace has "default"."""
+    """The verdict on a memory that is stored with these values, quotas included."""
     if not library.profile.profile.scans_content:
         return PolicyVerdict(content)
     policy = library.config.values.get("policy")
     policy = policy if isinstance(policy, Mapping) else {}
-    look = asyncio.to_thread(policy_verdict, policy, content, namespace) if len(content) > _LONG else None
-    verdict = policy_verdict(policy, content, namespace) if look is None else await look
+    verdict = await asyncio.to_thread(policy_verdict, policy, content, namespace)
     if verdict.refusal is not None or not has_quotas(library.memory.name):
         return verdict
     space = namespace or _DEFAULT_NAMESPACE
@@ -70,7 +67,7 @@ async def store_verdict(library: Library, content: str, category: str, namespace
 
 
 def policy_verdict(policy: Mapping[str, Any], content: str, namespace: str | None) -> PolicyVerdict:
-    """The verdict as far as no rows have to be counted; `policy` is the table of config.toml."""
+    """The verdict without quotas, which need counts; `policy` is the table of config.toml."""
     redacted: tuple[str, ...] = ()
     if _value(policy, "redact_on_write"):
         categories = {word: category_of(word) for word in _value(policy, "redact_categories")}
@@ -100,7 +97,7 @@ def _invalid(key: str, found: str, expected: str) -> str:
 
 
 def _value(policy: Mapping[str, Any], name: str) -> Any:
-    """A key of the table, its default where it is not there or of another type."""
+    """A setting of the table; its default if it is missing or of another type."""
     key = MEMORY_KEYS[f"policy.{name}"]
     value = policy.get(name, key.default)
     return value if fits(key.kind, value) else key.default
