@@ -46,7 +46,7 @@ def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     assert written["file"] == str(file)
     assert written["beside"] == str(file.with_name(SIDE_CAR))
     assert written["action"] == 1
-    assert written["lossy"] == [{"key": "", "lost": ["the whole memory: it has no key"]}]
+    assert written["lossy"] == [{"key": "", "lost": ["the whole memory: its key or its content is blank"]}]
     again = memory("snapshot", "--json").json
     assert again["replaces"]["is_zeroclaws"] is True
     assert again["replaces"]["total"] == 7

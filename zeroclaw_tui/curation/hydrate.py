@@ -11,7 +11,7 @@ from typing import Literal
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.formats.snapshot import NAME, load, what_is_lost, what_is_read
+from zeroclaw_tui.curation.formats.snapshot import load, missing_file, what_is_lost, what_is_read
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import core_of, place_of
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
@@ -20,7 +20,7 @@ from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotFound, NothingYet, Refused, Unreadable
+from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import SMALLEST
 
@@ -72,9 +72,7 @@ async def plan_hydrate(
     if await asyncio.to_thread(lambda: path.exists() and not path.is_file()):
         raise Unreadable(f"{one_line(str(path))} is not a regular file.", hint="Name a snapshot or a JSONL export.")
     if not await asyncio.to_thread(path.exists):
-        hint = "ZeroClaw writes it when `snapshot_enabled` is on, and `zeroclaw memory snapshot` now."
-        way = hint if path.name == NAME else f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
-        raise NotFound(f"There is no file {one_line(str(path))}.", hint=way)
+        raise missing_file(path)
     name = "jsonl" if path.suffix.lower() in _JSONL else "snapshot"
     options = ImportOptions(name, agent=agent, keys=None if keys is None else frozenset(keys))
     return await plan_import(target, path, options, on_progress=on_progress)

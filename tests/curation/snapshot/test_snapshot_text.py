@@ -39,7 +39,7 @@ def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version: str) -> No
     assert [(found.key, found.content) for found in read.entries] == really_hydrated(version)
     assert read.is_zeroclaws
     assert read.total == len(read.entries) + 1, "one of them is blank, and was exported but not hydrated"
-    assert all(found.created_at and found.updated_at and not found.lost for found in read.entries)
+    assert all(found.created_at and found.updated_at for found in read.entries)
 
 
 @example(key="k", content="a\n---\nb")
@@ -71,15 +71,15 @@ def test_without_losses_every_memory_of_a_snapshot_comes_back(rows: list[tuple[s
 @pytest.mark.parametrize(
     ("key", "content", "lost"),
     [
-        ("k", " around\n", "blanks"),
-        ("k", "above\n---\nbelow", "`---`"),
-        ("k", "above\n*Created: today*\nbelow", "`*Created:`"),
-        ("k", "above\n### 🔑 `x`\nbelow", "another entry"),
-        ("k", "above\r\nbelow", "carriage returns"),
-        ("k", " \n\t", "its content is blank"),
-        ("", "text", "no key"),
-        ("two\nlines", "text", "more than one line"),
-        ("k", "half \udcff", "no UTF-8"),
+        ("k", " around\n", "its exact text"),
+        ("k", "above\n---\nbelow", "its exact text"),
+        ("k", "above\n*Created: today*\nbelow", "its exact text"),
+        ("k", "above\n### 🔑 `x`\nbelow", "its exact text"),
+        ("k", "above\r\nbelow", "its exact text"),
+        ("k", " \n\t", "is blank"),
+        ("", "text", "is blank"),
+        ("two\nlines", "text", "its exact text"),
+        ("k", "half \udcff", "not UTF-8"),
     ],
 )
 def test_what_is_lost_is_named(key: str, content: str, lost: str) -> None:
@@ -89,7 +89,7 @@ def test_what_is_lost_is_named(key: str, content: str, lost: str) -> None:
 def test_a_memory_behind_another_of_its_key_is_lost_whole() -> None:
     """Several agents may hold one key; the file does not tell them apart."""
     first, second = entry("k", "one", id="1"), entry("k", "two", id="2")
-    assert [(memory.id, "stands before it" in lost[0]) for memory, lost in losses([first, second])] == [("2", True)]
+    assert [(memory.id, "comes before it" in lost[0]) for memory, lost in losses([first, second])] == [("2", True)]
 
 
 def test_lines_before_the_first_entry_and_behind_a_head_without_a_key_are_no_content() -> None:
@@ -112,13 +112,10 @@ def test_a_snapshot_without_its_head_is_still_zeroclaws() -> None:
     assert read_snapshot("### 🔑 `k`\n\ntext\n").is_zeroclaws
 
 
-def test_what_the_file_itself_shows_to_be_lost_is_told() -> None:
+def test_times_are_those_of_the_last_line() -> None:
     hand_made = (
         "### 🔑 `a`\nabove\n---\nbelow\n\n*Created: x | Updated: y*\n\n---\n\n### 🔑 `b`\nno dates\n### 🔑 `c`\ntext\n"
     )
     a, b, c = read_snapshot(hand_made).entries
     assert (a.created_at, a.updated_at) == ("x", "y")
-    assert "`---`" in a.lost[0]
-    assert "another entry" in b.lost[0]
-    assert c.lost == ()
-    assert c.created_at is None
+    assert (b.created_at, c.created_at) == (None, None)

@@ -53,9 +53,7 @@ async def test_the_plan_says_what_zeroclaws_format_loses_and_what_is_replaced(li
     assert (plan.entries, plan.replaces, plan.foreign, plan.vectors) == (4, None, (), True)
     ((key, lost),) = plan.lossy
     assert key == "hard"
-    assert {word for word in ("blanks", "another entry", "`---`") if word in " ".join(lost)} == {
-        "blanks", "another entry", "`---`",
-    }  # fmt: skip
+    assert "its exact text" in lost[0]
     assert not plan.file.exists()
     await write_snapshot(library)
     again = await plan_snapshot(library)
@@ -202,7 +200,7 @@ async def test_right_after_it_was_written_store_and_snapshot_are_the_same(librar
     found = await compare(library, file)
     assert {difference.where for difference in found} == {"same"}
     hard = next(difference for difference in found if difference.key == "hard")
-    assert "another entry" in " ".join(hard.lost)
+    assert "its exact text" in " ".join(hard.lost)
 
 
 async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(library: Library) -> None:
@@ -210,7 +208,7 @@ async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(
     file = place_of(library.config)
     file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))
     loaded = load(file)
-    assert "holds other memories and is not used" in loaded.snapshot.notes[0]
+    assert "has other memories and is not used" in loaded.snapshot.notes[0]
     assert "User prefers Haskell" in [row.values["content"] for row in loaded.rows]
     file.with_name(SIDE_CAR).write_bytes(b'{"zeroclaw_memories":1}\n{"broken')
     loaded = load(file)
@@ -220,7 +218,7 @@ async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(
 async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> None:
     """By the copy beside; ZeroClaw's file has only the first of them."""
     plan = await plan_snapshot(agents)
-    assert [(key, lost[0][:36]) for key, lost in plan.lossy] == [("lang", "the whole memory: one of that key st")]
+    assert [(key, lost[0][:36]) for key, lost in plan.lossy] == [("lang", "the whole memory: another one with t")]
     await write_snapshot(agents)
     file = place_of(agents.config)
     assert [difference.where for difference in await compare(agents, file)] == ["same"] * 3
@@ -233,7 +231,7 @@ async def test_files_that_are_no_snapshot_are_one_sentence(library: Library, tmp
     with pytest.raises(NotFound):
         load(tmp_path / "nothing.md")
     (tmp_path / "bytes.md").write_bytes(b"\xff\xfe" * 10)
-    with pytest.raises(Refused, match="no UTF-8"):
+    with pytest.raises(Refused, match="not UTF-8"):
         load(tmp_path / "bytes.md")
     (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(UsageError, match="Line 1"):

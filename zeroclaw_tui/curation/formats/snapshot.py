@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +13,11 @@ from pathlib import Path
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_of_line, row_of_line
 from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.files.disk import read_bytes
+from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
-from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, size_shown
 
 NAME = "MEMORY_SNAPSHOT.md"
 SIDE_CAR = "MEMORY_SNAPSHOT.jsonl"
@@ -35,38 +34,37 @@ _HEAD = (
 _ENTRY = "### 🔑 `{key}`\n\n{content}\n\n*Created: {created} | Updated: {updated}*\n\n---\n\n"
 _OPENS, _CLOSES = "### 🔑 `", "`"
 _RULE, _CREATED = "---", "*Created:"
-_LINE_END, _RETURN = "\n", "\r"
 _EXPORTED = re.compile(r"\*\*Last exported:\*\*\s*(.+)")
 _TOTAL = re.compile(r"\*\*Total core memories:\*\*\s*(\d{1,18})")
-_UPDATED, _STAR = "Updated:", "*"
+_TIMES = re.compile(r"\*Created:([^|\n]*)\|\s*Updated:(.*)\*")
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
-GOES_ON = "what may have followed: a line that looks like another entry"
-RUN_INTO = "its exact text: the lines of another memory run into it"
-REPEATED = "the whole memory: one of that key stands before it"
-LEFT_OUT = ("the whole memory: it is no UTF-8, and ZeroClaw leaves it out",)
+LEFT_OUT = ("the whole memory: it is not UTF-8, and ZeroClaw leaves it out",)
+_BLANK = ("the whole memory: its key or its content is blank",)
+_SAME_KEY = ("the whole memory: another one with the same key comes before it",)
+_NOT_EXACT = ("its exact text: blanks around it, or lines like `---`, `*Created:` and `### 🔑` are part of the format",)
+_ALL_LOSE = "The file has no id, session, namespace, importance or vector of any memory."
+_JSONL = (".jsonl", ".ndjson")
+_MAX_SIZE = 200_000_000
+"""How many bytes a snapshot may have; it is read as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """One memory as ZeroClaw's hydration reads it; the timestamps are those of the file, None where it has none.
-
-    `lost` says, as far as the file itself shows it, what of the memory was not read.
-    """
+    """One memory as ZeroClaw's hydration reads it; the times are those of the file, None where it has none."""
 
     key: str
     content: str
     created_at: str | None = None
     updated_at: str | None = None
-    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a file of that name holds. `is_zeroclaws` is False for another program's file of the same name; then
-    `because` says in a sentence what tells so. `total` is the number in its head, `exported` its date, if there.
-    `notes` are sentences about what is read of it and of the lossless copy beside it; `repeated` is how many entries
-    have the key of an earlier one, which wins."""
+    """What a file of that name holds. `is_zeroclaws` is False for another program's file; `because` says why.
+
+    `total` is the number in its head, `exported` its date, if there. `notes` are sentences about what is read of it.
+    """
 
     entries: tuple[SnapshotEntry, ...]
     is_zeroclaws: bool
@@ -74,7 +72,6 @@ class Snapshot:
     total: int | None = None
     exported: str | None = None
     notes: tuple[str, ...] = ()
-    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +87,113 @@ class Part:
     end: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file's memories. `is_exact` is False where they went through ZeroClaw's format; `header` is that of JSONL."""
+
+    snapshot: Snapshot
+    rows: tuple[Row, ...]
+    is_exact: bool
+    header: Header | None = None
+
+
+def sniff(source: Source) -> str | None:
+    """By ZeroClaw's title."""
+    if source.is_folder:
+        return None
+    first = source.head().decode("utf-8", "replace").lstrip(WHITE_SPACE).partition("\n")[0]
+    return "it begins with the title of ZeroClaw's snapshots" if first.strip(WHITE_SPACE) == TITLE else None
+
+
+def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
+    """Every memory of a snapshot, exactly where the lossless copy beside it says the same."""
+    loaded = load(source.path)
+    lost.update(dict.fromkeys(loaded.snapshot.notes, 1))
+    if not loaded.is_exact:
+        times = [time for entry in loaded.snapshot.entries for time in (entry.created_at, entry.updated_at) if time]
+        unreadable = sum(moment_of(time) is None for time in times)
+        lost.update({UNREADABLE_TIMES: unreadable} if unreadable else {})
+    yield from loaded.rows
+
+
+def identity(source: Source) -> Identity | None:
+    """What made the vectors of the lossless copy."""
+    header = load(source.path).header
+    return None if header is None else header.embedding
+
+
+def load(path: Path) -> Loaded:
+    """A MEMORY_SNAPSHOT.md, or one of our JSONL exports. Blocks.
+
+    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the snapshot's
+    `notes` say so, or why not. Raises NotFound, Unreadable, UsageError naming the line of a broken export, and Refused
+    for a file that is neither.
+    """
+    data = _read(path)
+    if path.suffix.lower() in _JSONL:
+        header, rows = _parsed(data)
+        entries = [row.entry() for row in rows]
+        read = tuple(SnapshotEntry(one.key, one.content, one.timestamp or None, one.updated_at) for one in entries)
+        exported = None if header is None else header.exported
+        return Loaded(Snapshot(read, True, total=len(rows), exported=exported), rows, True, header)
+    snapshot = look(data)
+    if not snapshot.is_zeroclaws:
+        raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
+    side_car = path.with_name(SIDE_CAR)
+    if path.name != NAME or not side_car.exists():
+        return _through_format(snapshot)
+    try:
+        header, rows = _parsed(_read(side_car))
+    except InspectorError as error:
+        return _through_format(snapshot, f"{SIDE_CAR} beside it is not used: {error.message.rstrip('.')}.")
+    ordered = tuple(in_order(rows))
+    written = as_zeroclaw_reads(row.entry() for row in ordered if can_be_written(row))
+    if written != tuple((entry.key, entry.content) for entry in snapshot.entries):
+        note = f"{SIDE_CAR} beside it has other memories and is not used: one of the two was written later."
+        return _through_format(snapshot, note)
+    note = f"Everything comes from {SIDE_CAR} beside it, which says the same and loses nothing."
+    return Loaded(replace(snapshot, notes=(note,)), ordered, True, header)
+
+
+def missing_file(path: Path) -> NotFound:
+    """The error for a snapshot that is not there."""
+    hint = "ZeroClaw writes it when `snapshot_enabled` is on, and `zeroclaw memory snapshot` now."
+    if path.name != NAME:
+        hint = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
+    return NotFound(f"There is no file {one_line(str(path))}.", hint=hint)
+
+
+def look(data: bytes) -> Snapshot:
+    """What lies in the place of a snapshot, whatever it is."""
+    try:
+        return read_snapshot(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return Snapshot((), False, "It is not UTF-8 text, so ZeroClaw cannot read it.")
+
+
 def read_snapshot(text: str) -> Snapshot:
-    """Read a snapshot exactly as ZeroClaw's hydration does, first of a key wins."""
-    lines = text.split(_LINE_END)
+    """Read a snapshot exactly as ZeroClaw's hydration does; the first memory of a key wins."""
+    lines = text.split("\n")
     parts = parts_in(lines)
+    read = [part for part in parts if part.key and part.content]
     entries: dict[str, SnapshotEntry] = {}
-    repeated = 0
-    for at, part in enumerate(parts):
-        if not (part.key and part.content):
-            continue
-        if part.key in entries:
-            repeated += 1
-        else:
-            entries[part.key] = _entry(part, lines, is_last=at + 1 == len(parts))
+    for part in read:
+        entries.setdefault(part.key, SnapshotEntry(part.key, part.content, *_times_in(lines[part.start : part.end])))
     head = [line.strip(WHITE_SPACE) for line in lines[: parts[0].start if parts else len(lines)]]
     is_zeroclaws = TITLE in head or bool(entries)
+    left_out = len(read) - len(entries)
+    reason = (
+        "It has neither the title of ZeroClaw's snapshots nor an entry of that form, so another program wrote it."
+        if text.strip(WHITE_SPACE)
+        else "It is empty."
+    )
     return Snapshot(
         tuple(entries.values()),
         is_zeroclaws,
-        "" if is_zeroclaws else _why_foreign(text),
+        "" if is_zeroclaws else reason,
         next((int(found[1]) for line in head if (found := _TOTAL.fullmatch(line))), None),
         next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
-        repeated=repeated,
+        (f"Of memories with the same key the first is taken: {left_out:,} left out.",) if left_out else (),
     )
 
 
@@ -143,13 +225,13 @@ def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> tuple[tuple[str, str], 
 
 
 def what_is_lost(entry: MemoryEntry) -> tuple[str, ...]:
-    """What of one memory ZeroClaw's format cannot bring back, each in a few words; empty where nothing is lost but what
-    every memory loses (id, times, session, namespace, importance, vector)."""
+    """What of one memory ZeroClaw's format cannot bring back, in a few words; empty where nothing is lost but what
+    every memory loses (id, session, namespace, importance, vector)."""
     if not is_written(entry):
         return LEFT_OUT
     if what_is_read(entry) == ((entry.key, entry.content),):
         return ()
-    return tuple(_losses(entry.key, entry.content)) or ("its exact text",)
+    return _NOT_EXACT if entry.key and entry.content.strip(WHITE_SPACE) else _BLANK
 
 
 def losses(entries: Iterable[MemoryEntry]) -> list[tuple[MemoryEntry, tuple[str, ...]]]:
@@ -160,14 +242,27 @@ def losses(entries: Iterable[MemoryEntry]) -> list[tuple[MemoryEntry, tuple[str,
     before: set[str] = set()
     for entry in every:
         lost = what_is_lost(entry)
-        if not lost and entry.key in before:
-            lost = (REPEATED,)
-        elif not lost and whole.get(entry.key) != entry.content:
-            lost = (RUN_INTO,)
+        if not lost and (entry.key in before or whole.get(entry.key) != entry.content):
+            lost = _SAME_KEY if entry.key in before else _NOT_EXACT
         if lost:
             found.append((entry, lost))
         before.update(key for key, _ in what_is_read(entry))
     return found
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """As ZeroClaw writes them: the last updated first, by the bytes of the text, and as stored where that is equal."""
+
+    def written(row: Row) -> bytes:
+        return str(row.values.get("updated_at") or "").encode("utf-8", "surrogatepass")
+
+    return sorted(rows, key=written, reverse=True)
+
+
+def can_be_written(row: Row) -> bool:
+    """Whether ZeroClaw can read this row when it writes its snapshot: text in every column that it reads."""
+    needed = map(row.values.get, ("key", "content", "category", "created_at", "updated_at"))
+    return all(isinstance(value, str) and is_unicode(value) for value in needed)
 
 
 def parts_in(lines: Sequence[str]) -> list[Part]:
@@ -192,65 +287,31 @@ def key_in(line: str) -> str | None:
 
 
 def content_of(lines: Iterable[str]) -> str:
-    """The content ZeroClaw reads in the lines behind the head of an entry."""
-    kept = [_without_end(line) for line in lines if not is_dropped(line.strip(WHITE_SPACE))]
-    return _LINE_END.join(kept).strip(WHITE_SPACE)
+    """The content ZeroClaw reads in the lines after the head of an entry."""
+    content = [line.removesuffix("\n").removesuffix("\r") for line in lines if not _is_dropped(line)]
+    return "\n".join(content).strip(WHITE_SPACE)
 
 
-def filled(lines: Iterable[str]) -> list[str]:
-    """All but the blank lines, trimmed."""
-    return [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE))]
-
-
-def is_dropped(trimmed: str) -> bool:
-    """Whether ZeroClaw takes a trimmed line for none of the content."""
+def _is_dropped(line: str) -> bool:
+    """Whether ZeroClaw takes a line for none of the content."""
+    trimmed = line.strip(WHITE_SPACE)
     return trimmed == _RULE or trimmed.startswith(_CREATED)
-
-
-def follows_an_end(lines: Sequence[str], at: int) -> bool:
-    """Whether a line stands behind what ends an entry as ZeroClaw writes it."""
-    before: list[str] = []
-    while at and len(before) < 2:
-        at -= 1
-        before += filled(lines[at : at + 1])
-    return len(before) == 2 and before[0] == _RULE and before[1].startswith(_CREATED)
 
 
 def _is_plain(entry: MemoryEntry) -> bool:
     """Whether nothing in a memory can be taken for anything but its content; nearly all are, and need no reading."""
     return bool(
         entry.key
-        and not any(part in entry.content for part in (_OPENS, _RULE, _CREATED, _RETURN))
-        and not any(_LINE_END in text for text in (entry.key, entry.timestamp, entry.updated_at or ""))
+        and not any(part in entry.content for part in (_OPENS, _RULE, _CREATED, "\r"))
+        and not any("\n" in text for text in (entry.key, entry.timestamp, entry.updated_at or ""))
     )
 
 
-def _entry(part: Part, lines: Sequence[str], *, is_last: bool) -> SnapshotEntry:
-    """With its dates, and what the lines tell of contents that were not read."""
-    held = filled(lines[part.start + 1 : part.end])
-    if held and held[-1] == _RULE:
-        held.pop()
-    times = _times_in(held[-1]) if held else None
-    if times is not None:
-        held.pop()
-    lost: list[str] = []
-    dropped = sum(map(is_dropped, held))
-    if dropped:
-        lost.append(_lines_lost(dropped))
-    if times is None and not is_last:
-        lost.append(GOES_ON)
-    created, updated = times or (None, None)
-    return SnapshotEntry(part.key, part.content, created, updated, tuple(lost))
-
-
-def _times_in(line: str) -> tuple[str | None, str | None] | None:
-    """When a memory was made and changed, out of the line below it; None for any other line."""
-    created, bar, updated = line.removeprefix(_CREATED).partition("|")
-    updated = updated.strip(WHITE_SPACE)
-    if not (bar and line.startswith(_CREATED) and updated.startswith(_UPDATED) and line.endswith(_STAR)):
-        return None
-    changed = updated.removeprefix(_UPDATED).removesuffix(_STAR)
-    return created.strip(WHITE_SPACE) or None, changed.strip(WHITE_SPACE) or None
+def _times_in(lines: Sequence[str]) -> tuple[str | None, str | None]:
+    """When a memory was created and updated: the last line of an entry but for a rule."""
+    filled = [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE)) and trimmed != _RULE]
+    found = _TIMES.fullmatch(filled[-1]) if filled else None
+    return (found[1].strip(WHITE_SPACE) or None, found[2].strip(WHITE_SPACE) or None) if found else (None, None)
 
 
 def _written(entry: MemoryEntry) -> str:
@@ -259,215 +320,33 @@ def _written(entry: MemoryEntry) -> str:
     )
 
 
-def _losses(key: str, content: str) -> Iterable[str]:
-    if not key:
-        yield "the whole memory: it has no key"
-    if _LINE_END in key:
-        yield "its key, which has more than one line"
-    if not content.strip(WHITE_SPACE):
-        yield "the whole memory: its content is blank"
-        return
-    if content != content.strip(WHITE_SPACE):
-        yield "blanks and line ends around its content"
-    lines = content.split(_LINE_END)
-    heads = [at for at, line in enumerate(lines) if key_in(line) is not None]
-    own = lines[: heads[0]] if heads else lines
-    if heads:
-        yield "what follows a line that looks like another entry"
-    dropped = sum(is_dropped(line.strip(WHITE_SPACE)) for line in own)
-    if dropped:
-        yield _lines_lost(dropped)
-    if any(line.endswith(_RETURN) for line in own):
-        yield "carriage returns at the ends of its lines"
-
-
-def _lines_lost(count: int) -> str:
-    return "a line that is `---` or begins with `*Created:`" if count == 1 else f"{count:,} lines like `---`"
-
-
-def _why_foreign(text: str) -> str:
-    if not text.strip(WHITE_SPACE):
-        return "It is empty."
-    return "It has neither the title of ZeroClaw's snapshots nor an entry of that form, so another program wrote it."
-
-
-def _without_end(line: str) -> str:
-    return line.removesuffix(_LINE_END).removesuffix(_RETURN)
-
-
-ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
-_JSONL = (".jsonl", ".ndjson")
-_NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
-LARGEST = 200_000_000
-"""How many bytes a snapshot may have; it is read as a whole."""
-
-
-def sniff(source: Source) -> str | None:
-    """By ZeroClaw's title."""
-    if source.is_folder:
-        return None
-    first = source.head().decode("utf-8", "replace").lstrip(WHITE_SPACE).partition("\n")[0]
-    return "it begins with the title of ZeroClaw's snapshots" if first.strip(WHITE_SPACE) == TITLE else None
-
-
-def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory of a snapshot, exactly where the lossless copy beside it says the same."""
-    loaded = load(source.path)
-    lost.update(dict.fromkeys(loaded.snapshot.notes, 1))
-    if not loaded.is_exact:
-        times = [time for entry in loaded.snapshot.entries for time in (entry.created_at, entry.updated_at) if time]
-        unreadable = sum(moment_of(time) is None for time in times)
-        lost.update({UNREADABLE_TIMES: unreadable} if unreadable else {})
-    for row in loaded.rows:
-        # Without the copy an id is of this reading only.
-        values = {name: value for name, value in row.values.items() if name != "id"}
-        yield row if loaded.is_exact else Row("", values, None, row.agent)
-
-
-def identity(source: Source) -> Identity | None:
-    """What made the vectors of the lossless copy."""
-    header = load(source.path).header
-    return None if header is None else header.embedding
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A file's memories. `is_exact` is False where they went through ZeroClaw's format; `header` is that of JSONL."""
-
-    snapshot: Snapshot
-    rows: tuple[Row, ...]
-    is_exact: bool
-    header: Header | None = None
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Those of its memories."""
-        return frozenset(row.key for row in self.rows)
-
-    @property
-    def lost(self) -> dict[str, tuple[str, ...]]:
-        """What the file itself shows to be lost, by key."""
-        if self.is_exact:
-            return {}
-        keys = self.keys
-        return {entry.key: entry.lost for entry in self.snapshot.entries if entry.lost and entry.key in keys}
-
-
-def load(path: Path) -> Loaded:
-    """A MEMORY_SNAPSHOT.md, or one of our JSONL exports, as memories to compare and hydrate from. It blocks.
-
-    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the snapshot's
-    `notes` say so, or why not. Raises NotFound, Unreadable, UsageError naming the line of a broken export, and Refused
-    for a file that is neither, each in one sentence.
-    """
-    data = _read(path)
-    if path.suffix.lower() in _JSONL:
-        return _loaded_export(path, data)
-    snapshot = look(data)
-    if not snapshot.is_zeroclaws:
-        raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
-    beside = path.with_name(SIDE_CAR) if path.name == NAME else None
-    if beside is None or not beside.exists():
-        return _through_format(snapshot)
-    return _with_side_car(snapshot, beside)
-
-
-def first_taken(left_out: int) -> tuple[str, ...]:
-    """A sentence about memories that are left out since an earlier one has their key; none where there are none."""
-    if not left_out:
-        return ()
-    return (f"Of memories with the same key the first is taken: {left_out:,} left out.",)
-
-
-def look(data: bytes) -> Snapshot:
-    """What lies in the place of a snapshot, whatever it is."""
-    try:
-        return read_snapshot(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return Snapshot((), False, "It is no UTF-8 text, so ZeroClaw cannot read it.")
-
-
-def in_order(rows: Iterable[Row]) -> list[Row]:
-    """As ZeroClaw writes them: the last updated first, by the bytes of the text, and as stored where that is equal."""
-
-    def written(row: Row) -> bytes:
-        return str(row.values.get("updated_at") or "").encode("utf-8", "surrogatepass")
-
-    return sorted(rows, key=written, reverse=True)
-
-
 def _read(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-    except OSError:
-        size = 0
-    if size > LARGEST:
-        raise Refused(
-            f"{path} is larger than {LARGEST // 1_000_000} MB.",
-            hint="`zeroclaw memory import` takes exports of any size.",
-        )
+    if file_size(path) > _MAX_SIZE:
+        hint = "`zeroclaw memory import` takes exports of any size."
+        raise Refused(f"{path} is larger than {size_shown(_MAX_SIZE)}.", hint=hint)
     data = read_bytes(path)
     if data is None:
-        hint = "ZeroClaw writes it when `snapshot_enabled` is on, and `zeroclaw memory snapshot` now."
-        raise NotFound(f"There is no file {path}.", hint=hint if path.name == NAME else _NAME_ONE)
+        raise missing_file(path)
     return data
 
 
-def _loaded_export(path: Path, data: bytes) -> Loaded:
-    header, rows = _parsed(data)
-    by_key = {(row.agent, row.key): row for row in reversed(rows)}
-    kept = tuple(row for row in rows if by_key[row.agent, row.key] is row)
-    if not kept:
-        raise Refused(f"{path} holds no memories.", hint="`zeroclaw memory export` writes such files.")
-    told = [row.entry() for row in kept]
-    entries = tuple(SnapshotEntry(one.key, one.content, one.timestamp or None, one.updated_at) for one in told)
-    exported = header.exported if header else None
-    notes = first_taken(len(rows) - len(kept))
-    return Loaded(Snapshot(entries, True, "", len(rows), exported, notes), kept, True, header)
-
-
-def _with_side_car(snapshot: Snapshot, beside: Path) -> Loaded:
-    """Rows of the lossless copy if ZeroClaw would have written this very snapshot of them."""
-    try:
-        header, rows = _parsed(_read(beside))
-    except InspectorError as error:
-        return _through_format(snapshot, f"{beside.name} beside it is not used: {error.message}")
-    ordered = in_order(rows)
-    read = as_zeroclaw_reads(row.entry() for row in ordered if can_be_written(row))
-    if read != tuple((entry.key, entry.content) for entry in snapshot.entries):
-        return _through_format(
-            snapshot, f"{beside.name} beside it holds other memories and is not used: one of the two was written later."
-        )
-    notes = (f"Everything comes from {beside.name} beside it, which says the same and loses nothing.",)
-    return Loaded(replace(snapshot, notes=notes), tuple(ordered), True, header)
-
-
-def can_be_written(row: Row) -> bool:
-    """Whether ZeroClaw can read this row when it writes its snapshot: text in every column that it reads."""
-    needed = map(row.values.get, ("key", "content", "category", "created_at", "updated_at"))
-    return all(isinstance(value, str) and is_unicode(value) for value in needed)
-
-
 def _through_format(snapshot: Snapshot, *notes: str) -> Loaded:
-    told = (*notes, *first_taken(snapshot.repeated), ALL_LOST)
-    return Loaded(replace(snapshot, notes=told), tuple(map(_row, snapshot.entries)), False)
+    return Loaded(
+        replace(snapshot, notes=(*notes, *snapshot.notes, _ALL_LOSE)), tuple(map(_row, snapshot.entries)), False
+    )
 
 
 def _row(entry: SnapshotEntry) -> Row:
-    """As ZeroClaw's hydration makes it, with a new id; dates only where the file has them."""
-    values: dict[str, Value] = {
-        "id": str(uuid.uuid4()),
-        "key": entry.key,
-        "content": entry.content,
-        "category": "core",
-    }
-    dates = {"created_at": moment_of(entry.created_at), "updated_at": moment_of(entry.updated_at)}
-    return Row(str(values["id"]), values | {name: date for name, date in dates.items() if date is not None})
+    """As ZeroClaw's hydration makes it; times only where the file has them."""
+    values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": "core"}
+    times = {"created_at": moment_of(entry.created_at), "updated_at": moment_of(entry.updated_at)}
+    return Row("", values | {name: time for name, time in times.items() if time is not None})
 
 
-def _parsed(data: bytes) -> tuple[Header | None, Sequence[Row]]:
+def _parsed(data: bytes) -> tuple[Header | None, tuple[Row, ...]]:
     lines = [(number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip()]
     if not lines:
         raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
-    return header, [row_of_line(line, number, Counter()) for number, line in lines[0 if header is None else 1 :]]
+    rows = (row_of_line(line, number, Counter()) for number, line in lines[0 if header is None else 1 :])
+    return header, tuple(rows)
