@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -208,6 +208,14 @@ class CompactPlan:
     def as_json(self) -> dict[str, Any]:
         """The plan as the command prints it."""
         return {"location": str(self.database), "before": self.size, "free": self.free, "open_in": self.open_in}
+
+    def sentences(self) -> Iterator[str]:
+        """What compacting would do, and which programs prevent it."""
+        size, free = size_shown(self.size), size_shown(self.free)
+        yield f"{one_line(str(self.database))} is {size}, of which {free} are free."
+        yield "A backup is created first. Then the file is rewritten, and every memory is compared with the backup."
+        if self.open_in:
+            yield f"It is open in {self.open_in}. Close it there first."
 
 
 async def plan_compact(config: MemoryConfig) -> CompactPlan:
