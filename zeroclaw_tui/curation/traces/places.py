@@ -27,6 +27,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.journal import NAME as TRASH
+from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
@@ -47,7 +48,6 @@ Under = Literal["folder", "memory", "root", "config", "beside config", "own", "l
 in each of those; the workspace or data folder alone; the config dir; the folder of the config dir; this program's own
 folder; lucid's."""
 
-OLD_TRASH = "trash-0.2.db"
 _FOLDERS_AROUND = 3
 """The config dir is at most so many folders above a database of ZeroClaw's."""
 _MOST_FILES = 20_000
