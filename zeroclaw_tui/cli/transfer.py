@@ -30,7 +30,6 @@ from zeroclaw_tui.curation.words import (
     category_words,
     change_words,
     copied_words,
-    left_out_words,
     lost_words,
     plan_facts,
     preview_words,
@@ -210,8 +209,10 @@ async def _left_out(library: Library, wanted: MemoryFilter, exported: ExportOutc
 
 
 def _tell_left_out(superseded: int, filtered: int) -> None:
-    if words := left_out_words(superseded, filtered):
-        note(f"zeroclaw: {words}")
+    from zeroclaw_tui.curation.export import left_out_sentences
+
+    if sentences := left_out_sentences(superseded, filtered):
+        note(f"zeroclaw: {sentences}")
 
 
 def expanded(name: str) -> Path:
@@ -529,8 +530,10 @@ def _copy_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[L
 
 
 def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+    from zeroclaw_tui.curation.export import left_out_sentences
+
     yield from fact_lines(plan, on_clash)
-    if left_out := left_out_words(plan.superseded_hidden, plan.filtered_out):
+    if left_out := left_out_sentences(plan.superseded_hidden, plan.filtered_out):
         yield (Styled(f"  {left_out}", YELLOW),)
 
 
@@ -569,7 +572,9 @@ def _nothing(target: Target, plan: CopyPlan) -> Line:
 def _tell_copied(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
-    left_out = left_out_words(plan.superseded_hidden, plan.filtered_out)
+    from zeroclaw_tui.curation.export import left_out_sentences
+
+    left_out = left_out_sentences(plan.superseded_hidden, plan.filtered_out)
     untold = [*plan.losses, *([left_out] if left_out else [])] if given.yes and not given.json else []
     for sentence in (*untold, *outcome.notes):
         note(f"zeroclaw: {sentence}")

@@ -169,6 +169,19 @@ async def export_file(
     return outcome
 
 
+def left_out_sentences(superseded: int, filtered: int = 0, way: str = "--superseded show takes") -> str:
+    """What an export or a copy leaves out, and the `way` to superseded memories, which ends in a verb; "" for none."""
+    sentences = []
+    if superseded:
+        are, them = ("memory is", "it") if superseded == 1 else ("memories are", "them")
+        sentences.append(f"{superseded:,} superseded {are} left out; {way} {them} along.")
+    if filtered:
+        more = "more " if superseded else ""
+        are = "memory is" if filtered == 1 else "memories are"
+        sentences.append(f"{filtered:,} {more}{are} left out by the filters.")
+    return " ".join(sentences)
+
+
 def refuse_own_files(library: Library, target: Path, name: str) -> None:
     """Raises Refused where a file to be written is the store itself, its log, the trash or the config.
 

@@ -133,19 +133,6 @@ def stay_words(count: int, way: str = f"{SHOWS_SUPERSEDED} takes") -> str:
     return f"{count:,} superseded {stay}; {way} {them} along." if count else ""
 
 
-def left_out_words(superseded: int, filtered: int = 0, way: str = f"{SHOWS_SUPERSEDED} takes") -> str:
-    """What an export or a copy leaves out, `filtered` by the other filters, and how it comes along; "" for nothing."""
-    sentences = []
-    if superseded:
-        are, them = ("memory is", "it") if superseded == 1 else ("memories are", "them")
-        sentences.append(f"{superseded:,} superseded {are} left out; {way} {them} along.")
-    if filtered:
-        more = "more " if superseded else ""
-        are = f"{more}memory is" if filtered == 1 else f"{more}memories are"
-        sentences.append(f"{filtered:,} {are} left out by the filters.")
-    return " ".join(sentences)
-
-
 def summary_words(action: Action) -> str:
     """What was done, on one line without a full stop, secrets masked."""
     from zeroclaw_tui.memory.secret_text import masked

@@ -18,12 +18,11 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, ExportOutcome, export_file
+from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, ExportOutcome, export_file, left_out_sentences
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.curation.words import (
     copied_words,
     done_words,
-    left_out_words,
     lost_words,
     plan_facts,
     preview_words,
@@ -71,7 +70,7 @@ async def export_shown(
     """Ask for the file, and export the filtered memories; gives the report, None when cancelled."""
     count = await count_matching(library.memory, filter)
     if hidden := await library.superseded_hidden(filter):
-        narrowed = f"{narrowed}\n{left_out_words(hidden, way='“superseded” in the facets takes')}"
+        narrowed = f"{narrowed}\n{left_out_sentences(hidden, way='“superseded” in the facets takes')}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
     form = export_form(count, narrowed, path, has_vectors="vectors" not in library.memory.why_not)
     values = await app.push_screen_wait(form)
