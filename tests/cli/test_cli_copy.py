@@ -107,7 +107,7 @@ def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, 
     [
         ((), {"pet": "Dog"}),
         (("--overwrite",), {"pet": "Cat named Mio"}),
-        (("--rename",), {"pet": "Dog", "pet (restored)": "Cat named Mio"}),
+        (("--rename",), {"pet": "Dog", "pet (imported 4f61)": "Cat named Mio"}),
     ],
 )
 def test_taken_keys_go_as_told(option: tuple[str, ...], pets: dict[str, str], memory: Run, tmp_path: Path) -> None:

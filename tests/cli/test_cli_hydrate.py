@@ -64,7 +64,7 @@ def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None
         "Import 1 memory from MEMORY_SNAPSHOT.md?",
         "  1 new",
         "  1 already there, the same",
-        "  1 whose id or key is taken: left out (--overwrite replaces the existing ones, --rename adds these"
+        "  1 whose key is taken: left out (--overwrite replaces the existing ones, --rename adds these"
         " under another key)",
     ]
     assert "no id, session" in shown.out
@@ -91,7 +91,7 @@ def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
     [
         ("--skip", 1, {"lang": "User prefers Rust"}),
         ("--overwrite", 2, {"lang": "User prefers Haskell"}),
-        ("--rename", 2, {"lang": "User prefers Rust", "lang (restored)": "User prefers Haskell"}),
+        ("--rename", 2, {"lang": "User prefers Rust", "lang (imported b7d9)": "User prefers Haskell"}),
     ],
 )
 def test_conflicts_end_as_asked(memory: Command, file: Path, option: str, count: int, contents: dict[str, str]) -> None:

@@ -45,7 +45,7 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install:
         "Import 2 memories from notes.jsonl?",
         "  2 new",
         "  1 already there, the same",
-        "  1 whose id or key is taken: left out (--overwrite replaces the existing ones, --rename adds these"
+        "  1 whose key is taken: left out (--overwrite replaces the existing ones, --rename adds these"
         " under another key)",
         "    pet",
     ]
@@ -59,7 +59,7 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install:
     [
         ((), 2, {"pet": "Cat named Mio"}),
         (("--overwrite",), 3, {"pet": "Dog named Rex \x1b[31m"}),
-        (("--rename",), 3, {"pet": "Cat named Mio", "pet (restored)": "Dog named Rex \x1b[31m"}),
+        (("--rename",), 3, {"pet": "Cat named Mio", "pet (imported f42e)": "Dog named Rex \x1b[31m"}),
     ],
 )
 def test_it_comes_in_as_told_and_undo_takes_it_back(
@@ -83,7 +83,7 @@ def test_the_document_is_that_of_every_change(memory: Run, file: Path) -> None:
     done = memory("import", str(file), "--rename", "--yes", "--json").json
     assert done.items() >= {"verb": "import", "count": 3, "on_clash": "rename", **named}.items()
     assert done["action"] is not None
-    assert done["renamed"] == {"pet": "pet (restored)"}
+    assert done["renamed"] == {"pet": "pet (imported f42e)"}
 
 
 def test_without_a_terminal_it_needs_yes(memory: Run, install: Path, file: Path) -> None:

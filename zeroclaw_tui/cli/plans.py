@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal import Action
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy, Text
-    from zeroclaw_tui.curation.transfer.reconcile import Target
+    from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import MemoryEntry
 

@@ -56,16 +56,17 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.export import ExportFormat, ExportOutcome
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
-    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
+    from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
 FORMATS = ("jsonl", "csv", "markdown")
 SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
 _CLASHES = (
-    ("skip", "skip memories whose id or key is taken (default)"),
+    ("skip", "skip memories whose key is taken (default)"),
     ("overwrite", "replace existing memories; undo restores them"),
     ("rename", "add them under another key"),
 )
@@ -294,7 +295,7 @@ async def import_(library: Library, given: argparse.Namespace, now: datetime) ->
     or null: what is made first) and "on_clash" ("skip", "overwrite" or "rename"). `count` is how many were brought in,
     or would be.
     """
-    from zeroclaw_tui.curation.transfer.reconcile import Target
+    from zeroclaw_tui.curation.transfer.target import Target
 
     return await _import(Target.of(library), given)
 
@@ -395,7 +396,7 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, ou
 def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), one_line(plan.path.name))}")
     if on_clash == "skip" and plan.taken:
-        yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
+        yield (f"Left out {counted(plan.taken)} whose key is taken.",)
     yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.transfer.reconcile import Target
+    from zeroclaw_tui.curation.transfer.target import Target
 
 Concern = Literal["store", "recall", "vectors", "hygiene", "snapshot", "file", "fact"]
 AddOptions = Callable[[argparse.ArgumentParser], None]
@@ -293,7 +293,7 @@ async def _answer(given: argparse.Namespace) -> int:
     if called.opens == "config":
         return await called.answers(configs, given, now)
     if called.makes_store:
-        from zeroclaw_tui.curation.transfer.reconcile import Target
+        from zeroclaw_tui.curation.transfer.target import Target
 
         target = await Target.at(configs[0], given.profile)
         if target.library is None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.hygiene.rules import RuleName
     from zeroclaw_tui.curation.journal import Action, Verb
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
+    from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
-    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
@@ -50,11 +50,6 @@ _CLASHES: dict[OnClash, str] = {
     "overwrite": "replace the existing ones",
     "rename": "added under another key",
 }
-_CLASHES_OF_LINES: dict[OnClash, str] = {
-    "skip": "left out (--overwrite adds them as further lines)",
-    "overwrite": "added as further lines",
-    "rename": "added as further lines",
-}
 
 
 class Fact(NamedTuple):
@@ -72,15 +67,10 @@ def plan_facts(plan: Plan, on_clash: OnClash | None = None) -> Iterator[Fact]:
     yield Fact("new", number=plan.new)
     if plan.same:
         yield Fact("already there, the same", number=plan.same)
-    if plan.beside and on_clash == "rename":
-        yield Fact("already there, under another key", number=plan.beside)
-    taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
-    if taken:
-        clashes = _CLASHES_OF_LINES if plan.adds_lines else _CLASHES
-        becomes = "" if on_clash is None else f": {clashes[on_clash]}"
-        whose = "whose key exists with another text" if plan.adds_lines else "whose id or key is taken"
-        yield Fact(f"{whose}{becomes}", "warning", taken)
-        yield Fact(first_names(plan.samples, taken), "dim")
+    if plan.taken:
+        becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
+        yield Fact(f"whose key is taken{becomes}", "warning", plan.taken)
+        yield Fact(first_names(plan.samples, plan.taken), "dim")
     if plan.second and on_clash != "rename":
         has, stay = ("has", "stays") if plan.second == 1 else ("have", "stay")
         yield Fact(f"{plan.second:,} of them {has} the same key as another one of the import and {stay} out")
@@ -230,7 +220,7 @@ def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
         differ = "differs" if outcome.differs == 1 else "differ"
         yield f"{counted(outcome.differs)} in the target {differ} from what was copied: {named}."
     if outcome.left and not outcome.cancelled:
-        yield f"Left out {counted(outcome.left)}: the id or key is taken, or the target cannot store it."
+        yield f"Left out {counted(outcome.left)}: the key is taken, or the target cannot store it."
 
 
 def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, foreseen: bool = False) -> Iterator[str]:

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.store_choice import Candidate
-    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
+    from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
+    from zeroclaw_tui.curation.transfer.target import Target
 
 _FLAGGED: Final = "flagged"
 FORMATS: dict[str, tuple[ExportFormat, str]] = {
@@ -142,7 +143,7 @@ async def copy_to(
 ) -> str | None:
     """Compare, ask, copy and verify; gives the report, None when cancelled. Raises InspectorError kinds."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy, still_named
-    from zeroclaw_tui.curation.transfer.reconcile import Target
+    from zeroclaw_tui.curation.transfer.target import Target
 
     target = await Target.at(candidate.config, profile)
     try:
@@ -300,9 +301,6 @@ def clash_answers(
 
 def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
     over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
-    if plan.adds_lines and over:
-        answers = clash_answers(does, plan.new, 0, 0, where=where, goes=goes, taken=plan.taken)
-        return [*answers, Answer("o", f"Add {over:,} as further lines", "overwrite", f"in addition to those {where}")]
     return clash_answers(does, plan.new, over, beside, where=where, goes=goes, taken=plan.taken)
 
 

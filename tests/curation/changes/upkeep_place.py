@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.reconcile import Target
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

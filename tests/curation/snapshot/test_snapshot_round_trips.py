@@ -16,7 +16,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, read_snapshot
 from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
-from zeroclaw_tui.curation.transfer.reconcile import Target
+from zeroclaw_tui.curation.transfer.target import Target
 
 _any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _contents = st.lists(st.sampled_from(PIECES) | _any_text, min_size=0, max_size=4).map("\n".join)

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
-from zeroclaw_tui.curation.transfer.reconcile import Target
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 ROWS: list[dict[str, Any]] = [
@@ -76,11 +76,11 @@ async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(
             "The store plain gives each memory a new id and new times (5).",
         )
         outcome = await copy_memories(library, target, EVERYTHING, "rename")
-        assert (outcome.count, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (restored)"})
+        assert (outcome.count, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (imported 900a)"})
         again = await copy_memories(library, target, EVERYTHING, "rename")
         assert (again.count, again.verified) == (0, 5)
     assert memory.held["k1"].content == "other"
-    assert memory.held["k1 (restored)"].content == "text 1"
+    assert memory.held["k1 (imported 900a)"].content == "text 1"
 
 
 async def test_in_memory_and_back_into_a_database(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from support.small_store import blob, change
 
 from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.transfer.fit import line_of
+from zeroclaw_tui.curation.transfer.note_lines import line_of
 from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.errors import Refused
 
@@ -73,7 +73,7 @@ async def test_it_appends_to_what_is_there_and_undo_gives_the_very_bytes_back(tm
     (notes / "MEMORY.md").write_bytes(before)
     async with opened(tmp_path) as library:
         plan = await planned(library, "markdown", notes)
-        assert (plan.new, plan.taken, plan.makes) == (3, 1, None)
+        assert (plan.new, plan.taken, plan.makes) == (4, 0, None)
         assert (await copied(library, "markdown", notes, on_clash="overwrite")).verified == 4
         again = await planned(library, "markdown", notes)
         assert (again.new, again.same, again.taken) == (0, 4, 0)
@@ -140,15 +140,15 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
 
 
-async def test_lines_of_one_key_come_beside_the_newest_even_where_they_say_the_same(tmp_path: Path) -> None:
+async def test_lines_of_one_key_come_under_other_keys_where_they_say_other_things(tmp_path: Path) -> None:
     install_in(tmp_path, [])
     notes = _notes(tmp_path, "- **a**: new\n", "- **a**: old\n- **b**: twin\n- **b**: twin\n")
     new = tmp_path / "new.db"
     async with opened(tmp_path, "markdown", notes) as library:
         outcome = await copied(library, "sqlite", new, "rename")
-        assert (outcome.count, outcome.verified, outcome.differs) == (4, 4, 0)
+        assert (outcome.count, outcome.verified, outcome.differs) == (3, 4, 0)
         assert (await copied(library, "sqlite", new, "rename")).count == 0
-    assert contents(new) == {"a": "new", "a (restored)": "old", "b": "twin", "b (restored)": "twin"}
+    assert contents(new) == {"a": "new", "a (imported cba0)": "old", "b": "twin"}
 
 
 async def test_notes_come_to_notes_line_by_line(tmp_path: Path) -> None:

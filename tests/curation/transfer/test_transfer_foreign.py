@@ -200,14 +200,14 @@ async def test_projects_may_come_one_after_another(tmp_path: Path) -> None:
         }
 
 
-async def test_a_renamed_one_has_a_number_and_is_known_again(tmp_path: Path) -> None:
+async def test_a_renamed_one_is_known_again(tmp_path: Path) -> None:
     file = mem0(tmp_path / "m.json", BEES)
     own = {"key": "mem0_9a1b00000000", "content": "own", "namespace": "mila"}
     async with opened(make(tmp_path / "here.db", "G4", [own])) as library:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (0, 1)
         assert (await import_memories(library, plan, "rename")).count == 1
-        assert {entry.key for entry in await library.memory.list()} == {own["key"], "mem0_9a1b00000000_2"}
+        assert {entry.key for entry in await library.memory.list()} == {own["key"], "mem0_9a1b00000000 (imported 1b08)"}
         again = await plan_import(library, file)
         assert (again.new, again.same, again.taken) == (0, 1, 0)
 
@@ -221,11 +221,11 @@ async def test_one_key_of_several_agents_that_nobody_knows_here(tmp_path: Path) 
     file = mem0(tmp_path / "m.json", *rows)
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, file)
-        assert (plan.new, plan.taken) == (2, 0)
-        await import_memories(library, plan, "skip")
+        assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
+        await import_memories(library, plan, "rename")
         assert {entry.key: entry.content for entry in await library.memory.list()} == {
             "mem0_x": "of bee",
-            "mem0_x_2": "of ant",
+            "mem0_x (imported 6db2)": "of ant",
         }
         assert (await plan_import(library, file)).same == 2
 

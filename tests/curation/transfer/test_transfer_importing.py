@@ -15,14 +15,16 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened, o
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
-from zeroclaw_tui.curation.transfer.reconcile import OnClash, Target, bring
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -60,13 +62,20 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
                 "same": "old", "changed": "old", "held": "old", "was here": "old", "is there": "other", "new": "new",
             },
         ),
-        ("overwrite", 4, {"same": "old", "changed": "new", "held": "new", "is there": "new", "new": "new"}),
+        (
+            "overwrite",
+            4,
+            {
+                "same": "old", "changed": "new", "held": "new", "was here": "old", "is there": "new", "new": "new",
+            },
+        ),
         (
             "rename",
             4,
             {
-                "same": "old", "changed": "old", "changed (restored)": "new", "held": "old", "held (restored)": "new",
-                "was here": "old", "is there": "other", "is there (restored)": "new", "new": "new",
+                "same": "old", "changed": "old", "changed (imported 1150)": "new", "held": "old",
+                "held (imported 1150)": "new",
+                "was here": "old", "is there": "other", "is there (imported 1150)": "new", "new": "new",
             },
         ),
     ],
@@ -269,7 +278,7 @@ async def test_one_key_of_two_agents_nobody_knows_here_comes_once_and_is_told(tm
         outcome = await import_memories(library, plan, "rename")
         assert outcome.count == 2
         again = await plan_import(library, file)
-        assert (again.new, again.same, again.brings("rename")) == (0, 1, 0)
+        assert (again.new, again.same, again.brings("rename")) == (0, 2, 0)
         held = [entry.content for entry in await library.memory.list()]
     assert sorted(held) == ["one's", "two's"]
 
@@ -285,7 +294,8 @@ async def test_a_key_that_only_looks_like_a_place_in_notes_stays_a_key(tmp_path:
     assert (notes / "MEMORY.md").read_text().endswith(f"\n- **{key}**: Rye\n")
 
 
-async def test_into_notes_what_has_another_text_is_left_out_or_added(tmp_path: Path) -> None:
+async def test_notes_get_a_line_for_each_text_that_they_do_not_have(tmp_path: Path) -> None:
+    """As ZeroClaw appends what it stores anew; the same file brings nothing more."""
     notes = tmp_path / "notes"
     (notes / "memory").mkdir(parents=True)
     text = "- **a**: one\n- **a**: two\n- **b**: three\n"
@@ -297,13 +307,11 @@ async def test_into_notes_what_has_another_text_is_left_out_or_added(tmp_path: P
     memory = MarkdownMemory(notes)
     library = library_of(memory, notes)
     plan = await plan_import(library, file)
-    assert (plan.new, plan.same, plan.taken, plan.samples, plan.adds_lines) == (1, 1, 1, ("a",), True)
-    assert (plan.categories("skip"), plan.categories("overwrite")) == ((("core", 1),), (("core", 2),))
-    assert (await import_memories(library, plan, "skip")).count == 1
-    assert (notes / "MEMORY.md").read_text().split() == f"{text}- **c**: five".split()
-    assert (await import_memories(library, await plan_import(library, file), "overwrite")).count == 1
+    assert (plan.new, plan.same, plan.taken, plan.categories("skip")) == (2, 1, 0, (("core", 2),))
+    assert (await import_memories(library, plan, "skip")).count == 2
+    assert (notes / "MEMORY.md").read_text().split() == f"{text}- **a**: four - **c**: five".split()
     again = await plan_import(library, file)
-    assert (again.new, again.same, again.taken) == (0, 3, 0)
+    assert (again.new, again.same) == (0, 3)
 
 
 async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:
@@ -321,12 +329,12 @@ async def test_an_older_store_says_what_it_cannot_hold(tmp_path: Path) -> None:
     file = await exported(there, tmp_path / "all.jsonl")
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        assert (plan.new, plan.taken) == (0, 1)
+        assert (plan.new, plan.taken) == (1, 0)
         assert (*plan.losses, *plan.notes) == (
             "SQLite does not store the pin (1).",
             "SQLite does not store the kind (1).",
         )
-        outcome = await import_memories(library, plan, "rename")
+        outcome = await import_memories(library, plan, "skip")
         assert (outcome.count, outcome.notes) == (1, ())
 
 
@@ -382,19 +390,20 @@ async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, mo
     """Between the comparison and the write another program stores the same key."""
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "file's"}, {"key": "b", "content": "file's"})
+    apply = SqliteMemory.apply
 
-    async def after_the_agent(*given: Any) -> Any:
+    async def after_the_agent(memory: Any, *given: Any, **named: Any) -> Any:
         change(
             here,
             "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id)"
             " VALUES ('1', 'a', 'the agent''s', 'core', '2026', '2026', ?)",
             (AGENT,),
         )
-        return await bring(*given)
+        return await apply(memory, *given, **named)
 
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        monkeypatch.setattr("zeroclaw_tui.curation.transfer.imports.bring", after_the_agent)
+        monkeypatch.setattr(SqliteMemory, "apply", after_the_agent)
         assert (await import_memories(library, plan, "skip")).count == 1
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 

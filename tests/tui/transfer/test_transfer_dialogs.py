@@ -92,7 +92,7 @@ async def test_superseded_memories_that_stay_out_are_counted(place: Place) -> No
 POLICIES = {
     "s": ("Allergic to peanuts.", {"pet"}),
     "o": ("Allergic to cats.", {"pet"}),
-    "r": ("Allergic to peanuts.", {"pet", "food (restored)"}),
+    "r": ("Allergic to peanuts.", {"pet", "food (imported 499a)"}),
 }
 """Skip, overwrite, rename: what is there of food then, and which keys are new."""
 
@@ -106,7 +106,7 @@ async def test_a_file_comes_in_by_the_policy_chosen_and_goes_back_with_u(place: 
         for key, (food, new) in POLICIES.items():
             unsaid(app)
             await import_from(pilot, path)
-            assert "1 new · 1 whose id or key is taken" in screen_words(app), said(app)
+            assert "1 new · 1 whose key is taken" in screen_words(app), said(app)
             assert "Already in use: food" in screen_words(app)
             await press(pilot, key)
             now = place.contents()

@@ -42,7 +42,7 @@ THERE, HERE = "Allergic to peanuts.", "Allergic to peanuts and shellfish."
 POLICIES = {
     "s": (HERE, set()),
     "o": (THERE, set()),
-    "r": (HERE, {"food_allergy (restored)", "recipe (restored)"}),
+    "r": (HERE, {"food_allergy (imported d364)", "recipe (imported b397)"}),
 }
 """Skip, overwrite, rename: the allergy that is kept, and the keys that are new besides those of the snapshot."""
 
@@ -60,7 +60,7 @@ async def test_the_marked_come_in_by_the_policy_chosen_and_go_back_with_u(home: 
         await press(pilot, "asterisk")
         for key in ("enter", "n", "escape"):
             await press(pilot, "enter")
-            assert "2 new · 2 whose id or key is taken" in app.words
+            assert "2 new · 2 whose key is taken" in app.words
             await press(pilot, key)
             assert set(await app.keys()) == before
         for key, (kept, more) in POLICIES.items():

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.formats.snapshot import (
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, write_file
-from zeroclaw_tui.curation.transfer.fit import identity_of
+from zeroclaw_tui.curation.transfer.fields import identity_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Journal, ProgressCallback, Row
 from zeroclaw_tui.memory.entry import MemoryEntry

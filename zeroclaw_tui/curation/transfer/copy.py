@@ -16,18 +16,17 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.store_choice import check_location, configs_for
-from zeroclaw_tui.curation.transfer.reconcile import (
+from zeroclaw_tui.curation.transfer.comparison import (
     OnClash,
     Plan,
-    Spool,
     Stopped,
     StoreSupply,
-    Target,
-    bring,
-    reconciled,
+    compare_all,
+    deliver,
     refuse_unless_written,
     verify,
 )
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -132,7 +131,7 @@ class CopyPlan(Plan):
 class CopyOutcome(Outcome):
     """How a copy went, which is undone as one action of the target. `verified` is how many memories of the source were
     found again there with the same hash over what it keeps; `differing` are keys of those that were not, at most a
-    hundred, `differs` how many they are. `left` were left out: their id or key is taken, or the target cannot take
+    hundred, `differs` how many they are. `left` were left out: their key is taken, or the target cannot take
     them.
     """
 
@@ -150,17 +149,17 @@ async def plan_copy(
     async with target.foreseen() as memory:
         if target.library is not None:
             refuse_unless_written(memory)
-        async with reconciled(supply, memory, target, source.trash.now(), on_progress) as found:
-            hidden = await source.superseded_hidden(filter)
-            rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
-            return found.plan(
-                CopyPlan,
-                target.makes(memory),
-                source=source.memory.about.location,
-                target=target.location,
-                superseded_hidden=hidden,
-                filtered_out=rest,
-            )
+        found = await compare_all(supply, memory, target, source.trash.now(), on_progress)
+        hidden = await source.superseded_hidden(filter)
+        rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
+        return found.plan(
+            CopyPlan,
+            target.makes(memory),
+            source=source.memory.about.location,
+            target=target.location,
+            superseded_hidden=hidden,
+            filtered_out=rest,
+        )
 
 
 async def copy_memories(
@@ -177,24 +176,18 @@ async def copy_memories(
     """
     library = await target.make()
     refuse_unless_written(library.memory)
-    # While both stores are read nothing comes over.
-    going = None if on_progress is None else lambda done: on_progress(0)
     supply = StoreSupply(source.memory, filter)
-    with Spool() as spool:
-        now = library.trash.now()
-        reconciling = reconciled(supply, library.memory, target, now, going, spool=spool, on_clash=on_clash)
-        async with reconciling as found:
-            summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
-            done = await bring(library, "copy", summary, spool, on_clash, on_progress, found.agents)
-            left = found.plan(Plan, None).leaves(on_clash)
-            outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=left)
-            if done.cancelled:
-                return outcome
-            try:
-                verified, differs, differing = await verify(library, found.matching, going)
-            except Stopped:
-                return replace(outcome, verified=found.matching.verified(), cancelled=True)
-            return replace(outcome, verified=verified, differs=differs, differing=differing)
+    summary = f"copied from {one_line(source.memory.name)}"
+    done, delivery = await deliver(library, "copy", summary, supply, target, on_clash, on_progress)
+    left = delivery.comparison.plan(Plan, None).leaves(on_clash)
+    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=left)
+    if done.cancelled:
+        return outcome
+    try:
+        verified, differs, differing = await verify(supply, target, delivery, on_progress)
+    except Stopped:
+        return replace(outcome, cancelled=True)
+    return replace(outcome, verified=verified, differs=differs, differing=differing)
 
 
 async def still_named(source: Library, target: Target, *, environ: Mapping[str, str] | None = None) -> str | None:

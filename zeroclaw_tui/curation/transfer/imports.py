@@ -5,34 +5,29 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.fallback import copied_by
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.library import Library, unknown_agent
-from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin
-from zeroclaw_tui.curation.transfer.reconcile import (
-    Look,
+from zeroclaw_tui.curation.transfer.comparison import (
+    BATCH_ROWS,
     OnClash,
     Plan,
-    Spool,
-    Target,
-    bring,
-    fit_of,
-    reconciled,
+    compare_all,
+    deliver,
     refuse_unless_written,
 )
+from zeroclaw_tui.curation.transfer.fields import DEFAULT_AGENT, KnownVectors, SourceInfo
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
@@ -96,8 +91,8 @@ class _Reading:
         is_named = self.options.format is not None or self.format.is_ours
         return "" if is_named else self.format.sniff(self.source) or ""
 
-    def each(self) -> Iterator[tuple[int | None, Row]]:
-        """Every memory; of a file of ours with its number, because there no key may come twice. Blocks.
+    def each(self) -> Iterator[Row]:
+        """Every memory. Blocks.
 
         The text of another tool's memory is searched for secrets and threats. Raises Refused where the files changed.
         """
@@ -106,13 +101,11 @@ class _Reading:
             raise Refused(f"{self.source.name} changed while it was read.", hint="Import it again.")
         self.state, self.lost, self.flagged = state, Counter(), 0
         self._flags, self._flagged_keys = Counter(), []
-        for number, row in enumerate(self.format.read(self.source, self.lost), 1):
+        for row in self.format.read(self.source, self.lost):
             if self.options.keys is not None and row.key not in self.options.keys:
                 continue
-            if self.format.is_ours:
-                yield number, row
-            elif not self._is_flagged(row) or self.options.with_flagged:
-                yield None, row
+            if self.format.is_ours or not self._is_flagged(row) or self.options.with_flagged:
+                yield row
 
     def notes(self) -> Iterator[str]:
         """What was left out and why."""
@@ -159,42 +152,51 @@ class _Reading:
 
 @dataclass(slots=True)
 class _FileSupply:
-    """The memories of a file or folder, for the engine."""
+    """The memories of a file or folder."""
 
     read: _Reading
     owner: str | None
 
-    async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+    @property
+    def has_unique_keys(self) -> bool:
+        """In a file of ours no key may come twice."""
+        return self.read.format.is_ours
+
+    async def source(self) -> SourceInfo:
+        """A file says what made its vectors."""
         vectors = KnownVectors(await asyncio.to_thread(self.read.format.identity, self.read.source))
-        origin = Origin(
+        return SourceInfo(
             vectors=vectors,
             is_foreign=not self.read.format.is_ours,
-            compares_times=self.read.format.name != "snapshot",
+            compares_times=self.read.format.is_ours and self.read.format.name != "snapshot",
             owner=self.owner,
         )
-        return await fit_of(origin, memory, config, now, is_there=is_there)
 
-    async def each(self, look: Look, *, to_notes: bool) -> None:
-        task = CancellableTask()
-        count = await task.run(partial(self._show, look, task.check, to_notes=to_notes))
+    async def batches(self, *, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+        """Every memory. Raises UsageError where a format was named and nothing of it is there."""
+        rows = _in_order_of_lines(self.read.each()) if to_notes else self.read.each()
+        count = 0
+        while batch := await asyncio.to_thread(lambda: list(islice(rows, BATCH_ROWS))):
+            count += len(batch)
+            yield batch
         if not count:
             self.read.refuse_empty()
 
-    def _show(self, look: Look, check: Callable[[], None], *, to_notes: bool) -> int:
-        """Lines of notes go to notes in the order they stood in; an export has the newest first."""
-        placed: list[tuple[str, int, Row]] = []
-        count = 0
-        for number, row in self.read.each():
-            check()
-            count += 1
-            place = _PLACE.fullmatch(row.key) if to_notes else None
-            if place is not None:
-                placed.append((place[1], int(place[2]), replace(row, handle=place[0])))
-            else:
-                look(replace(row, handle=None) if to_notes else row, number)
-        for _, number, row in sorted(placed, key=lambda one: one[:2]):
-            look(row, number)
-        return count
+
+def _in_order_of_lines(rows: Iterable[Row]) -> Iterator[Row]:
+    """Put lines of notes, which an export has with the newest first, back into the order they had; others come first.
+
+    The handle of a line is its place; others have none.
+    """
+    lines: list[tuple[str, int, Row]] = []
+    for row in rows:
+        place = _PLACE.fullmatch(row.key)
+        if place is None:
+            yield replace(row, handle=None)
+        else:
+            lines.append((place[1], int(place[2]), replace(row, handle=place[0])))
+    for _, _, row in sorted(lines, key=lambda line: line[:2]):
+        yield row
 
 
 async def plan_import(
@@ -217,19 +219,19 @@ async def plan_import(
             raise memory.refuse_to_write()
         read = await asyncio.to_thread(_readable, path, options, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
-        async with reconciled(_FileSupply(read, options.agent), memory, to, now, on_progress) as found:
-            return found.plan(
-                ImportPlan,
-                to.makes(memory),
-                path=path,
-                format=read.format.name,
-                title=read.format.title,
-                why=await asyncio.to_thread(lambda: read.reason),
-                notes=tuple(masked(note) for note in read.notes()),
-                options=options,
-                state=read.state,
-                flagged=read.flagged,
-            )
+        found = await compare_all(_FileSupply(read, options.agent), memory, to, now, on_progress)
+        return found.plan(
+            ImportPlan,
+            to.makes(memory),
+            path=path,
+            format=read.format.name,
+            title=read.format.title,
+            why=await asyncio.to_thread(lambda: read.reason),
+            notes=tuple(masked(note) for note in read.notes()),
+            options=options,
+            state=read.state,
+            flagged=read.flagged,
+        )
 
 
 async def import_memories(
@@ -253,13 +255,9 @@ async def import_memories(
     options = replace(plan.options, format=plan.format)
     read = await asyncio.to_thread(_readable, plan.path, options, plan.state)
     summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"
-    now = library.trash.now()
-    with Spool() as spool:
-        supply = _FileSupply(read, options.agent)
-        reconciling = reconciled(supply, library.memory, to, now, None, spool=spool, on_clash=on_clash)
-        async with reconciling as found:
-            outcome = await bring(library, verb, summary, spool, on_clash, on_progress, found.agents)
-    return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
+    supply = _FileSupply(read, options.agent)
+    outcome, _ = await deliver(library, verb, summary, supply, to, on_clash, on_progress)
+    return outcome
 
 
 async def _check_agent(to: Target, agent: str) -> None:

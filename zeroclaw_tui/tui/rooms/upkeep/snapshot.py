@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
 from zeroclaw_tui.curation.transfer.imports import ImportPlan
-from zeroclaw_tui.curation.transfer.reconcile import Target
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused

@@ -1,0 +1,59 @@
+"""Lines of Markdown notes: a memory as the line that ZeroClaw writes, and a line as the memory that it means.
+
+ZeroClaw writes `- **<key>**: <content>`, core memories into MEMORY.md and the others into memory/<local date>.md, and
+reads each line back under the name of its file and its number.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from zeroclaw_tui.memory.change import Row, Value
+from zeroclaw_tui.memory.days import date_of_note
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
+
+_KEYED = re.compile(r"\*\*(.+?)\*\*:(?:[ ](.*))?\Z", re.DOTALL)
+_LINE_BREAKS = re.compile(r"\r\n|[\r\n]")
+
+
+def read_line(row: Row) -> Row:
+    """Return the memory that a line means: the key before its content, and the day of its file as its time.
+
+    A line without a key has its place as its key. The memory has no id; its handle is the place of the line.
+    """
+    entry = row.entry()
+    values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": entry.category}
+    day = date_of_note(f"{entry.timestamp}.md")
+    if day:
+        values["created_at"] = datetime.fromisoformat(day).astimezone().isoformat()
+    key, text = split_line(entry.content)
+    if key:
+        values |= {"key": key, "content": text}
+    return Row("", values, entry.key, row.agent)
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """Split a line into its key, which is empty where it has none, and the rest."""
+    keyed = _KEYED.match(line)
+    return ("", line) if keyed is None else (keyed.group(1), keyed.group(2) or "")
+
+
+def line_of(key: str | None, content: str) -> str:
+    """Make the text of a memory's line, without its bullet and without what no line can have."""
+    if key is None:
+        return in_one_line(content)
+    return f"**{in_one_line(key)}**: {in_one_line(content)}".strip(WHITE_SPACE)
+
+
+def in_one_line(text: str) -> str:
+    """Replace line breaks by blanks and what is not UTF-8 by U+FFFD, and strip the blanks around."""
+    flat = _LINE_BREAKS.sub(" ", text).strip(WHITE_SPACE)
+    if not is_unicode(flat):
+        flat = flat.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return flat
+
+
+def is_read_back(key: str) -> bool:
+    """Whether a key before a content is read back as it was."""
+    return bool(key.strip(WHITE_SPACE)) and "**" not in key and key == in_one_line(key)

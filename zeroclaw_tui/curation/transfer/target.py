@@ -1,0 +1,108 @@
+"""The store that memories are imported or copied to, which may have yet to be made."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
+from zeroclaw_tui.files.disk import temporary_folder
+from zeroclaw_tui.memory.errors import NothingYet
+from zeroclaw_tui.memory.text import one_line
+
+
+@dataclass(slots=True)
+class Target:
+    """Where memories go. `library` is None where the store is not there yet; then `nothing` says so.
+
+    `profile` is the ZeroClaw version given for it, if any. Once `make` has made the store, `library` is it.
+    """
+
+    config: MemoryConfig
+    library: Library | None
+    nothing: NothingYet | None = None
+    profile: str | None = None
+    location: str = ""
+    """Where it is or will be, for people."""
+
+    @classmethod
+    def of(cls, library: Library) -> Target:
+        """A store that is open."""
+        return cls(library.config, library, None, None, library.memory.about.location)
+
+    @classmethod
+    async def at(cls, config: MemoryConfig, profile: str | None = None) -> Target:
+        """The store of a config, whether or not it is there. Raises what opening raises but NothingYet."""
+        memory = create_memory(config)
+        try:
+            if memory.keeps_lines and not await memory.health_check():
+                raise NothingYet(f"There is no directory {memory.about.location} yet.")
+            library = await open_library(config, profile)
+        except NothingYet as nothing:
+            return cls(config, None, nothing, profile, memory.about.location)
+        finally:
+            await memory.close()
+        return cls(config, library, None, profile, library.memory.about.location)
+
+    async def close(self) -> None:
+        """Close it."""
+        if self.library is not None:
+            await self.library.close()
+
+    async def make(self) -> Library:
+        """The open store, made first where it is not there yet. Raises what making and opening raise."""
+        if self.library is None:
+            memory = self._not_made()
+            try:
+                await memory.make(await profile_to_make(self.config, memory, self.profile))
+            finally:
+                await memory.close()
+            self.library = await open_library(self.config, self.profile)
+        return self.library
+
+    @asynccontextmanager
+    async def foreseen(self) -> AsyncIterator[Memory]:
+        """The store, or where it is not there yet one that is as it will be."""
+        if self.library is not None:
+            yield self.library.memory
+            return
+        memory = self._not_made()
+        profile = await profile_to_make(self.config, memory, self.profile)
+        if memory.about.path is None:
+            try:
+                await memory.make(profile, dry_run=True)
+                yield memory
+            finally:
+                await memory.close()
+            return
+        with temporary_folder("zeroclaw-tui-") as folder:
+            sample = create_memory(self.config._replace(location=str(folder / "brain.db"), read_only=False))
+            sample.about = replace(sample.about, location=self.location)
+            try:
+                await sample.make(profile)
+                await sample.open()
+                yield sample
+            finally:
+                await sample.close()
+
+    def makes(self, memory: Memory) -> str | None:
+        """A sentence about what is made first, for the store or the one foreseen; None where it is there."""
+        if self.library is not None:
+            return None
+        what = (
+            "The database" if memory.about.path is not None else "The directory" if memory.keeps_lines else "The store"
+        )
+        return f"{what} {one_line(self.location)} is created first."
+
+    def _not_made(self) -> Memory:
+        """The store that is not there yet; a folder that was named is made too."""
+        memory = create_memory(self.config)
+        if memory.keeps_lines and self.config.location is not None:
+            alone = self.config.install._replace(root=Path(memory.about.location), layout="lone", is_loose=False)
+            return create_memory(self.config._replace(install=alone, location=None))
+        return memory
