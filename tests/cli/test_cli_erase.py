@@ -172,3 +172,11 @@ def test_purge_everywhere_erases_the_texts_of_what_the_filters_leave(memory: Run
     assert "Cat named Mio" not in _contents(install)
     assert (install / "workspace" / "USER.md").read_text() == "- stays\n"
     assert memory("purge", "--contains", "nowhere", "--everywhere", "--yes").out == "Nothing matches.\n"
+
+
+def test_purge_everywhere_refuses_memories_that_say_too_little(memory: Run, install: Path) -> None:
+    memory("store", "short", "ok")
+    answer = memory("purge", "short", "--everywhere", "--yes")
+    assert answer.code == 2
+    assert "less than 8 characters occurs everywhere" in answer.err
+    assert "ok" in _contents(install)

@@ -164,7 +164,7 @@ async def main():
     if sys.argv[2] == "kept":
         RunningAction.record = record_and_die
     else:
-        looking.optimize_keyword_indexes = lambda file: os._exit(9)
+        looking.external.optimize_keyword_indexes = lambda file: os._exit(9)
     copies = await find_copies(library, [Text("x", "door", sys.argv[3])])
     await looking.clean_copies(library, copies)
 

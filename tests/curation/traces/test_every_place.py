@@ -52,7 +52,7 @@ class Install:
         for name in place.names:
             written = name.format(config=self.config_dir.name).replace("*", "20260801")
             path = start / (f"{written}/one.txt".lstrip("/") if name.endswith("/") else written)
-            if path != self.database and place.form != "trash":
+            if path not in (self.database, self.config_dir / "zeroclaw-tui" / "trash.db"):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _write(path, place)
                 yield path
@@ -92,9 +92,12 @@ async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_rea
     assert named.keys() - {str(install.database), str(library.trash.file)} == {str(path) for path in install.planted}
     # No line of the table goes untested.
     tested = list(install.planted.values())
-    assert [place for place in PLACES if place not in tested and place.form != "trash"] == []
+    assert [place for place in PLACES if place not in tested] == []
     for path, place in install.planted.items():
         assert (named[str(path)].kind, named[str(path)].takes) == (place.kind, not place.stays), path
+        if place.form == "trash":
+            assert not path.exists(), "the backup of an earlier trash goes as a whole"
+            continue
         after = path.read_bytes().decode("utf-8", "replace")
         assert STAYS in after, path
         whole_memories = place.form in ("snapshot", "notes", "memory lines") or path.suffix == ".md"

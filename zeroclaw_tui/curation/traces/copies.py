@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,20 +11,19 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.backends.lookup import require_database, whole_entry
+from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.snapshot import Part, content_of, parts_in
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.side_files import file_row, file_status, link_target, named_row
-from zeroclaw_tui.curation.side_rows import change_values, optimize_keyword_indexes
-from zeroclaw_tui.curation.traces.databases import AT_ONCE, FoundRow, rows_with_texts, unread_log
+from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, unread_log
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
 from zeroclaw_tui.curation.traces.places import Kind, Place, PlacedFile, PlacedFiles, files_with_copies, not_read
 from zeroclaw_tui.curation.traces.text_files import bytes_of, lines_of, without_entries, without_texts
 from zeroclaw_tui.files.database import iter_raw_chunks
-from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes
+from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, Query
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, one_line
 
@@ -105,6 +103,11 @@ def matcher_for(texts: Sequence[Text], typed: str = "") -> TextMatcher:
     Raises UsageError where nothing is left to search for.
     """
     contents = [text.content for text in texts if len(text.content.strip(WHITE_SPACE)) >= SHORT]
+    if texts and not contents and not typed.strip():
+        raise UsageError(
+            f"A text of less than {SHORT} characters occurs everywhere.",
+            hint="Delete the memory instead, or type a longer text to erase.",
+        )
     return TextMatcher([*contents, *([typed] if typed.strip() else [])])
 
 
@@ -380,65 +383,53 @@ async def _clean(library: Library, copy: Copy, journal: Journal) -> tuple[bool, 
         contents = sorted(wanted.contents)
         return await require_database(library.memory).forget_cached_vectors(contents, journal) > 0, ()
     file = copy.file
-    if await asyncio.to_thread(file.is_database):
-        return await asyncio.to_thread(_clean_rows, file, wanted, journal)
-    keys = await asyncio.to_thread(_candidate_keys, [file], wanted)
-    stored = await _stored_keys(library, wanted, keys) if keys else {}
-    return await asyncio.to_thread(_clean_file, file, wanted, stored, journal), ()
+    is_database = await asyncio.to_thread(file.is_database)
+    if is_database:
+        changes = await asyncio.to_thread(_changes_of_rows, file, wanted)
+    else:
+        keys = await asyncio.to_thread(_candidate_keys, [file], wanted)
+        stored = await _stored_keys(library, wanted, keys) if keys else {}
+        changes = await asyncio.to_thread(_change_of_file, file, wanted, stored)
+    result = await external.apply(changes, journal)
+    notes = list(result.notes)
+    if result.conflicts:
+        notes.append(f"{file.path} changed while it was being cleaned and was left alone. Clean it once more.")
+    if is_database and result.written:
+        try:
+            await asyncio.to_thread(external.optimize_keyword_indexes, file.path)
+        except InspectorError as error:
+            notes.append(f"{error.message} Single words may stay in its keyword index, and the text in its log.")
+    return result.written > 0, notes
 
 
-def _clean_file(file: PlacedFile, wanted: _Wanted, stored: Mapping[str, set[str]], journal: Journal) -> bool:
-    """Replace a file by what stays of it without the texts, with its mode; gives whether anything went.
-
-    Raises Refused where another program wrote it meanwhile, Unreadable, and what the journal raises.
-    """
-    path = link_target(file.path)
-    status, data = file_status(path), read_bytes(path)
-    if status is None or data is None:
-        return False
+def _change_of_file(file: PlacedFile, wanted: _Wanted, stored: Mapping[str, set[str]]) -> list[RowChange]:
+    """The change of a file to what stays of it without the texts; none where nothing goes. Raises Refused."""
+    path = external.link_target(file.path)
+    before = external.read_file(path)
+    data = None if before is None else before.values["bytes"]
+    if before is None or not isinstance(data, bytes):
+        return []
     new = None
     if file.form == "snapshot":
         new = bytes_of(without_entries(lines_of(data), lambda part: wanted.is_in(part, stored)))
     elif wanted.matcher is not None:
         new = without_texts(data, file.form, wanted.matcher)
     if new is None or new == data:
-        return False
-    before, after = file_row(path, data, **status.facts()), named_row(path, hashlib.sha256(new).hexdigest())
-    journal.record([RowChange(before, after)])
-    try:
-        replace_bytes(path, data, new)
-    except FileChangedError as error:
-        journal.withdraw()
-        raise Refused(
-            f"{path} changed while it was being cleaned and was left alone.", hint="Clean it once more."
-        ) from error
-    except InspectorError:
-        journal.withdraw()
-        raise
-    return True
+        return []
+    mode = before.values.get("mode")
+    return [RowChange(before, external.file_row(path, new, mode=mode if isinstance(mode, int) else None))]
 
 
-def _clean_rows(file: PlacedFile, wanted: _Wanted, journal: Journal) -> tuple[bool, Sequence[str]]:
-    """Put the mark in place of the texts in a database; gives whether any went, and sentences.
-
-    Each write is short, so that a running ZeroClaw never waits long for its turn. Raises InspectorError kinds.
-    """
-    if wanted.matcher is None:
-        return False, ()
-    rows = [row for row in rows_with_texts(file.path, wanted.matcher, lambda: None) if _cleanable(row, file.place)]
-    for table, columns in file.place.columns.items():
-        numbers = [row.number for row in rows if row.table == table]
-        for start in range(0, len(numbers), AT_ONCE):
-            some = numbers[start : start + AT_ONCE]
-            change_values(file.path, table, _present(columns, rows, table), some, wanted.matcher.out_of, journal)
-    try:
-        if rows:
-            optimize_keyword_indexes(file.path)
-    except InspectorError as error:
-        return True, [f"{error.message} Single words may stay in its keyword index, and the text in its log."]
-    return bool(rows), ()
-
-
-def _present(columns: Sequence[str], rows: Sequence[FoundRow], table: str) -> list[str]:
-    """The columns in which any of these rows has a text."""
-    return [name for name in columns if any(row.table == table and name in row.values for row in rows)]
+def _changes_of_rows(file: PlacedFile, wanted: _Wanted) -> list[RowChange]:
+    """The changes of rows of a database to their values without the texts."""
+    changes: list[RowChange] = []
+    matcher = wanted.matcher
+    if matcher is None:
+        return []
+    for row in rows_with_texts(file.path, matcher, lambda: None):
+        values = _cleanable(row, file.place)
+        after = {name: matcher.out_of(value) if isinstance(value, str) else value for name, value in values.items()}
+        if after != values:
+            old, new = (external.database_row(file.path, row.table, row.number, one) for one in (values, after))
+            changes.append(RowChange(old, new))
+    return changes

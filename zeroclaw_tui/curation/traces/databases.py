@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.curation.side_rows import keyword_indexes
+from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files.database import (
     as_text,

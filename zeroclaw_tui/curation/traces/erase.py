@@ -313,13 +313,14 @@ class _Search:
             self.skipped.append(skipped)
             return
         stays = file.why_it_stays()
-        if file.form == "trash" and not self._bytes_alone:
+        if file.path == self._library.trash.file and not self._bytes_alone:
             return  # The journal itself counts.
         # A row that lies on several pages does not stand in the bytes in one piece.
         if file.is_database() and not (self._bytes_alone and not stays):
             self._add_database(file, stays, check)
         elif count := count_in_bytes(file, self._matcher):
-            self._add(file, count, stays or ("" if self._bytes_alone else self._why_not_cut(file)), _explained(file))
+            is_cut = self._bytes_alone or file.form == "trash"
+            self._add(file, count, stays or ("" if is_cut else self._why_not_cut(file)), _explained(file))
         elif self._matcher.found_in(file.path.name):
             self._add(file, 1, _NAME, "")
 

@@ -5,11 +5,11 @@ The places were read in the sources of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.journal import NAME as TRASH
+from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
@@ -47,7 +48,6 @@ Under = Literal["folder", "memory", "root", "config", "beside config", "own", "l
 in each of those; the workspace or data folder alone; the config dir; the folder of the config dir; this program's own
 folder; lucid's."""
 
-OLD_TRASH = "trash-0.2.db"
 _FOLDERS_AROUND = 3
 """The config dir is at most so many folders above a database of ZeroClaw's."""
 _MOST_FILES = 20_000
@@ -415,7 +415,7 @@ class _Walk:
             *inner, last = pattern.rstrip("/").split("/")
             folder = start.joinpath(*inner)
             is_pattern = any(sign in last for sign in "*?[")
-            names = fnmatched(self._names(folder, place.kind), last) if is_pattern else [last]
+            names = fnmatch.filter(self._names(folder, place.kind), last) if is_pattern else [last]
             for path in (folder / one for one in names):
                 if pattern.endswith("/"):
                     yield from self._first_below(path, place.kind)
@@ -490,7 +490,9 @@ class _Walk:
             yield path
             if place.form == "lines":
                 pattern = f"{path.stem}.*{path.suffix}"
-                yield from (path.parent / name for name in fnmatched(self._names(path.parent, place.kind), pattern))
+                yield from (
+                    path.parent / name for name in fnmatch.filter(self._names(path.parent, place.kind), pattern)
+                )
         if place.kind == "knowledge" and _has_old_graph(document):
             yield Path("~/.zeroclaw/knowledge.db").expanduser()
 
@@ -507,11 +509,6 @@ class _Walk:
         if self._install.config_dir is not None:
             folders += [self._install.config_dir / "agents", self._install.config_dir / "shared"]
         return list(map(_real, folders))
-
-
-def fnmatched(names: Iterable[str], pattern: str) -> list[str]:
-    """The names that match a pattern, upper and lower case differ."""
-    return [name for name in names if fnmatchcase(name, pattern)]
 
 
 def _has_old_graph(document: Mapping[str, Any]) -> bool:
