@@ -39,7 +39,8 @@ SAMPLES = 5
 """How many taken keys a plan names."""
 PREVIEWS = 3
 """How many memories a plan shows as the store will have them."""
-BATCH_ROWS = 250
+BATCH_ROWS = 2_000
+"""How many memories are compared at once; the store itself writes fewer in one transaction."""
 
 _MAX_DIFFERING = 100
 _PREVIEW_LENGTH = 400
@@ -175,7 +176,7 @@ def _is_written(what: What, on_clash: OnClash) -> bool:
 class Comparison:
     """Compares batches of memories with a store, and counts.
 
-    `is_empty` says that the store has no memory yet. `with_vectors` compares vectors too.
+    `is_empty` says that the store has no memory yet. `with_vectors` compares vectors too. Only a plan counts losses.
     """
 
     memory: Memory
@@ -184,6 +185,7 @@ class Comparison:
     is_empty: bool = False
     with_vectors: bool = False
     expiry: Expiry | None = None
+    is_plan: bool = False
     losses: Losses = field(init=False)
     counts: Counter[What] = field(default_factory=Counter)
     refused: int = 0
@@ -201,14 +203,12 @@ class Comparison:
         self.losses = Losses(self.fields)
 
     @classmethod
-    async def of(
-        cls, supply: Supply, memory: Memory, target: Target, now: datetime, *, expiry: Expiry | None = None
-    ) -> Comparison:
+    async def of(cls, supply: Supply, memory: Memory, target: Target, now: datetime) -> Comparison:
         """Prepare a comparison with the open store of a target, or with the one that will be made."""
         exists = target.library is not None
         fields = await fields_of(await supply.source(), memory, target.config, now, exists=exists)
         is_empty = not exists or await memory.count() == 0
-        return cls(memory, fields, supply.has_unique_keys, is_empty, expiry=expiry)
+        return cls(memory, fields, supply.has_unique_keys, is_empty)
 
     @property
     def count(self) -> int:
@@ -221,8 +221,11 @@ class Comparison:
         if isinstance(self.fields, NoteFields):
             return self._count([await self._compared_line(row, fitted) for row, fitted in pairs])
         existing = {} if self.is_empty else await self._existing({fitted.key for _, fitted in pairs})
-        found = [self._compared_row(self.fields, row, fitted, existing) for row, fitted in pairs]
-        return self._count(await self._settled(self.fields, found))
+        fields = self.fields
+        found = await asyncio.to_thread(
+            lambda: [self._compared_row(fields, row, fitted, existing) for row, fitted in pairs]
+        )
+        return self._count(await self._settled(fields, found))
 
     def _fit(self, rows: Sequence[Row]) -> list[tuple[Row, Row]]:
         pairs = []
@@ -234,7 +237,8 @@ class Comparison:
                 self.losses.refuse(reason)
                 continue
             fitted = self.fields.fitted(row)
-            self.losses.look(row, fitted)
+            if self.is_plan:
+                self.losses.look(row, fitted)
             pairs.append((row, fitted))
         return pairs
 
@@ -358,7 +362,8 @@ async def compare_all(
         await profile_to_make(target.config, memory, target.profile) if library is None else library.profile.profile
     )
     expiry = await asyncio.to_thread(Expiry.of, target.config, memory, profile.version, now)
-    comparison = await Comparison.of(supply, memory, target, now, expiry=expiry)
+    comparison = await Comparison.of(supply, memory, target, now)
+    comparison.expiry, comparison.is_plan = expiry, True
     async for rows in supply.batches(to_notes=memory.keeps_lines):
         if on_progress is not None and not on_progress(comparison.count):
             raise Stopped("Reading was stopped.", hint="Nothing was imported.")
@@ -384,16 +389,23 @@ class Delivery:
         """Compare and write everything; `on_progress` gets how many are written and may say no."""
         memory = self.library.memory
         async for rows in supply.batches(to_notes=memory.keeps_lines):
-            if not on_progress(self.written):
-                self.is_stopped = True
-                return
             changes = [
                 change for one in await self.comparison.compare(rows) if (change := self._change(one)) is not None
             ]
             if changes:
-                result = await memory.apply([*self._new_agents(changes, now), *changes], action, on_conflict="skip")
-                self.written += sum(change.table != AGENTS for change in changes) - len(result.skipped)
+                changes = [*self._new_agents(changes, now), *changes]
+                result = await memory.apply(changes, action, on_conflict="skip", on_progress=self._added(on_progress))
+                self.written += result.written
                 self.notes |= dict.fromkeys(result.notes)
+                self.is_stopped = result.cancelled
+            if self.is_stopped or not on_progress(self.written):
+                self.is_stopped = True
+                return
+
+    def _added(self, on_progress: ProgressCallback) -> ProgressCallback:
+        """Count what earlier batches wrote too."""
+        before = self.written
+        return lambda done: on_progress(before + done)
 
     def _change(self, one: Compared) -> Change | None:
         fields = self.comparison.fields

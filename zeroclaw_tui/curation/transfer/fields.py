@@ -172,17 +172,12 @@ class RowFields(TargetFields):
         return has_column and "vectors" not in self.memory.why_not
 
     @cached_property
-    def _kept(self) -> dict[str, bool]:
+    def _kept_names(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Of the names that a row has, those that are kept; most rows of a source have the same."""
         return {}
 
     def keeps(self, name: str) -> bool:
         """Whether a field of a row is kept."""
-        found = self._kept.get(name)
-        if found is None:
-            found = self._kept[name] = self._keeps(name)
-        return found
-
-    def _keeps(self, name: str) -> bool:
         if name in ALWAYS:
             return True
         if name in TIMES:
@@ -237,7 +232,7 @@ class RowFields(TargetFields):
 
     def text(self, value: Value) -> Value:
         """Return a text as the store can have it."""
-        if self.memory.keeps_bytes or value is None:
+        if value is None:
             return value
         text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
         if not isinstance(text, str):
@@ -253,8 +248,13 @@ class RowFields(TargetFields):
 
         Raises Refused for a memory of a file that does not say which of several agents it belongs to.
         """
-        text, keeps = self.text, self.keeps
-        values = {name: text(value) for name, value in row.values.items() if keeps(name) and name != VECTOR}
+        names = tuple(row.values)
+        kept = self._kept_names.get(names)
+        if kept is None:
+            kept = self._kept_names[names] = tuple(name for name in names if name != VECTOR and self.keeps(name))
+        values = {name: row.values[name] for name in kept}
+        if not self.memory.keeps_bytes:
+            values = {name: self.text(value) for name, value in values.items()}
         for name in ALWAYS:
             values.setdefault(name, "")
         if not values["category"]:
