@@ -65,7 +65,7 @@ def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> N
     assert f"{database} is open in " in answer.err
     assert "then do it again" in answer.err
     assert planned.code == 3
-    assert "stop that first" in planned.out
+    assert "Close it there first." in planned.out
     assert database.stat().st_size == before
 
 

@@ -26,7 +26,7 @@ from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
-from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
-    from zeroclaw_tui.curation.repairs import CompactPlan, RepairOutcome
+    from zeroclaw_tui.curation.repairs import RepairOutcome
 
 
 _NOT_SETTINGS = (
@@ -326,7 +325,7 @@ def _doctor_options(parser: argparse.ArgumentParser) -> None:
     tells_facts=True,
 )
 async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Tell what is wrong with the store, also where it does not open, and repair it.
+    """Check the store, also one that does not open, and repair it.
 
     Its document: {"backend", "location", "deep", "healthy", "findings", "notes", "dry_run", "repaired"}. Each finding
     is {"id", "title", "risk", "risk_sentence", "repair", "repair_steps", "by_hand", "target", "details"}; each of
@@ -344,13 +343,13 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     try:
         report = await examine(config, library, deep=given.deep)
         if not given.repair:
-            return _tell(config, library, given, report)
+            return _print_report(config, library, given, report)
         chosen = _chosen(report, given.repair, library)
         if given.dry_run:
-            return _tell_plan(config, library, given, report, chosen)
+            return _print_plan(config, library, given, report, chosen)
         done, refused = await _repair(config, library, given, now, chosen)
         report = await examine(config, library, deep=given.deep)
-        return max(_tell(config, library, given, report, done), refused)
+        return max(_print_report(config, library, given, report, done), refused)
     finally:
         if library is not None:
             await library.close()
@@ -394,12 +393,12 @@ async def _repair(
             with Progress("Repairing", None) as progress:
                 done[finding.id] = await repair_finding(config, library, finding, now, progress.advance)
         except InspectorError as error:
-            # What one repair meets is told, and the others are done all the same.
+            # A repair that fails does not stop the others.
             note(f"zeroclaw: {finding.id}: {error.message} {error.hint}".rstrip())
             refused = max(refused, error.exit_code)
             continue
         if not given.json:
-            _tell_done(done[finding.id])
+            _print_outcome(done[finding.id])
     return done, refused
 
 
@@ -440,57 +439,50 @@ def _names(report: DoctorReport) -> str:
     return ", ".join(one_line(finding.id) for finding in report.findings) or "none"
 
 
-def _tell(
+def _print_report(
     config: MemoryConfig,
     library: Library | None,
     given: argparse.Namespace,
     report: DoctorReport,
-    done: dict[str, RepairOutcome] | None = None,
+    done: Mapping[str, RepairOutcome] = {},
 ) -> int:
+    backend, location = _where(config, library)
     if given.json:
-        _document(config, library, report, done or {}, dry_run=False)
+        document(
+            {
+                "backend": backend,
+                "location": location,
+                **report.as_json(),
+                "repaired": [{"id": name, **outcome.as_json()} for name, outcome in done.items()],
+                "dry_run": False,
+            }
+        )
     else:
-        write_lines(report_lines(report, *_where(config, library)))
+        write_lines(report_lines(report, backend, location))
     return DONE if report.is_healthy else REFUSED
 
 
-def _tell_plan(
+def _print_plan(
     config: MemoryConfig,
     library: Library | None,
     given: argparse.Namespace,
     report: DoctorReport,
     chosen: Sequence[DoctorFinding],
 ) -> int:
+    backend, location = _where(config, library)
     if given.json:
-        _document(config, library, report, {}, dry_run=True, would_repair=[finding.id for finding in chosen])
+        planned = {"repaired": [], "dry_run": True, "would_repair": [finding.id for finding in chosen]}
+        document({"backend": backend, "location": location, **report.as_json(), **planned})
     else:
         write_lines(plan_lines(chosen))
         note(NOTHING_DONE)
     return DONE if report.is_healthy else REFUSED
 
 
-def _tell_done(repaired: RepairOutcome) -> None:
+def _print_outcome(repaired: RepairOutcome) -> None:
     write_lines([(Styled("✓", GREEN), " ", mask_secrets(sentence)) for sentence in repaired.sentences()])
     if sentence := repaired.backup_sentence():
         note(f"zeroclaw: {sentence}")
-
-
-def _document(
-    config: MemoryConfig, library: Library | None, report: DoctorReport, done: dict[str, RepairOutcome], **more: Any
-) -> None:
-    backend, location = _where(config, library)
-    document(
-        {
-            "backend": backend,
-            "location": location,
-            "deep": report.is_deep,
-            "healthy": report.is_healthy,
-            "findings": [finding.as_json() for finding in report.findings],
-            "notes": list(report.notes),
-            "repaired": [{"id": name, **outcome.as_json()} for name, outcome in done.items()],
-            **more,
-        }
-    )
 
 
 def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
@@ -583,61 +575,27 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     if not given.dry_run:
         check_can_ask("doctor --compact", yes=given.yes)
     plan = await plan_compact(config)
+    facts = {"backend": config.backend, "dry_run": bool(given.dry_run), **plan.as_json()}
+    lines = [(sentence,) for sentence in plan.sentences()]
     if given.dry_run:
-        return _tell_compaction_plan(config, given, plan)
-    if not plan.open_in and not given.yes and not confirm("Rewrite it?", _compaction_lines(plan)):
+        if given.json:
+            document({**facts, "after": None, "done": [], "backup": None})
+        else:
+            write_lines(lines)
+            note(NOTHING_DONE)
+        return NOT_REACHABLE if plan.open_in else DONE
+    if not plan.open_in and not given.yes and not confirm("Rewrite it?", lines):
         return REFUSED
     try:
-        done = await compact(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
+        outcome = await compact(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
     except asyncio.CancelledError:
         note("zeroclaw: Stopped; the memories are unchanged.")
         raise
-    return _tell_compacted(config, given, plan, done, (await plan_compact(config)).size)
-
-
-def _tell_compaction_plan(config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan) -> int:
     if given.json:
-        _compaction_document(config, plan, None, None)
+        document({**facts, "after": (await plan_compact(config)).size, **outcome.as_json()})
     else:
-        write_lines(_compaction_lines(plan))
-        note(NOTHING_DONE)
-    return NOT_REACHABLE if plan.open_in else DONE
-
-
-def _tell_compacted(
-    config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan, done: RepairOutcome, after: int
-) -> int:
-    if given.json:
-        _compaction_document(config, plan, done, after)
-    else:
-        _tell_done(done)
+        _print_outcome(outcome)
     return DONE
-
-
-def _compaction_lines(plan: CompactPlan) -> list[Line]:
-    lines: list[Line] = [
-        (f"{one_line(str(plan.database))} is {size_shown(plan.size)}, of which {size_shown(plan.free)} are free.",),
-        ("A backup is created first. Then the file is rewritten, and every memory is compared with the backup.",),
-    ]
-    if plan.open_in:
-        lines.append((Styled(f"It is open in {plan.open_in}; stop that first.", YELLOW),))
-    return lines
-
-
-def _compaction_document(
-    config: MemoryConfig, plan: CompactPlan, done: RepairOutcome | None, after: int | None
-) -> None:
-    from zeroclaw_tui.curation.repairs import RepairOutcome
-
-    document(
-        {
-            "backend": config.backend,
-            "dry_run": done is None,
-            **plan.as_json(),
-            "after": after,
-            **(done or RepairOutcome((), None)).as_json(),
-        }
-    )
 
 
 def _reindex_options(parser: argparse.ArgumentParser) -> None:
@@ -655,85 +613,46 @@ def _reindex_options(parser: argparse.ArgumentParser) -> None:
     concerns=("store", "vectors"),
 )
 async def reindex(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Make the vectors that memories lack.
+    """Create the embeddings that memories lack.
 
     Its document: {"backend", "location", "dry_run", "model", "remote", "missing", "wrong", "characters", "tokens",
-    "filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros. Exit code 1 where
-    the endpoint said no to some and after a no, 130 after ctrl-c.
+    "filled", "zeros", "left", "failed", "stopped"}; `zeros` are embeddings of zeros. Exit code 1 after a failure
+    and after a no, 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.reindex import announce, plan_reindex
-    from zeroclaw_tui.curation.reindex import reindex as make_vectors
+    from zeroclaw_tui.curation.reindex import ReindexOutcome, announce, plan_reindex
+    from zeroclaw_tui.curation.reindex import reindex as create_embeddings
 
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask("reindex", yes=given.yes)
     plan = await plan_reindex(library, ids=given.id or ())
+    facts = {"backend": library.memory.name, "location": library.memory.about.location}
+    lines = [(sentence,) for sentence in plan.sentences()]
     if given.dry_run or not plan.count:
-        return _tell_vector_plan(library, given, plan)
+        if given.json:
+            document({**facts, "dry_run": True, **plan.as_json(), **ReindexOutcome().as_json()})
+        else:
+            write_lines(lines)
+            if plan.count:
+                note(NOTHING_DONE)
+        return DONE
     if given.yes:
         announce(library, plan)
-    elif not confirm("Create them?", _vector_lines(library, plan)):
+    elif not confirm("Create them?", lines):
         return REFUSED
     with Progress("Creating embeddings", plan.count) as progress:
-        done = await make_vectors(library, plan, on_progress=progress.advance)
-    return _tell_vectors(library, given, plan, done)
-
-
-def _tell_vector_plan(library: Library, given: argparse.Namespace, plan: ReindexPlan) -> int:
+        outcome = await create_embeddings(library, plan, on_progress=progress.advance)
     if given.json:
-        _vector_document(library, plan, None)
+        document({**facts, "dry_run": False, **plan.as_json(), **outcome.as_json()})
     else:
-        write_lines(_vector_lines(library, plan))
-        if plan.count:
-            note(NOTHING_DONE)
-    return DONE
-
-
-def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: ReindexOutcome) -> int:
-    if given.json:
-        _vector_document(library, plan, done)
-    else:
-        first, *more = done.sentences(plan.count)
+        first, *more = outcome.sentences(plan.count)
         write_lines([(Styled("✓ ", GREEN), first), *((sentence,) for sentence in more)])
-    for sentence in done.failed[:MOST_FAILED_SHOWN]:
+    for sentence in outcome.failed[:MOST_FAILED_SHOWN]:
         note(f"zeroclaw: {one_line(mask_secrets(sentence))}")
-    if len(done.failed) > MOST_FAILED_SHOWN:
-        note(f"zeroclaw: … {len(done.failed) - MOST_FAILED_SHOWN:,} more.")
-    if done.stopped:
-        note(
-            f"zeroclaw: Stopped after {done.filled:,} of {counted(plan.count)}; run `zeroclaw memory reindex` to"
-            " continue."
-        )
+    if len(outcome.failed) > MOST_FAILED_SHOWN:
+        note(f"zeroclaw: … {len(outcome.failed) - MOST_FAILED_SHOWN:,} more.")
+    if outcome.stopped:
+        done = f"{outcome.filled:,} of {counted(plan.count)}"
+        note(f"zeroclaw: Stopped after {done}; run `zeroclaw memory reindex` to continue.")
         return INTERRUPTED
-    return REFUSED if done.failed else DONE
-
-
-def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
-    if not plan.count:
-        yield ("Every memory with text has a matching embedding.",)
-        return
-    if plan.missing:
-        yield (f"{counted(len(plan.missing))} without an embedding.",)
-    if plan.outdated:
-        yield (f"{counted(len(plan.outdated))} with an outdated embedding.",)
-    where = "leave this machine" if plan.is_remote else "stay on this machine"
-    yield (
-        f"{plan.characters:,} characters, about {plan.tokens:,} tokens, {where}: ",
-        f"{one_line(plan.model)} of {one_line(mask_secrets(library.config.embedding.provider))} makes the vectors.",
-    )
-    if library.config.embedding.provider == "local":
-        yield (Styled("ZeroClaw does not know the provider local: only this program uses these embeddings.", YELLOW),)
-
-
-def _vector_document(library: Library, plan: ReindexPlan, done: ReindexOutcome | None) -> None:
-    from zeroclaw_tui.curation.reindex import ReindexOutcome
-
-    document(
-        {
-            "backend": library.memory.name,
-            "location": library.memory.about.location,
-            "dry_run": done is None,
-            **plan.as_json(),
-            **(done or ReindexOutcome()).as_json(),
-        }
-    )
+    return REFUSED if outcome.failed else DONE

@@ -95,6 +95,15 @@ class DoctorReport:
         """Whether nothing is serious."""
         return all(finding.risk != "serious" for finding in self.findings)
 
+    def as_json(self) -> dict[str, Any]:
+        """The report as the command prints it."""
+        return {
+            "deep": self.is_deep,
+            "healthy": self.is_healthy,
+            "findings": [finding.as_json() for finding in self.findings],
+            "notes": list(self.notes),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

@@ -14,7 +14,7 @@ from zeroclaw_tui.embeddings.base import Embedder, EmbeddingRequest, InputReject
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, embed_each
 from zeroclaw_tui.memory.change import NewVector, Row, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, mask_secrets, one_line
 
 BATCH_SIZE = 16
 """How many texts one request has; a killed process loses at most so many vectors."""
@@ -38,6 +38,7 @@ class ReindexPlan:
     tokens: int
     model: str
     is_remote: bool
+    provider: str
 
     @property
     def count(self) -> int:
@@ -54,6 +55,21 @@ class ReindexPlan:
             "characters": self.characters,
             "tokens": self.tokens,
         }
+
+    def sentences(self) -> Iterator[str]:
+        """How many embeddings to create, and where the texts are sent."""
+        if not self.count:
+            yield "Every memory with text has a matching embedding."
+            return
+        if self.missing:
+            yield f"{counted(len(self.missing))} without an embedding."
+        if self.outdated:
+            yield f"{counted(len(self.outdated))} with an outdated embedding."
+        where = "leave this machine" if self.is_remote else "stay on this machine"
+        model = f"{one_line(self.model)} of {one_line(mask_secrets(self.provider))}"
+        yield f"{self.characters:,} characters, about {self.tokens:,} tokens, {where}: {model} makes the vectors."
+        if self.provider == "local":
+            yield "ZeroClaw does not know the provider local: only this program uses these embeddings."
 
 
 @dataclass(slots=True)
@@ -125,6 +141,7 @@ async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexP
         tokens=estimate_tokens(characters),
         model=library.config.embedding.model,
         is_remote=embedder.is_remote,
+        provider=library.config.embedding.provider,
     )
 
 

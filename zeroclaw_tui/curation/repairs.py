@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,11 +17,11 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex
-from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.files.database import wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -42,7 +42,7 @@ from zeroclaw_tui.files.whole_database import (
     remove_database,
     require_exclusive,
 )
-from zeroclaw_tui.memory.change import ProgressCallback
+from zeroclaw_tui.memory.change import ProgressCallback, RowChange
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
@@ -171,14 +171,19 @@ async def _fill_vectors(
 
 
 async def _remove_leftover(library: Library, path: Path) -> RepairOutcome:
-    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        await asyncio.to_thread(remove_file, path, action)
+    """Move a file to the trash. Raises NotFound, and Refused if it cannot be removed."""
+    row = await asyncio.to_thread(external.read_file, path)
+    if row is None:
+        raise NotFound(f"File not found: {path}.", hint="Check again.")
+    removal = RowChange(row, None)
+
+    async def work(journal: RunningAction, on_progress: ProgressCallback) -> Outcome:
+        result = await external.apply([removal], journal, on_progress=on_progress)
+        if not result.written:
+            raise Refused(" ".join(result.notes) or f"{path} changed meanwhile.", hint="Check again.")
         return Outcome("clean", 1)
 
-    try:
-        await run_change(library, "clean", f"removed {one_line(path.name)}", work)
-    except FileVanished:
-        raise NotFound(f"File not found: {path}.", hint="Check again.") from None
+    await run_change(library, "clean", f"removed {one_line(path.name)}", work)
     return RepairOutcome((f"{path.name} is in the trash; undo restores it.",), None)
 
 
@@ -208,6 +213,14 @@ class CompactPlan:
     def as_json(self) -> dict[str, Any]:
         """The plan as the command prints it."""
         return {"location": str(self.database), "before": self.size, "free": self.free, "open_in": self.open_in}
+
+    def sentences(self) -> Iterator[str]:
+        """What compacting would do, and which programs prevent it."""
+        size, free = size_shown(self.size), size_shown(self.free)
+        yield f"{one_line(str(self.database))} is {size}, of which {free} are free."
+        yield "A backup is created first. Then the file is rewritten, and every memory is compared with the backup."
+        if self.open_in:
+            yield f"It is open in {self.open_in}. Close it there first."
 
 
 async def plan_compact(config: MemoryConfig) -> CompactPlan:

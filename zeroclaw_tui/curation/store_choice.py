@@ -219,9 +219,9 @@ def _of_another_tool(config: MemoryConfig) -> MemoryConfig:
     folder = Path(config.location).expanduser() if config.location is not None else config.install.root
     if not is_folder(folder):
         return config
-    from zeroclaw_tui.curation.formats.registry import recognize
+    from zeroclaw_tui.curation.formats.registry import owner_of_notes
 
-    found = recognize(folder)
+    found = owner_of_notes(folder)
     if found is None:
         return config
     reason = f"These notes look like those of {found.title}, which can only be read here."

@@ -69,6 +69,14 @@ def test_notes_of_another_tool_are_listed_and_not_written(name: str, title: str,
     assert run_memory("store", "k", "v", "--yes", "--location", str(folder), "--backend", "markdown").returncode == 0
 
 
+def test_notes_that_only_have_the_names_of_another_tools_are_written(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "MEMORY.md").write_text("# Mila\n\n- Keeps bees\n")
+    (tmp_path / "memory" / "2026-03-01.md").write_text("- Ordered frames\n")
+    stored = run_memory("store", "k", "v", "--yes", "--location", str(tmp_path))
+    assert stored.returncode == 0, stored.stderr
+
+
 async def test_the_inspector_looks_at_them_and_names_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,8 @@ from zeroclaw_tui.curation.formats.notes import (
     field_text,
     front_matter,
     note_files,
+    note_head,
+    read_note,
 )
 from zeroclaw_tui.curation.formats.rows import (
     EMPTY,
@@ -46,15 +48,20 @@ _INDEX_LINE = re.compile(
 def sniff(source: Source) -> str | None:
     """By the front matter of topics, or the lines of an index."""
     indexes, topics = _files(source)
-    if any(_is_topic(source.head(file).decode("utf-8", "replace")) for file in topics[:8]):
+    if is_certain(source):
         return "its notes have the front matter of Claude Code's memory"
     if any(date_of_note(file.name) for file in topics):
         return None
-    if any(_INDEX_LINE.search(source.head(file).decode("utf-8", "replace")) for file in indexes):
+    if any(_INDEX_LINE.search(note_head(source, file)) for file in indexes):
         return "its MEMORY.md is an index of topics"
     if any(source.path_of(file).parent.name == _FOLDER for file in indexes):
         return "its MEMORY.md is in a directory memory"
     return None
+
+
+def is_certain(source: Source) -> bool:
+    """Whether there are topics with the front matter of Claude Code."""
+    return any(_is_topic(note_head(source, file)) for file in _files(source)[1][:8])
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
@@ -76,7 +83,7 @@ def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 def _topic_row(source: Source, file: PurePosixPath, hint: str, lost: Counter[str]) -> Row | None:
     """A topic; `hint` is what its line of the index says of it."""
-    fields, text = front_matter(source.text(file))
+    fields, text = read_note(source, file)
     metadata = fields.get("metadata")
     fields = {**fields, **(metadata if isinstance(metadata, dict) else {})}
     name, description, body = field_text(fields, "name"), field_text(fields, "description"), text.strip()
@@ -108,7 +115,7 @@ def _index_rows(
 
     Sets the hints of the topics that are there.
     """
-    fields, text = front_matter(source.text(file))
+    fields, text = read_note(source, file)
     count_lost(fields, (), lost)
     namespace = _project(source, file)
     for line in _INDEX_LINE.finditer(text):

@@ -57,9 +57,20 @@ class Block:
 
 
 def note_files(source: Source) -> list[PurePosixPath]:
-    """The Markdown files of a source, without those that ZeroClaw or this program wrote for people."""
-    files = [file for file in source.files() if file.suffix.lower() == ".md"]
-    return [file for file in files if not source.head(file, 200).decode("utf-8", "replace").startswith(_ZEROCLAWS)]
+    """The Markdown files of a source."""
+    return [file for file in source.files() if file.suffix.lower() == ".md"]
+
+
+def note_head(source: Source, file: PurePosixPath) -> str:
+    """The beginning of a note; "" for a file that ZeroClaw or this program wrote for people."""
+    head = source.head(file).decode("utf-8", "replace")
+    return "" if head.startswith(_ZEROCLAWS) else head
+
+
+def read_note(source: Source, file: PurePosixPath) -> tuple[Mapping[str, Any], str]:
+    """The front matter and the text of a note; both empty for a file that ZeroClaw or this program wrote for people."""
+    text = source.text(file)
+    return ({}, "") if text.startswith(_ZEROCLAWS) else front_matter(text)
 
 
 def count_instructions(source: Source, lost: Counter[str]) -> None:

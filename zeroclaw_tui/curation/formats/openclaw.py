@@ -19,6 +19,8 @@ from zeroclaw_tui.curation.formats.notes import (
     count_instructions,
     front_matter,
     note_files,
+    note_head,
+    read_note,
 )
 from zeroclaw_tui.curation.formats.rows import (
     EMPTY,
@@ -39,6 +41,8 @@ _FOLDER = "memory"
 _DATES = ("created", "date", "created_at")
 _WORKSPACE = re.compile(r"workspace(?:-(.+))?")
 _DUMP = re.compile(r"\d{4}-\d\d-\d\d-([01]\d|2[0-3])([0-5]\d)\.md", re.IGNORECASE)
+_TOPIC = re.compile(r"\d{4}-\d\d-\d\d-[^/]+\.md", re.IGNORECASE)
+_MACHINE_MADE = ("dreaming", ".dreams", ".openclaw")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\b")
 _SESSION = re.compile(r"Session: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: UTC)?")
 _SESSION_ID = re.compile(r"\*\*Session ID\*\*:\s*(\S+)")
@@ -51,8 +55,10 @@ _MAX_LEAD_IN = 200
 def sniff(source: Source) -> str | None:
     """By daily notes, or a MEMORY.md that is neither an index of other notes nor ZeroClaw's own."""
     notes = _notes(source)
-    texts = {file: source.head(file).decode("utf-8", "replace") for file in _newest(notes)}
-    if not texts or any(_ZEROCLAWS.match(text) or front_matter(text)[0] for text in texts.values()):
+    texts = {file: text for file in _newest(notes) if (text := note_head(source, file))}
+    if not texts or any(_ZEROCLAWS.match(text) for text in texts.values()):
+        return None
+    if sum(bool(front_matter(text)[0]) for text in texts.values()) * 2 > len(texts):
         return None
     if any(date_of_note(file.name) for file in texts):
         return "it has daily notes with headings and lists"
@@ -66,6 +72,13 @@ def sniff(source: Source) -> str | None:
     return "it has a MEMORY.md with headings and lists" if is_prose else None
 
 
+def is_certain(source: Source) -> bool:
+    """Whether there is what only OpenClaw makes: a folder of dreams, or days with a topic in their name."""
+    is_made = any(part in _MACHINE_MADE for file in source.files() for part in file.parts)
+    has_topics = any(_TOPIC.fullmatch(file.name) and date_of_note(file.name) for file in _notes(source))
+    return (is_made or has_topics) and sniff(source) is not None
+
+
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every item, paragraph, table and fence is a memory: of MEMORY.md and USER.md core, of a day daily."""
     count_instructions(source, lost)
@@ -74,7 +87,7 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for file, agent in _notes(source).items():
-        fields, text = front_matter(source.text(file))
+        fields, text = read_note(source, file)
         count_lost(fields, _DATES, lost)
         created = _moment_of_name(file.name) or first_moment(fields, *_DATES)
         category = "core" if file.name.lower() in _CORE else "daily"

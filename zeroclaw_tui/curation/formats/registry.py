@@ -82,6 +82,19 @@ def recognize(path: Path) -> Format | None:
     return None
 
 
+def owner_of_notes(folder: Path) -> Format | None:
+    """The tool that certainly wrote the notes in a folder. Blocks.
+
+    Names alone are not enough: many an agent of ZeroClaw has notes that came from another tool.
+    """
+    with suppress(InspectorError):
+        source = Source(folder)
+        for name, is_certain in (("claude", claude_code.is_certain), ("openclaw", openclaw.is_certain)):
+            if is_certain(source):
+                return FORMATS[name]
+    return None
+
+
 def not_a_store(path: Path, error: Unreadable) -> Unreadable:
     """The error for a named file or folder that is not a store: whose memories it has, and what imports them.
 

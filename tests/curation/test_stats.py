@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -19,7 +20,8 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, store_stats
+from zeroclaw_tui.curation.demo import make_demo
+from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, memory_stats, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Embedded, Statistics
@@ -197,3 +199,33 @@ async def test_a_backend_of_ones_own_is_counted_too() -> None:
     memory = InMemory([MemoryEntry("a", "k", "text", "core", "2026-03-01T10:00:00Z", size=4)])
     stats = await store_stats(memory, NOW, zone=UTC)
     assert (stats.rows.total, stats.rows.content, stats.growth.days) == (1, 4, ((date(2026, 3, 1), 1),))
+
+
+async def test_the_figures_are_zeroclaws_own_by_count_then_name() -> None:
+    entries = [
+        MemoryEntry(f"id{number}", f"key{number}", "text", category, "2026-11-20T00:00:00+00:00")
+        for number, category in enumerate(("core", "daily", "core", "a rather long category name"))
+    ]
+    stats = await memory_stats(InMemory(entries), NOW)
+    assert (stats.backend, stats.health, stats.total) == ("in-memory", "healthy", 4)
+    assert list(stats.by_category.items()) == [("core", 2), ("a rather long category name", 1), ("daily", 1)]
+
+
+async def test_a_folder_that_went_away_is_unhealthy(tmp_path: Path) -> None:
+    stats = await memory_stats(MarkdownMemory(tmp_path / "gone"), NOW)
+    assert (stats.health, stats.total) == ("unhealthy", 0)
+
+
+async def test_the_full_figures_of_the_sample_add_up(tmp_path: Path) -> None:
+    memory = SqliteMemory(make_demo(tmp_path, datetime.fromisoformat(NOW)) / "data" / "memory" / "brain.db")
+    await memory.open()
+    full = await full_stats(memory, NOW)
+    await memory.close()
+    assert json.loads(json.dumps(full)) == full
+    total = full["total"]
+    assert total == sum(full["by_session"].values()) == sum(full["by_agent"].values()) == sum(full["by_age"].values())
+    assert full["superseded"] == total - sum(full["by_category"].values()) >= 3
+    embeddings = full["embeddings"]
+    assert embeddings["embedded"] + embeddings["not_embedded"] == total
+    assert 0 < embeddings["share"] < 1
+    assert full["facts"]
