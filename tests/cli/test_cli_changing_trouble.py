@@ -121,7 +121,7 @@ def test_changes_are_in_the_database_itself_where_no_other_program_has_it_open(
     assert "Cat named Mio" not in contents
     assert "Timezone is CET" in contents
     found = {finding["id"]: finding for finding in memory("doctor", "--json").json["findings"]}
-    assert found["log-size"]["title"] == "No write waits in a log."
+    assert found["log-size"]["title"] == "The write-ahead log is empty."
     target = tmp_path / "other.db"
     assert memory("copy", "--to", "sqlite", "--to-location", str(target), "--yes").code == 0
     assert not target.with_name("other.db-wal").exists()

@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 import regex  # type: ignore[import-untyped]
 
@@ -48,13 +49,18 @@ class TextMatcher:
             self.remark = f"Only the first {MAX_TEXTS} of {len(chosen):,} texts were searched for."
         forms = dict.fromkeys(form for text in self.texts for form in _forms(text))
         self._folded = tuple(form.casefold() for form in forms)
-        escaped = "|".join(regex.escape(form) for form in sorted(forms, key=len, reverse=True))
-        self._pattern = regex.compile(escaped, regex.IGNORECASE | regex.FULLCASE)
+        self._forms = sorted(forms, key=len, reverse=True)
         self._longest = 3 * max(map(len, forms))
         """How many characters a match may have: one letter can fold to three."""
         self.mark = "" if self.found_in(REMOVED) else REMOVED
         self.name_mark = "" if self.found_in("removed") else "removed"
         """The mark for names, in which only letters may stand."""
+
+    @cached_property
+    def _pattern(self) -> regex.Pattern[str]:
+        """The texts as one pattern. Compiling a text of 10 MB takes minutes, so it waits until a text is found."""
+        escaped = "|".join(regex.escape(form) for form in self._forms)
+        return regex.compile(escaped, regex.IGNORECASE | regex.FULLCASE)
 
     def found_in(self, value: str) -> bool:
         """Whether a value has one of the texts."""
