@@ -23,7 +23,6 @@ from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.profiles import SMALLEST
 
 Where = Literal["only here", "only there", "changed", "same"]
 """Here is the store, there the snapshot."""
@@ -95,9 +94,9 @@ async def compare(library: Library, path: Path) -> tuple[Difference, ...]:
 
 
 def is_empty_store(config: MemoryConfig) -> bool:
-    """Whether there is no database yet, or one so small that ZeroClaw takes it for none (< 4,096 bytes, no log)."""
+    """Whether there is no database yet, or an empty file without a log."""
     path = config.database
-    return has_database(config.backend) and file_size(path) < SMALLEST and not file_size(wal_file(path))
+    return has_database(config.backend) and not file_size(path) and not file_size(wal_file(path))
 
 
 def snapshot_to_make_from(config: MemoryConfig) -> Path | None:

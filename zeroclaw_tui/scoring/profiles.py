@@ -38,8 +38,6 @@ _SAID = {
 }  # fmt: skip
 USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
 """What ZeroClaw gives a memory of which nothing is said."""
-SMALLEST = 4096
-"""ZeroClaw takes a database of fewer bytes for none, and hydrates."""
 SearchMode = Literal["hybrid", "bm25", "embedding"]
 RerankStrategy = Literal["none", "mmr"]
 EPSILON = 2.0**-23

@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from zeroclaw_tui.backends.sqlite.schema import (
     KEYWORD_INDEX,
     TRIGGERS,
     Schema,
-    create_database,
     new_database,
     statements,
 )
@@ -54,7 +52,7 @@ from zeroclaw_tui.files.whole_database import (
 )
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused
-from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST
+from zeroclaw_tui.scoring.profiles import COLUMNS
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.cancellation import CancellableTask
@@ -334,19 +332,20 @@ def _more_is_damaged() -> Corrupt:
     )
 
 
-def make_database(path: Path, generation: str) -> None:
-    """Put an empty database at `path`, with the folders above it, in one step. Blocks: run it in a thread.
+def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: str | None = None) -> None:
+    """Put a database with these rows at `path`, with the folders above it, in one step. Blocks: run it in a thread.
 
     The file is 0600, and SQLite gives its -wal and -shm the same mode; an empty one (0 bytes) is replaced and keeps its
     mode and owner. Raises Refused where there is something already or nothing can be written.
     """
-    target = Path(os.path.realpath(path))
+    target, now = Path(os.path.realpath(path)), now or utc_now()
     _check_log(target)
     if file_size(target):
         raise _there_already(target)
     try:
         with _beside(target) as made:
-            create_database(made, generation, now=utc_now())
+            with new_database(made, generation, now=now, default_agent_id=_given_id(rows)) as connection:
+                _insert(connection, rows, now)
             with made.open("rb") as file:
                 copy_owner_and_mode(file.fileno(), target)
                 os.fsync(file.fileno())
@@ -357,27 +356,6 @@ def make_database(path: Path, generation: str) -> None:
             sync_folder(target.parent)
     except FileExistsError as error:
         raise _there_already(target) from error
-
-
-def fill_database(path: Path, generation: str, rows: Sequence[Row], now: str) -> None:
-    """Put a database with these rows at `path`, with the folders above it, in one step; see `Memory.fill`. Blocks.
-
-    What ZeroClaw takes for no database is kept beside it. Raises Refused where there is one, or its log.
-    """
-    target = Path(os.path.realpath(path))
-    _check_empty(target)
-    try:
-        with _beside(target) as made:
-            with new_database(made, generation, now=now, default_agent_id=_given_id(rows)) as connection:
-                _insert(connection, rows, now)
-            _check_empty(target)
-            if target.exists():
-                target.rename(_free_name(target))
-            rename_exclusive(made, target)
-            made.unlink(missing_ok=True)
-            sync_folder(target.parent)
-    except FileExistsError as error:
-        raise _there_by_now(target) from error
 
 
 @contextmanager
@@ -429,23 +407,5 @@ def _check_log(path: Path) -> None:
         )
 
 
-def _check_empty(path: Path) -> None:
-    _check_log(path)
-    if file_size(path) >= SMALLEST:
-        raise _there_by_now(path)
-
-
 def _there_already(path: Path) -> Refused:
     return Refused(f"There is a file {path} already.", hint="Open that one.")
-
-
-def _there_by_now(path: Path) -> Refused:
-    return Refused(f"There is a database {path} by now.", hint="Look again: it may be hydrated as it is.")
-
-
-def _free_name(path: Path) -> Path:
-    base = f"{path.name}.before-hydrate-{datetime.now():%Y%m%dT%H%M%S}"
-    free, number = path.with_name(base), 2
-    while free.exists():
-        free, number = path.with_name(f"{base}-{number}"), number + 1
-    return free

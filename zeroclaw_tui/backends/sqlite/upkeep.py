@@ -66,11 +66,11 @@ class SqliteUpkeep:
         return await self._store.reads.run(lambda connection: storage_of(connection, schema, path))
 
     def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
-        """An empty file in its place is renamed."""
-        from zeroclaw_tui.backends.sqlite.repair import fill_database
+        """An empty file in its place is replaced."""
+        from zeroclaw_tui.backends.sqlite.repair import make_database
 
         self._store.refuse_read_only()
-        fill_database(self._store.path, generation, rows, now)
+        make_database(self._store.path, generation, rows, now)
 
     async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
         """Each by ZeroClaw's own statements; the file is opened again afterwards."""
