@@ -13,9 +13,7 @@ import pytest
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.onboard import onboard_parser
 from zeroclaw_tui.cli.options import RERANK_STRATEGIES, RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
-from zeroclaw_tui.cli.transfer import ALONG
 from zeroclaw_tui.cli.verbs import every_verb, memory_parser, split_verb, verb_parser
-from zeroclaw_tui.curation import formats
 from zeroclaw_tui.memory.entry import JSON_FIELDS
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
@@ -113,7 +111,6 @@ def test_the_words_an_option_takes_are_those_of_what_it_sets() -> None:
     assert set(RULES) == set(Rule.__args__)
     assert set(RERANK_STRATEGIES) == set(RerankStrategy.__args__)
     assert set(SUPERSEDED) == {str(each) for each in Superseded}
-    assert formats.ALONG == ALONG
 
 
 def test_the_page_of_backends_names_every_one(run: Run) -> None:
