@@ -27,14 +27,8 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.words import (
-    category_words,
     change_words,
-    copied_words,
-    lost_words,
-    plan_facts,
-    preview_words,
     renamed_words,
-    source_words,
 )
 from zeroclaw_tui.memory.errors import (
     DONE,
@@ -346,11 +340,11 @@ async def import_planned(
 def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled(f"Import {counted(plan.brings(on_clash))} from {one_line(plan.path.name)}?", BOLD),)
     if plan.why:
-        yield ("  ", source_words(plan))
+        yield ("  ", plan.source_text)
     yield from fact_lines(plan, on_clash)
     if plan.why:
-        yield ("  ", f"By category: {category_words(plan, on_clash)}.")
-    for key, about, content in preview_words(plan):
+        yield ("  ", f"By category: {plan.categories_text(on_clash)}.")
+    for key, about, content in plan.preview_texts():
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
     yield (runnable("  `zeroclaw memory undo` reverses that."),)
@@ -379,7 +373,7 @@ async def _tell_plan(
 
 
 def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
-    for sentence in lost_words(plan) if given.yes and not given.json else ():
+    for sentence in plan.sentences() if given.yes and not given.json else ():
         note(f"zeroclaw: {sentence}")
     tell_notes(outcome)
     if given.json:
@@ -401,23 +395,8 @@ def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterat
 
 
 def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "file": str(plan.path),
-        "format": plan.format,
-        "title": plan.title,
-        "why": plan.why or None,
-        "new": plan.new,
-        "same": plan.same,
-        "taken": plan.taken,
-        "samples": list(plan.samples),
-        "previews": [
-            {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
-            for entry in plan.previews
-        ],
-        "categories": dict(plan.categories(given.on_clash)),
-        "makes": plan.makes,
-        "on_clash": given.on_clash,
-    }
+    chosen = {"categories": dict(plan.categories(given.on_clash)), "on_clash": given.on_clash}
+    return {**plan.as_json(), **chosen}
 
 
 def _copy_options(parser: argparse.ArgumentParser) -> None:
@@ -540,7 +519,7 @@ def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
 
 def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
     """What a copy or an import would bring, a fact a line, the numbers one below the other."""
-    facts = list(plan_facts(plan, on_clash))
+    facts = list(plan.facts(on_clash))
     width = max(len(f"{fact.number:,}") for fact in facts if fact.number is not None)
     for fact in facts:
         indent = "" if fact.number is None else f"{fact.number:>{width},} "
@@ -591,7 +570,7 @@ def _tell_copied(
 
 
 def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
-    copied, *more = copied_words(outcome, _named(target))
+    copied, *more = outcome.texts(_named(target))
     if outcome.count or outcome.cancelled:
         yield (Styled("✓", GREEN), f" {copied}")
     else:
@@ -644,12 +623,8 @@ def _copy_document(
         "also_found_in": [],
         "cleaned": None,
         "from": {"backend": library.memory.name, "location": library.memory.about.location},
-        "new": plan.new,
-        "same": plan.same,
-        "taken": plan.taken,
-        "samples": list(plan.samples),
+        **plan.as_json(),
         "losses": list(plan.losses),
-        "makes": plan.makes,
         "on_clash": given.on_clash,
         "verified": outcome.verified,
         "differs": outcome.differs,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
@@ -20,18 +20,12 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.hygiene.rules import RuleName
     from zeroclaw_tui.curation.journal import Action, Verb
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
-    from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome
-    from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
-Tone = Literal["plain", "dim", "warning"]
-_NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
+_NAME_CELLS, _MOST_NAMED = 40, 3
 _LONGEST_SUMMARY = 400
-_CATEGORIES_TOLD = 8
-_MOST_DIFFERING = 10
 _BACK = "reverses that"
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", _BACK, "Nothing was stored."),
@@ -45,66 +39,6 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "restore": ("Restored", "", _BACK, "Nothing to restore."),
 }
 """Of each verb: what was done, what the other thing it was done with follows on, what undo does, and for no memory."""
-_CLASHES: dict[OnClash, str] = {
-    "skip": "left out (--overwrite replaces the existing ones, --rename adds these under another key)",
-    "overwrite": "replace the existing ones",
-    "rename": "added under another key",
-}
-
-
-class Fact(NamedTuple):
-    """A sentence of a plan, and how it is shown. One with a `number` belongs under the other numbers."""
-
-    words: str
-    tone: Tone = "plain"
-    number: int | None = None
-
-
-def plan_facts(plan: Plan, on_clash: OnClash | None = None) -> Iterator[Fact]:
-    """What comes, what is there, what is taken and what becomes of that, where it is chosen already, what is lost."""
-    if plan.makes is not None:
-        yield Fact(one_line(plan.makes))
-    yield Fact("new", number=plan.new)
-    if plan.same:
-        yield Fact("already there, the same", number=plan.same)
-    if plan.taken:
-        becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
-        yield Fact(f"whose key is taken{becomes}", "warning", plan.taken)
-        yield Fact(first_names(plan.samples, plan.taken), "dim")
-    if plan.second and on_clash != "rename":
-        has, stay = ("has", "stays") if plan.second == 1 else ("have", "stay")
-        yield Fact(f"{plan.second:,} of them {has} the same key as another one of the import and {stay} out")
-    for sentence in lost_words(plan):
-        yield Fact(sentence)
-
-
-def lost_words(plan: Plan) -> Iterator[str]:
-    """What the target cannot keep, then what was said of the source."""
-    yield from map(one_line, (*plan.losses, *plan.notes))
-
-
-def source_words(plan: ImportPlan) -> str:
-    """What the file is taken for, and why."""
-    name = cut(one_line(plan.path.name), _NAME_CELLS)
-    why = f": {one_line(plan.why)}" if plan.why else ""
-    return f"{name} looks like {plan.title}{why}."
-
-
-def category_words(plan: Plan, on_clash: OnClash) -> str:
-    """How many of which category would be written, the most first, of many the rest in one number; "" for nothing."""
-    counts = plan.categories(on_clash)
-    told, rest = counts[:_CATEGORIES_TOLD], counts[_CATEGORIES_TOLD:]
-    words = [f"{count:,} {one_line(name) or '(none)'}" for name, count in told]
-    if rest:
-        words.append(f"{sum(count for _, count in rest):,} in {len(rest):,} {'other' if len(rest) == 1 else 'others'}")
-    return ", ".join(words)
-
-
-def preview_words(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Key, category and day, and beginning of the first new memories as they will stand."""
-    for entry in plan.previews:
-        about = " · ".join(one_line(part) for part in (entry.category, entry.timestamp[:10]) if part)
-        yield cut(one_line(entry.key), _PREVIEW_CELLS), about, cut(one_line(entry.content), _PREVIEW_CELLS)
 
 
 def hidden_fact(count: int) -> str:
@@ -208,19 +142,6 @@ def snapshot_words(outcome: Outcome, plan: SnapshotPlan, way: str) -> str:
     back = "restores the old file" if plan.replaces else "removes it"
     what = counted(outcome.count, "core memory")
     return change_words(outcome, way, one_line(str(plan.file)), what=what, back=back)
-
-
-def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
-    """What a copy brought to a store, what was found again there, and what was left out; a sentence each."""
-    yield f"Copied {counted(outcome.count)} to {target}."
-    if not outcome.cancelled and (outcome.count or outcome.verified):
-        yield f"Verified {outcome.verified:,} by count and hash of what the target stores."
-    if outcome.differs:
-        named = first_names(outcome.differing, outcome.differs, most=_MOST_DIFFERING)
-        differ = "differs" if outcome.differs == 1 else "differ"
-        yield f"{counted(outcome.differs)} in the target {differ} from what was copied: {named}."
-    if outcome.left and not outcome.cancelled:
-        yield f"Left out {counted(outcome.left)}: the key is taken, or the target cannot store it."
 
 
 def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, foreseen: bool = False) -> Iterator[str]:

@@ -21,12 +21,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, ExportOutcome, export_file, left_out_sentences
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.curation.words import (
-    copied_words,
     done_words,
-    lost_words,
-    plan_facts,
-    preview_words,
-    source_words,
 )
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -162,7 +157,7 @@ async def copy_to(
             return None
         count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
-        words = done_words(outcome, " ".join(copied_words(outcome, clean(plan.target))))
+        words = done_words(outcome, " ".join(outcome.texts(clean(plan.target))))
         is_whole = outcome.count and not (outcome.cancelled or outcome.differs)
         still = await still_named(library, target) if is_whole else None
         return words if still is None else f"{words} {clean(still)}"
@@ -188,7 +183,7 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
         return
     body = Content.assemble(
         f"{NAME} has {counted(plan.new)}.\n{shown_words(str(config.database))} will be created with them.",
-        *((f"\n\n{_line(sentence)}", MUTED) for sentence in lost_words(plan)),
+        *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.sentences()),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
     question = yes_or_no("Create the database from the snapshot?", body, "Cancel", "Create")
@@ -246,19 +241,19 @@ def import_title(plan: ImportPlan) -> str:
 
 def plan_body(plan: Plan) -> Content:
     """What is new, what already exists, what is created first, and what gets lost."""
-    facts = [f"{fact.number:,} {fact.words}" for fact in plan_facts(plan) if fact.number is not None]
+    facts = [f"{fact.number:,} {fact.words}" for fact in plan.facts() if fact.number is not None]
     parts: list[str | tuple[str, str]] = [" · ".join(facts)]
     if isinstance(plan, ImportPlan) and plan.why:
-        parts.append((f"\n{_line(source_words(plan))}", MUTED))
+        parts.append((f"\n{_line(plan.source_text)}", MUTED))
         parts += [
             f"\n{cut(key_words(key), SHORT_KEY)}  {cut(clean(content), _LONGEST_PREVIEW)}"
-            for key, _, content in preview_words(plan)
+            for key, _, content in plan.preview_texts()
         ]
     if plan.samples:
         parts.append((f"\nAlready in use: {first_keys(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
-    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in lost_words(plan)]
+    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in plan.sentences()]
     return Content.assemble(*parts)
 
 

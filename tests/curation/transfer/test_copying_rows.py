@@ -16,7 +16,6 @@ from support.small_store import blob, change, make
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
-from zeroclaw_tui.curation.words import copied_words
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
@@ -164,9 +163,9 @@ async def test_what_another_program_changes_in_the_middle_is_told(
         outcome = await copy_memories(library, target, EVERYTHING, "skip")
         await target.close()
     assert (outcome.count, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))
-    assert "1 memory in the target differs from what was copied: key7." in list(copied_words(outcome, "there"))
+    assert "1 memory in the target differs from what was copied: key7." in list(outcome.texts("there"))
     many = replace(outcome, differs=5000, differing=tuple(f"key{at}" for at in range(100)))
-    assert "key8, key9 and 4,990 more." in " ".join(copied_words(many, "there"))
+    assert "key8, key9 and 4,990 more." in " ".join(many.texts("there"))
 
 
 async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> None:

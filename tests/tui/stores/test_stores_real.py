@@ -159,7 +159,7 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(folder: Pa
         assert "2 new" in screen_words(app)
         await pilot.press("y")
         await until(pilot, lambda: "Copied 2 memories to" in said(app))
-        assert "Verified 2 by count and hash" in said(app)
+        assert "Verified 2 by comparing" in said(app)
         await until(pilot, lambda: "✓ answers 5 keyword" in screen_words(app))
         await pilot.press("enter")
         await until(pilot, lambda: "5 memories" in screen_text(app))

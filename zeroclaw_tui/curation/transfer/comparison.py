@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import cut
+from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
 What = Literal["new", "same", "taken", "second"]
@@ -43,7 +43,8 @@ BATCH_ROWS = 2_000
 """How many memories are compared at once; the store itself writes fewer in one transaction."""
 
 _MAX_DIFFERING = 100
-_PREVIEW_LENGTH = 400
+_PREVIEW_LENGTH, _PREVIEW_CELLS = 400, 100
+_MAX_CATEGORIES = 8
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES = 200
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
@@ -121,6 +122,21 @@ class Compared:
     existing: Row | None = None
 
 
+class Fact(NamedTuple):
+    """A sentence of a plan, and how it is shown. One with a `number` belongs under the other numbers."""
+
+    words: str
+    tone: Literal["plain", "dim", "warning"] = "plain"
+    number: int | None = None
+
+
+_CLASHES: dict[OnClash, str] = {
+    "skip": "left out (--overwrite replaces the existing ones, --rename adds these under another key)",
+    "overwrite": "replace the existing ones",
+    "rename": "added under another key",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What would come: how many new memories, how many that are there already, and how many whose key is taken.
@@ -164,6 +180,52 @@ class Plan:
         for category, what, number in self.by_category:
             counts[category] += number if _is_written(what, on_clash) else 0
         return tuple((+counts).most_common())
+
+    def facts(self, on_clash: OnClash | None = None) -> Iterator[Fact]:
+        """What comes, what is there, what is taken and, where it is decided, what becomes of that, and what is lost."""
+        if self.makes is not None:
+            yield Fact(one_line(self.makes))
+        yield Fact("new", number=self.new)
+        if self.same:
+            yield Fact("already there, the same", number=self.same)
+        if self.taken:
+            becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
+            yield Fact(f"whose key is taken{becomes}", "warning", self.taken)
+            yield Fact(first_names(self.samples, self.taken), "dim")
+        if self.second and on_clash != "rename":
+            has, stay = ("has", "stays") if self.second == 1 else ("have", "stay")
+            yield Fact(f"{self.second:,} of them {has} the same key as another one of the import and {stay} out")
+        yield from map(Fact, self.sentences())
+
+    def sentences(self) -> tuple[str, ...]:
+        """What the store cannot keep, then what there is to say of the source."""
+        return tuple(map(one_line, (*self.losses, *self.notes)))
+
+    def categories_text(self, on_clash: OnClash) -> str:
+        """How many of which category would be written, the most first; "" for nothing."""
+        counts = self.categories(on_clash)
+        shown, rest = counts[:_MAX_CATEGORIES], counts[_MAX_CATEGORIES:]
+        parts = [f"{count:,} {one_line(name) or '(none)'}" for name, count in shown]
+        if rest:
+            others = "other" if len(rest) == 1 else "others"
+            parts.append(f"{sum(count for _, count in rest):,} in {len(rest):,} {others}")
+        return ", ".join(parts)
+
+    def preview_texts(self) -> Iterator[tuple[str, str, str]]:
+        """Key, category and day, and beginning of the first new memories."""
+        for entry in self.previews:
+            about = " · ".join(one_line(part) for part in (entry.category, entry.timestamp[:10]) if part)
+            yield cut(one_line(entry.key), _PREVIEW_CELLS), about, cut(one_line(entry.content), _PREVIEW_CELLS)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan's part of a document; whoever prints it adds what was chosen."""
+        return {
+            "new": self.new,
+            "same": self.same,
+            "taken": self.taken,
+            "samples": list(self.samples),
+            "makes": self.makes,
+        }
 
 
 def _is_written(what: What, on_clash: OnClash) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -30,7 +30,9 @@ from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, first_names, one_line
+
+_MAX_NAMED = 10
 
 
 async def open_target(
@@ -139,6 +141,18 @@ class CopyOutcome(Outcome):
     differs: int = 0
     differing: tuple[str, ...] = ()
     left: int = 0
+
+    def texts(self, target: str) -> Iterator[str]:
+        """What came to a store, what was found again there, and what was left out; a sentence each."""
+        yield f"Copied {counted(self.count)} to {target}."
+        if not self.cancelled and (self.count or self.verified):
+            yield f"Verified {self.verified:,} by comparing what the target stores."
+        if self.differs:
+            named = first_names(self.differing, self.differs, most=_MAX_NAMED)
+            differ = "differs" if self.differs == 1 else "differ"
+            yield f"{counted(self.differs)} in the target {differ} from what was copied: {named}."
+        if self.left and not self.cancelled:
+            yield f"Left out {counted(self.left)}: the key is taken, or the target cannot store it."
 
 
 async def plan_copy(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.fallback import copied_by
@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
-_KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
+_KEY_CELLS, _NAME_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 40, 400, 4
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
 """The key that a line of notes has in an export: its file and its number."""
 
@@ -67,6 +67,22 @@ class ImportPlan(Plan):
     options: ImportOptions = field(default_factory=ImportOptions)
     state: str = ""
     flagged: int = 0
+
+    @property
+    def source_text(self) -> str:
+        """What the file is taken for, and why."""
+        why = f": {one_line(self.why)}" if self.why else ""
+        return f"{cut(one_line(self.path.name), _NAME_CELLS)} looks like {self.title}{why}."
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan's part of the document of import."""
+        previews = [
+            {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
+            for entry in self.previews
+        ]
+        facts = {"file": str(self.path), "format": self.format, "title": self.title, "why": self.why or None}
+        # The dataclass is rebuilt with slots, so that super() needs its names.
+        return {**facts, **super(ImportPlan, self).as_json(), "previews": previews}
 
 
 @dataclass(slots=True)
