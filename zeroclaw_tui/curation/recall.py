@@ -6,11 +6,9 @@ One path for commands, screens and previews.
 from __future__ import annotations
 
 import asyncio
-import gc
 import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
@@ -338,8 +336,7 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     for each in {id(each): each for each in gathered.evidence}.values():
         if whole_store and isinstance(each, StageEvidence):
             found = await asyncio.to_thread(_found, each)
-            with _without_collecting():
-                gathered.rows |= await read_rows(library, found)
+            gathered.rows |= await read_rows(library, found)
     return gathered
 
 
@@ -386,19 +383,6 @@ def _found(evidence: StageEvidence) -> list[Handle]:
     stages = (evidence.keyword_handles, evidence.vector_handles, evidence.like, evidence.recent)
     most = ALL_AT_ONCE if len(evidence.rows.handles) <= ALL_AT_ONCE else READ_AHEAD
     return list(dict.fromkeys(handle for hits in stages for handle in hits[:most].tolist()))[:ALL_AT_ONCE]
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """No cyclic garbage is looked for meanwhile: with 20,000 rows in the making that stops every thread for 50 ms and
-    more. Only for reads of a local file, which end soon."""
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_on:
-            gc.enable()
 
 
 _WEIGHTS = ((0.5, 0.5), (0.3, 0.7), (0.9, 0.1), (0.1, 0.9), (1.0, 0.0), (0.0, 1.0))
