@@ -347,10 +347,10 @@ def _with_request(call: Call, payload: str) -> Call:
     date = _DATE.match(user)
     sent, rest = "", user[date.end() if date is not None else 0 :]
     if rest.startswith(_OPEN):
-        end = _end_of_block(rest)
-        if end is None:
+        block, close, rest = rest.partition(_CLOSE)
+        if not close:
             return replace(call, why_not_sent="The block in the trace has no end.")
-        sent, rest = rest[:end], rest[end:]
+        sent = block + close
         if date is not None:
             rest = rest.removeprefix("\n\n")
     elif call.version is None or _number(call.version) < _BLOCK_IN_USER_MESSAGE:
@@ -373,16 +373,6 @@ def _with_request(call: Call, payload: str) -> Call:
         if (found := before.match(rest)) is not None:
             rest = rest[found.end() :]
     return replace(call, asked=rest, sent=sent)
-
-
-def _end_of_block(text: str) -> int | None:
-    """Where the block that a text begins with ends. A memory may hold the end's own words: then the first end that a
-    stamp, a date or a preamble follows."""
-    ends = [found.end() for found in re.finditer(re.escape(_CLOSE), text)]
-    for end in ends:
-        if any(pattern.match(text, end) for pattern in (_STAMP, _DATE, _PREAMBLE, _LABEL)):
-            return end
-    return ends[0] if ends else None
 
 
 def _block_at_end(system: str) -> str:
