@@ -13,8 +13,8 @@ from support.chat_files import write_chat
 from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.conversations import LONGEST_MESSAGE, around, why_no_conversations
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE, around, why_no_conversations
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound, Unreadable
 

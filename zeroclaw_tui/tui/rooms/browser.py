@@ -267,7 +267,7 @@ class BrowserRoom(Room[None]):
         self.refresh_bindings()
 
     async def _look_for_chat(self, library: Library) -> None:
-        from zeroclaw_tui.curation.turns.conversations import why_no_conversations
+        from zeroclaw_tui.curation.conversations import why_no_conversations
 
         self._no_chat = await why_no_conversations(library)
         self.refresh_bindings()
@@ -533,7 +533,7 @@ class BrowserRoom(Room[None]):
             start_work(self, "talk", self._show_talk, self.library, entry)
 
     async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
-        from zeroclaw_tui.curation.turns.conversations import around
+        from zeroclaw_tui.curation.conversations import around
         from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 
         try:

@@ -444,7 +444,7 @@ class LiveRoom(StoreRoom):
         tell(self, f"Test added to {file}: this message should recall {first_names(keys)}.")
 
     async def _show_talk(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.turns.conversations import around
+        from zeroclaw_tui.curation.conversations import around
         from zeroclaw_tui.memory.errors import NotFound
 
         turn = shown.turn

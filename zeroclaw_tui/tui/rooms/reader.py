@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import versions_at
-from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE
+from zeroclaw_tui.curation.conversations import LONGEST_MESSAGE
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.tui.commands import Command, Room, tell, usual_commands
@@ -26,8 +26,8 @@ from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.conversations import Conversation, FoundBy, Message
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.turns.conversations import Conversation, FoundBy, Message
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
