@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from zeroclaw_tui.cli.output import Line, Part
-    from zeroclaw_tui.curation.evaluation.figures import Evaluation, QueryFigures
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.recall_tests import Evaluation, QueryFigures
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn
     from zeroclaw_tui.curation.turns.recording import Turn, TurnLog
 
@@ -116,14 +116,14 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     import asyncio
     from pathlib import Path
 
-    from zeroclaw_tui.curation.evaluation.figures import (
+    from zeroclaw_tui.curation.recall import why_by_words
+    from zeroclaw_tui.curation.recall_test_files import STDIN, read_queries, tests_file
+    from zeroclaw_tui.curation.recall_tests import (
         evaluate,
         keys_nobody_has,
         trial_of_test,
         with_batched_queries,
     )
-    from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
-    from zeroclaw_tui.curation.recall import why_by_words
 
     names: list[str] = given.file
     if names[:1] == [IMPORT]:
@@ -160,8 +160,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
 async def _import(library: Library, given: argparse.Namespace, names: Sequence[str], now: datetime) -> int:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.evaluation.history import import_queries
-    from zeroclaw_tui.curation.evaluation.queries import tests_file
+    from zeroclaw_tui.curation.recall_test_files import tests_file
+    from zeroclaw_tui.curation.recall_test_import import import_queries
 
     if len(names) > 1:
         raise UsageError("More than one FILE given.", hint="Without FILE the tests go to tests.toml.")

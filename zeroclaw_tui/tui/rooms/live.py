@@ -426,7 +426,7 @@ class LiveRoom(StoreRoom):
         return None
 
     async def _expect(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, tests_file
+        from zeroclaw_tui.curation.recall_test_files import TestQuery, append_queries, tests_file
 
         compared, turn = shown.compared, shown.turn
         if compared is None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import cached_vector
-from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_memories, turn_limit
+from zeroclaw_tui.curation.recall_test_files import TestQuery
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.query import EXCERPTS, Query

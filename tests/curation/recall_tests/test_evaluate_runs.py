@@ -16,9 +16,9 @@ from support.opened import opened_at
 from support.replaying import RecordedEmbedder
 from support.small_store import add, make
 
-from zeroclaw_tui.curation.evaluation.figures import Evaluation, evaluate, keys_nobody_has
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, read_queries
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall_test_files import TestQuery, append_queries, read_queries
+from zeroclaw_tui.curation.recall_tests import Evaluation, evaluate, keys_nobody_has
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.curation.evaluation.figures import evaluate, plain_trial, trial_of_test, with_batched_queries
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, read_queries
+from zeroclaw_tui.curation.recall_test_files import TestQuery, append_queries, read_queries
+from zeroclaw_tui.curation.recall_tests import evaluate, plain_trial, trial_of_test, with_batched_queries
 from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translate_sqlite_errors
 from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.keywords import words

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.evaluation.queries import (
+from zeroclaw_tui.curation.recall_test_files import (
     MOST_TOML_BYTES,
     TestQuery,
     append_queries,

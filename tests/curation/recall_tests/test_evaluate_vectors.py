@@ -13,9 +13,9 @@ from support.opened import opened_at
 from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation.figures import evaluate, with_batched_queries
-from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall_test_files import TestQuery
+from zeroclaw_tui.curation.recall_tests import evaluate, with_batched_queries
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 

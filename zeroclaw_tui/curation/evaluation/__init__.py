@@ -1,1 +1,0 @@
-"""Recall tests: their files, how well a store answers them, and what a change would lose."""
