@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 TESTS = "tests.toml"
 STDIN = "-"
 MOST_TOML_BYTES = 8 * 1024**2
-MOST_QUERIES = 100_000
 _NAMES = ("query", "expected", "rejected", "name", "session", "agent", "channel", "note")
 _TEXTS = ("query", "name", "session", "agent", "channel", "note")
 _MARK = b"\xef\xbb\xbf"
@@ -170,8 +169,6 @@ def _queries_of(data: bytes, file: Path, shown: str) -> tuple[TestQuery, ...]:
     tables = _toml(data, shown).get("query", [])
     if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
         raise UsageError(f"query in {shown} is not a list of tables.", hint=f"Write each test as [[query]].\n{_TABLE}")
-    if len(tables) > MOST_QUERIES:
-        raise UsageError(f"{shown} has more than {MOST_QUERIES:,} tests.", hint="Split it into several files.")
     return tuple(_query(table, f"[[query]] {number:,} of {shown}") for number, table in enumerate(tables, 1))
 
 

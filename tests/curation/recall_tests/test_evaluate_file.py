@@ -149,11 +149,6 @@ def test_a_byte_order_mark_does_not_hide_that_a_file_is_too_large(tmp_path: Path
     assert refusal(path).message == f"{path} is larger than 8 MB."
 
 
-def test_a_file_of_more_tests_than_one_run_takes(tmp_path: Path) -> None:
-    path = written(tmp_path, "many.toml", "[[query]]\nquery = 'q'\nexpected = 'a'\n" * 100_001)
-    assert refusal(path).message == f"{path} has more than 100,000 tests."
-
-
 def test_a_test_with_half_a_character_is_not_written(tmp_path: Path) -> None:
     for test, field in ((TestQuery("\ud800", ("a",), "n"), "query"), (TestQuery("q", ("\ud800",), "n"), "expected")):
         with pytest.raises(UsageError, match=f'"{field}" has a lone surrogate'):

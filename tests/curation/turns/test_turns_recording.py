@@ -14,7 +14,7 @@ import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
 
 from zeroclaw_tui.curation.turns.prediction import recall_counts
-from zeroclaw_tui.curation.turns.recording import POLL_SECONDS, Turn, TurnLog, follow, recorded
+from zeroclaw_tui.curation.turns.recording import Turn, TurnLog, follow, recorded
 from zeroclaw_tui.curation.turns.trace import lines_from_end
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
@@ -122,10 +122,6 @@ async def test_only_the_newest_and_those_of_one_agent(install: RecordingInstall)
 
 async def _next(news: AsyncIterator[TurnLog]) -> TurnLog:
     return await asyncio.wait_for(anext(news), WAIT)
-
-
-def test_a_trace_is_looked_at_more_than_once_in_a_second() -> None:
-    assert POLL_SECONDS < 0.5
 
 
 async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(install: RecordingInstall) -> None:
