@@ -22,8 +22,8 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.turns.prediction import compare
-from zeroclaw_tui.curation.turns.recording import recorded
+from zeroclaw_tui.curation.turn_comparison import compare
+from zeroclaw_tui.curation.turns import recorded
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import display_text

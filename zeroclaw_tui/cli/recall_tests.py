@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.recall_tests import Evaluation, QueryFigures
-    from zeroclaw_tui.curation.turns.prediction import ComparedTurn
-    from zeroclaw_tui.curation.turns.recording import Turn, TurnLog
+    from zeroclaw_tui.curation.turn_comparison import ComparedTurn
+    from zeroclaw_tui.curation.turns import Turn, TurnLog
 
 
 _TEST_FILES = """\
@@ -302,8 +302,8 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
     until Ctrl-C, or until nobody reads its output. Exit code 0; with `--check` 1 where a recall made now has other
     memories than were sent.
     """
-    from zeroclaw_tui.curation.turns.recording import follow, recorded
-    from zeroclaw_tui.curation.turns.trace import moment_of
+    from zeroclaw_tui.curation.turn_trace import moment_of
+    from zeroclaw_tui.curation.turns import follow, recorded
 
     agent = agent_given(given)
     since = None
@@ -336,8 +336,8 @@ class _TurnPrinter:
         return REFUSED if self._given.check and self._mismatches else DONE
 
     async def show(self, log: TurnLog, *, is_first: bool) -> None:
-        from zeroclaw_tui.curation.turns.prediction import compare
-        from zeroclaw_tui.curation.turns.trace import OLD_TRACE
+        from zeroclaw_tui.curation.turn_comparison import compare
+        from zeroclaw_tui.curation.turn_trace import OLD_TRACE
 
         for sentence in log.problems:
             self._tell(sentence)
@@ -367,7 +367,7 @@ class _TurnPrinter:
 
     def _tell_switch(self) -> None:
         """The lines of config.toml that turn recording on, where some are missing."""
-        from zeroclaw_tui.curation.turns.recording import recording_change, recording_state
+        from zeroclaw_tui.curation.turns import recording_change, recording_state
 
         version = self._library.profile.profile.version
         if not recording_state(self._library.config, version).keys:
@@ -420,14 +420,14 @@ def _verdict(compared: ComparedTurn) -> Styled:
 
 
 def _memories(block: str) -> str:
-    from zeroclaw_tui.curation.turns.prediction import keys_of_block
+    from zeroclaw_tui.curation.turn_comparison import keys_of_block
 
     return counted(len(keys_of_block(block)))
 
 
 def _named(block: str) -> str:
     """The keys of a block that is not shown itself."""
-    from zeroclaw_tui.curation.turns.prediction import keys_of_block
+    from zeroclaw_tui.curation.turn_comparison import keys_of_block
 
     keys = keys_of_block(block)
     return f" ({first_names(keys, longest=40)})" if keys else ""

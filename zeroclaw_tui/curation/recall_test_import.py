@@ -81,7 +81,7 @@ async def _as_it_is(library: Library, turns: Sequence[Turn], now: datetime) -> l
 
 
 async def _recorded_turns(library: Library) -> list[Turn]:
-    from zeroclaw_tui.curation.turns.recording import recorded
+    from zeroclaw_tui.curation.turns import recorded
 
     recording = await recorded(library, most=_LOOKED_AT)
     return [(turn.query, turn.session, turn.agent, turn.channel) for turn in reversed(recording.turns)]

@@ -16,9 +16,9 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import prompt_for
-from zeroclaw_tui.curation.turns.prediction import CHANGED, ComparedTurn, compare
-from zeroclaw_tui.curation.turns.recording import recorded
-from zeroclaw_tui.curation.turns.trace import scrubbed
+from zeroclaw_tui.curation.turn_comparison import CHANGED, ComparedTurn, compare
+from zeroclaw_tui.curation.turn_trace import scrubbed
+from zeroclaw_tui.curation.turns import recorded
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 LATER = NOW + timedelta(hours=1)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
 
-from zeroclaw_tui.curation.turns.prediction import recall_counts
-from zeroclaw_tui.curation.turns.recording import Turn, TurnLog, follow, recorded
-from zeroclaw_tui.curation.turns.trace import lines_from_end
+from zeroclaw_tui.curation.turn_comparison import recall_counts
+from zeroclaw_tui.curation.turn_trace import lines_from_end
+from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, recorded
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"

@@ -9,7 +9,7 @@ import pytest
 from support.traces import RecordingInstall
 
 from zeroclaw_tui.curation.setting_change import save_change
-from zeroclaw_tui.curation.turns.recording import recording_change, recording_state
+from zeroclaw_tui.curation.turns import recording_change, recording_state
 from zeroclaw_tui.memory.errors import Refused
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
-    from zeroclaw_tui.curation.turns.prediction import RecallCounts
+    from zeroclaw_tui.curation.turn_comparison import RecallCounts
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
@@ -279,7 +279,7 @@ class BrowserRoom(Room[None]):
     async def _recalls(self, library: Library) -> tuple[str, ...] | None:
         """The keys that are in anything that is recorded, those recalled most often first; None where no turn is."""
         # It imports the scoring code: in a thread, so that no key waits for that.
-        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns.prediction")
+        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turn_comparison")
         try:
             counts: RecallCounts = await module.recall_counts(library)
         except InspectorError as error:
@@ -897,7 +897,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
 
 def _is_short_recording(library: Library) -> bool:
     """Whether there is a trace that is short enough to be read at once. Blocks."""
-    from zeroclaw_tui.curation.turns.trace import trace_files
+    from zeroclaw_tui.curation.turn_trace import trace_files
     from zeroclaw_tui.files.disk import file_size
 
     try:

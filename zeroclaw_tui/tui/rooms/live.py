@@ -15,8 +15,8 @@ from textual.content import Content
 from textual.widgets import Input
 
 from zeroclaw_tui.backends.lookup import count_matching, entries_with_key
-from zeroclaw_tui.curation.turns.prediction import compare, keys_of_block
-from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
+from zeroclaw_tui.curation.turn_comparison import compare, keys_of_block
+from zeroclaw_tui.curation.turns import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
@@ -39,8 +39,8 @@ from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.turns.prediction import ComparedTurn
-    from zeroclaw_tui.curation.turns.recording import TurnLog
+    from zeroclaw_tui.curation.turn_comparison import ComparedTurn
+    from zeroclaw_tui.curation.turns import TurnLog
     from zeroclaw_tui.scoring.profiles import Trial
     from zeroclaw_tui.tui.rooms.why.trial import Tab
     from zeroclaw_tui.tui.view import Pace
@@ -459,7 +459,7 @@ class LiveRoom(StoreRoom):
 
     async def _record(self) -> None:
         from zeroclaw_tui.curation.setting_change import save_change, way_back
-        from zeroclaw_tui.curation.turns.recording import recording_change
+        from zeroclaw_tui.curation.turns import recording_change
         from zeroclaw_tui.tui.dialogs import review_question
 
         version = self.library.profile.profile.version

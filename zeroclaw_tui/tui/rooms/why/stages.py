@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.turns.prediction import RecallCounts
+    from zeroclaw_tui.curation.turn_comparison import RecallCounts
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
 _COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}
@@ -154,7 +154,7 @@ class StagesPane(Pane):
 
     async def _read_recalls(self) -> None:
         """Find out how often memories were recalled."""
-        from zeroclaw_tui.curation.turns.prediction import recall_counts
+        from zeroclaw_tui.curation.turn_comparison import recall_counts
 
         try:
             self._recalls = await recall_counts(self.inquiry.library)

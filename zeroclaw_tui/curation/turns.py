@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.setting_change import SettingChange, Value, planned_change
-from zeroclaw_tui.curation.turns.trace import (
+from zeroclaw_tui.curation.turn_trace import (
     MASKED,
     OLD_TRACE,
     BrokenLine,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.recall import prompt_for, turn_limit, why_by_words
-from zeroclaw_tui.curation.turns.recording import Turn, recorded
-from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
+from zeroclaw_tui.curation.turn_trace import MASKED, as_rfc3339, moment_of, scrubbed
+from zeroclaw_tui.curation.turns import Turn, recorded
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
