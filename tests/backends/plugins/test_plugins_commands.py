@@ -82,7 +82,7 @@ def test_what_it_exports_it_imports(filled: Memory, box: Path, tmp_path: Path) -
         (("hygiene", "--yes"), 0, "Nothing to archive or delete"),
         (("audit",), 0, "too short"),
         (("audit", "--only", "too-short", "--purge", "--yes"), 0, "in the trash"),
-        (("doctor",), 0, "shoe-box store answers and holds 3 memories"),
+        (("doctor",), 0, "shoe-box store answers and has 3 memories"),
         (("doctor", "--deep"), 0, "nothing to check page by page"),
         (("snapshot", "--yes"), 1, "only for the backends sqlite and lucid"),
         (("snapshot", "--diff"), 1, "only for the backends sqlite and lucid"),
