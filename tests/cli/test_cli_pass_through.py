@@ -48,7 +48,7 @@ def test_real_always_passes(run: Run, fake: str) -> None:
 def test_reindex_is_answered_here(run: Run, fake: str, install: Path) -> None:
     answer = run("memory", "reindex", "--config-dir", str(install), "--dry-run", PATH=fake)
     assert answer.code == 1
-    assert "No vectors can be made: no embeddings configured" in answer.err
+    assert "Cannot create embeddings: no embeddings configured" in answer.err
 
 
 def test_memory_is_answered_here_even_with_options_in_front(run: Run, fake: str, install: Path) -> None:
