@@ -14,3 +14,20 @@ NO_BACKENDS = {
     *("provider", "after.get('memory.embedding_provider')"),
 }
 """What is compared with a word that is a backend's name too, and is none there."""
+CYCLES = {
+    frozenset(("tui.commands", "tui.help")),
+    frozenset(("tui.rooms.browser", "tui.rooms.reader")),
+    frozenset(("tui.rooms.upkeep", "tui.rooms.upkeep.health")),
+    frozenset(("cli.options", "cli.output")),
+    frozenset(("cli.transfer", "cli.verbs")),
+    frozenset(("cli.completion", "cli.main", "cli.onboard")),
+}
+"""Modules that import each other at run time."""
+CYCLES_OF_TYPES = {
+    frozenset(("scoring.injection", "scoring.profiles")),
+    frozenset(("backends.base", "backends.fallback", "backends.lookup")),
+    frozenset(("backends.sqlite.store", "backends.sqlite.upkeep")),
+    frozenset(("curation.library", "curation.recall")),
+    frozenset(("tui.loader", "tui.rooms.panes")),
+}
+"""Modules that import each other for their types alone."""
