@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.small_store import blob
 from support.test_embedder import embed
 
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 
@@ -66,7 +67,7 @@ async def test_every_row_of_any_store(
     asked: dict[str, Any] = {"session_id": session, "limit": limit, "rule": rule}
     with tempfile.TemporaryDirectory() as folder:
         async with small_library(Path(folder), "G2", rows, version, embedder=embedder) as library:
-            result = await library.recall(RecallRequest(query, as_of=NOW, **asked))
+            result = await recall_memories(library, library.trial(RecallRequest(query, as_of=NOW, **asked)))
             injected = [scored.entry.key for scored in result.results if scored.injected]
             for row in rows:
                 explanation = await why(library, row["key"], query, **asked)

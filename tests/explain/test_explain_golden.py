@@ -12,7 +12,7 @@ import pytest
 from explain_golden import RUNS, all_rows, asked, database, each_run, opened, sampled, with_settings
 
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import explained_by, gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import explained_by, gather_evidence, recall_memories, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explain import Explanation
@@ -63,7 +63,7 @@ async def _check(version: str, name: str, part: str, folder: Path, *, whole: boo
                 libraries[recorded.embedder] = (library, await all_rows(library))
             library, rows = libraries[recorded.embedder]
             with_settings(library, recorded.settings)
-            result = await library.recall(recorded.request)
+            result = await recall_memories(library, library.trial(recorded.request))
             trial = trial_of(library, recorded.request)
             gathered = await gather_evidence(library, trial)
             for entry in sampled(rows, result, chance):

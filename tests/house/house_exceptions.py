@@ -27,7 +27,6 @@ CYCLES_OF_TYPES = {
     frozenset(("scoring.injection", "scoring.profiles")),
     frozenset(("backends.base", "backends.fallback", "backends.lookup")),
     frozenset(("backends.sqlite.store", "backends.sqlite.upkeep")),
-    frozenset(("curation.library", "curation.recall")),
     frozenset(("tui.loader", "tui.rooms.panes")),
 }
 """Modules that import each other for their types alone."""

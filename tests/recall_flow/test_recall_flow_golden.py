@@ -16,6 +16,7 @@ from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.injection import scan
@@ -63,7 +64,7 @@ async def _assert_head_of_window(memory: SqliteMemory, embedder: str, runs: list
         vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
         settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
         request = RecallRequest(run["query"], 5, run["session"])
-        result = await library.recall(request, settings)
+        result = await recall_memories(library, library.trial(request, settings))
         expected = [found for found in run["results"] if found[0] not in flagged][:5]
         assert [scored.entry.id for scored in result.results] == [found[0] for found in expected], run["query"]
         scores = [found[1] for found in expected]

@@ -13,6 +13,7 @@ from support.http_endpoints import HttpEndpoint
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.recall import recall_memories, recall_steps
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 
@@ -32,7 +33,7 @@ async def library(folder: Path, endpoint: HttpEndpoint) -> AsyncIterator[Library
 
 
 async def steps(library: Library, request: RecallRequest = TEA) -> list[RecallResult]:
-    return [step async for step in library.recall_steps(request)]
+    return [step async for step in recall_steps(library, library.trial(request))]
 
 
 def keys(result: RecallResult) -> list[str]:
@@ -49,11 +50,11 @@ async def test_keyword_hits_stand_until_the_vector_is_there(library: Library, se
 
 
 async def test_the_last_step_is_the_recall(library: Library) -> None:
-    assert (await steps(library))[-1] == await library.recall(TEA)
+    assert (await steps(library))[-1] == await recall_memories(library, library.trial(TEA))
 
 
 async def test_the_request_is_under_way_while_the_first_step_is_looked_at(library: Library, service: Service) -> None:
-    async with aclosing(library.recall_steps(TEA)) as taken:
+    async with aclosing(recall_steps(library, library.trial(TEA))) as taken:
         assert (await anext(taken)).awaits_vector
         assert await asyncio.to_thread(service.was_asked.wait, 10)
 
@@ -61,7 +62,7 @@ async def test_the_request_is_under_way_while_the_first_step_is_looked_at(librar
 async def test_leaving_after_the_first_step_ends_the_request(library: Library, service: Service) -> None:
     service.holds = True
     before = asyncio.all_tasks()
-    async with aclosing(library.recall_steps(TEA)) as taken:
+    async with aclosing(recall_steps(library, library.trial(TEA))) as taken:
         await anext(taken)
         assert len(asyncio.all_tasks()) > len(before)
     assert asyncio.all_tasks() == before
@@ -98,8 +99,8 @@ async def test_the_local_embedder_needs_one_step_unless_words_come_first(folder:
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     library = await open_library(config)
     assert [step.awaits_vector for step in await steps(library)] == [False]
-    by_words, answer = [step async for step in library.recall_steps(TEA, words_first=True)]
-    assert (by_words.awaits_vector, answer) == (True, await library.recall(TEA))
+    by_words, answer = [step async for step in recall_steps(library, library.trial(TEA), words_first=True)]
+    assert (by_words.awaits_vector, answer) == (True, await recall_memories(library, library.trial(TEA)))
     blank = RecallRequest("")
-    assert len([step async for step in library.recall_steps(blank, words_first=True)]) == 1
+    assert len([step async for step in recall_steps(library, library.trial(blank), words_first=True)]) == 1
     await library.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 from support.traces import NOW, RecordingInstall, Sent
 from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 
 AGENT = "00000000-0000-4000-8000-000000000001"
@@ -70,7 +71,7 @@ class StandInAgent:
         found: dict[str, ScoredEntry] = {}
         for scope in scopes:
             request = RecallRequest(sent.query, 5, session_id=scope, agents=("default",), as_of=sent.at.isoformat())
-            for scored in (await self._library.recall(request)).results:
+            for scored in (await recall_memories(self._library, self._library.trial(request))).results:
                 found.setdefault(scored.entry.key, scored)
         has_session = any(scope is not None for scope in scopes)
         is_capped = sent.channel is not None or sent.version >= "0.8.3"

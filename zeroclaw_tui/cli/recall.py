@@ -352,10 +352,11 @@ def _recall_options(parser: argparse.ArgumentParser) -> None:
 )
 async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what is recalled for the query, or answer each line of the batch."""
+    from zeroclaw_tui.curation.recall import recall_memories
+
     if given.batch is not None:
         return await _answer_batch(library, given, now)
-    trial = trial_given(library, given, now)
-    result = await library.recall(trial.request, trial.settings)
+    result = await recall_memories(library, trial_given(library, given, now))
     if given.json:
         document(result.as_json())
     else:
@@ -365,12 +366,16 @@ async def recall(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 
 async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    from zeroclaw_tui.curation.recall import recall_memories
+
     base = trial_given(library, given, now)
     told: set[str] = set()
     with _opened(given.batch) as lines:
         for number, asked in _asked(lines):
             try:
-                result = await library.recall(_line_request(library, base.request, asked, now), base.settings)
+                result = await recall_memories(
+                    library, library.trial(_line_request(library, base.request, asked, now), base.settings)
+                )
             except InspectorError as error:
                 error.message = f"Line {number} of the batch: {error.message}"
                 raise

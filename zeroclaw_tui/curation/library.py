@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal import Trash
     from zeroclaw_tui.embeddings.base import Announce
     from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+    from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.injection import ScanMode
 
 
@@ -311,18 +311,9 @@ class Library:
             if agent not in known:
                 raise unknown_agent(agent, known)
 
-    async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
-        """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
-        from zeroclaw_tui.curation.recall import recall_memories
-
-        return await recall_memories(self, Trial(request, self.profile.profile, settings or self.settings))
-
-    def recall_steps(self, request: RecallRequest, *, words_first: bool = False) -> AsyncGenerator[RecallResult, None]:
-        """Recall in steps, as `curation.recall.recall_steps` does."""
-        from zeroclaw_tui.curation.recall import recall_steps
-
-        trial = Trial(request, self.profile.profile, self.settings)
-        return recall_steps(self, trial, words_first=words_first)
+    def trial(self, request: RecallRequest, settings: ScoringSettings | None = None) -> Trial:
+        """The recall of a request by this profile and these settings, or by others."""
+        return Trial(request, self.profile.profile, settings or self.settings)
 
     def on_first_request(self, announce: Announce) -> None:
         """Call `announce` once, before the first text leaves this machine for its vector."""

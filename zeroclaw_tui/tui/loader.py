@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, vector_norm, whole_entry
+from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, NEWEST_STORED, Facets, MemoryFilter, Query, Sort
@@ -251,7 +252,9 @@ class Loader:
         request = view.request(now, self._library.config, self._library.memory.about.recall_limit)
         # The first recall of a big store reads all its vectors.
         words_first = not self._has_recalled and self._library.memory.about.rule is None and self._total > MANY_ROWS
-        async with aclosing(self._library.recall_steps(request, words_first=words_first)) as steps:
+        async with aclosing(
+            recall_steps(self._library, self._library.trial(request), words_first=words_first)
+        ) as steps:
             async for result in steps:
                 self._show(ask, self._panes.show_recall, result, self._since(started))
         self._has_recalled = True

@@ -19,6 +19,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.setting_change import (
     complaints_of,
     not_written,
@@ -88,10 +89,10 @@ async def test_only_what_changed_is_in_the_plan_and_secrets_are_not(made: MakeCo
 async def test_saving_keeps_the_old_file_and_the_library_scores_by_the_new(made: MakeConfig) -> None:
     config = made()
     async with opened(config, version="0.8.3") as library:
-        before = await library.recall(REQUEST)
-        tried = await library.recall(REQUEST, trial(library, threshold=0.25).settings)
+        before = await recall_memories(library, library.trial(REQUEST))
+        tried = await recall_memories(library, library.trial(REQUEST, trial(library, threshold=0.25).settings))
         await saved(library, threshold=0.25)
-        after = await library.recall(REQUEST)
+        after = await recall_memories(library, library.trial(REQUEST))
         assert (before.injected, tried.injected, after.injected) == (0, 2, 2)
         assert after == tried
         assert library.config.min_relevance_score == 0.25
