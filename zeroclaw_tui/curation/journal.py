@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation import journal_file
-from zeroclaw_tui.curation.journal_file import STAYS, RowCodec, bindable, file_path, file_state, searchable, text_of
+from zeroclaw_tui.curation.external import current_states
+from zeroclaw_tui.curation.journal_file import STAYS, RowCodec, bindable, file_state, searchable, text_of
 from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS, convert
-from zeroclaw_tui.curation.side_files import file_digest
-from zeroclaw_tui.curation.side_rows import present_now
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
@@ -1151,12 +1150,6 @@ def _state(row: Row | None) -> str | None:
 def _external_states(versions: Sequence[Version]) -> dict[tuple[str, str], str | None]:
     """The present states of files and of rows in other databases. Blocks."""
     rows = [row for version in versions for row in (version.before, version.after) if row is not None]
-    states: dict[tuple[str, str], str | None] = {
-        (row.table, row.id): file_digest(Path(file_path(row))) for row in rows if row.table in (FILE, NOTES_FILE)
-    }
-    others = [row for row in rows if row.table in (AUDIT_LOG, OTHER_ROW)]
-    states |= {(row.table, row.id): None for row in others}
-    for row in others:
-        if row.id in present_now([row]):
-            states[row.table, row.id] = row.fingerprint
-    return states
+    external = [row for row in rows if row.table in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW)]
+    states = current_states(external)
+    return {(row.table, row.id): states[row.id] for row in external}

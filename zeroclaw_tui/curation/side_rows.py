@@ -1,6 +1,6 @@
 """Rows of databases that lie beside a store: kept in the trash before they go or change, and put back.
 
-They are old entries of audit.db, which come back with their numbers, and values that hold a text. ZeroClaw >= 0.8.4
+They are old entries of audit.db, which come back with their numbers, and values that had a text. ZeroClaw >= 0.8.4
 writes an entry into audit.db for every memory operation; their keys outlive the memories.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,6 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
 )
 from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Journal, Row, RowChange, Value
-from zeroclaw_tui.memory.errors import Refused
 
 AT_ONCE = 500
 _TABLE = "of_table"
@@ -85,42 +84,6 @@ def remove_entries(file: Path, numbers: Sequence[int], cutoff: str, journal: Jou
 def entry_id(file: Path, number: Value) -> str:
     """How an entry is named in the trash."""
     return f"{file}#{number!r}"
-
-
-def change_values(
-    file: Path, table: str, columns: Sequence[str], numbers: Sequence[int], cut: Callable[[str], str], journal: Journal
-) -> None:
-    """Put what `cut` makes of them in place of the values of these columns, in at most AT_ONCE rows. Blocks.
-
-    They are kept within the transaction, before they change. What was there is overwritten with zeros. Raises Refused
-    where the keyword index would fall behind, InspectorError kinds, and what `keep` raises.
-    """
-    with _written(file, zero=True) as connection:
-        _check_triggers(connection, file, table)
-        marks = ", ".join("?" * len(numbers))
-        changes = []
-        for number, values in _values(connection, table, columns, f"rowid IN ({marks})", numbers):
-            after = {name: cut(value) if isinstance(value, str) else value for name, value in values.items()}
-            if after != values:
-                before, now = (_value_row(file, table, number, one) for one in (values, after))
-                changes.append(RowChange(before, now))
-        if changes:
-            journal.record(changes)
-        for change in changes:
-            if change.after is not None:
-                _update(connection, change.after)
-
-
-def optimize_keyword_indexes(file: Path) -> None:
-    """Have SQLite let go of what a change left: words in a keyword index, and the log, unless it is in use. Blocks.
-
-    Deleted words stay in the pages of an FTS5 index until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises
-    InspectorError kinds.
-    """
-    with translate_sqlite_errors(file), closing(connect_to_write(file, zero=True)) as connection:
-        for name, _ in keyword_indexes(connection):
-            connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def restore_rows(changes: Sequence[RowChange], journal: Journal) -> list[str]:
@@ -196,15 +159,6 @@ def _by_file(changes: Sequence[RowChange]) -> dict[Path, list[RowChange]]:
 def _no_longer_there(file: Path, changes: Sequence[RowChange]) -> str:
     what = "entries of the audit log" if changes[0].row.table == AUDIT_LOG else "texts"
     return f"{file} no longer exists, so {len(changes):,} {what} could not be restored."
-
-
-def present_now(rows: Sequence[Row]) -> set[str]:
-    """The ids of those rows that are in their files as they were kept. Blocks. Raises InspectorError kinds."""
-    found: set[str] = set()
-    for file in filter(Path.exists, dict.fromkeys(map(_file_of, rows))):
-        with translate_sqlite_errors(file), closing(_read_again(file)) as connection:
-            found |= present(connection, file, [row for row in rows if _file_of(row) == file])
-    return found
 
 
 def _read_again(file: Path) -> sqlite3.Connection:
@@ -289,25 +243,6 @@ def _update(connection: sqlite3.Connection, row: Row) -> None:
     settings, ready = assignments({name: row.values[name] for name in _own_columns(row)})
     table = quoted(str(row.values[_TABLE]))
     connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*ready, row.handle])
-
-
-def keyword_indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The keyword indexes of a database, each with the statement that made it."""
-    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
-    return [(as_text(name), as_text(sql)) for name, sql in found]
-
-
-def _check_triggers(connection: sqlite3.Connection, file: Path, table: str) -> None:
-    """Raises Refused where a keyword index of the table would not hear of a change."""
-    found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", (table,))
-    triggers = [as_text(sql) for (sql,) in found]
-    for name, made in keyword_indexes(connection):
-        follows = any(name in trigger and "UPDATE" in trigger.upper() for trigger in triggers)
-        if table in made.replace("=", " ").replace("'", " ").replace(",", " ").split() and not follows:
-            raise Refused(
-                f"{file} was left alone: it lacks the trigger that updates {name}.",
-                hint="Start ZeroClaw, which adds the trigger, then clean again.",
-            )
 
 
 @contextmanager
