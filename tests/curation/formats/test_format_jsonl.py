@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats import jsonl
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_line, header_of_line, line_of
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats.registry import find_format
+from zeroclaw_tui.curation.formats.source import MAX_FILE_SIZE, Source
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import UsageError
 
@@ -156,3 +157,12 @@ def test_lines_that_no_export_wrote_lose_what_nobody_knows_and_get_readable_time
         {"key": "b", "content": "B"},
     ]
     assert lost == {"mood": 1, "times that cannot be read": 1}
+
+
+def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path: Path) -> None:
+    """Other formats look at whole files, which have a largest size; their readers are not asked about ours."""
+    file = tmp_path / "all.jsonl"
+    with file.open("wb") as written:
+        written.write(b'{"key": "first", "content": "text"}\n')
+        written.truncate(MAX_FILE_SIZE + 1)
+    assert find_format(Source(file)).name == "jsonl"

@@ -66,7 +66,11 @@ def find_format(source: Source, name: str | None = None) -> Format:
             known = ", ".join(FORMATS)
             raise UsageError(f"No format is called {cut(one_line(name), _MAX_NAME)!r}.", hint=f"There are {known}.")
         return FORMATS[name]
-    reasons = {one.name: reason for one in FORMATS.values() if (reason := one.sniff(source))}
+    for one in FORMATS.values():
+        # Only our own files may be larger than a reader of another tool takes.
+        if one.is_ours and one.sniff(source):
+            return one
+    reasons = {one.name: reason for one in FORMATS.values() if not one.is_ours and (reason := one.sniff(source))}
     if len(reasons) > 1:
         listed = "; ".join(f"{name}, because {reason}" for name, reason in reasons.items())
         raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
