@@ -426,7 +426,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
     target (see `tell_document`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of
     the source are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are
     taken), "losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first),
-    "on_clash" ("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what
+    "on_clash" ("skip", "overwrite" or "rename"), "verified" (how many were found again, the same in all that
     the target keeps), "differs" and "differing" (how many were not, and the first hundred of their keys), "left" (how
     many were left out, or would be), "superseded_hidden" and "filtered_out" (how many of the source stayed because a
     newer memory replaced them, or by the other filters). `count` is how many were copied, or would be.
@@ -636,7 +636,7 @@ def _copy_document(
 
 
 def add_conflict_options(parser: argparse.ArgumentParser) -> None:
-    """What becomes of memories whose id or key is taken."""
+    """What becomes of memories whose key is taken."""
     on_conflict = parser.add_mutually_exclusive_group()
     for name, about in _CLASHES:
         on_conflict.add_argument(

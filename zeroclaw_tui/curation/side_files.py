@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from zeroclaw_tui.curation.external import canonical, link_target
 from zeroclaw_tui.curation.journal_file import MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
 from zeroclaw_tui.files.database import (
     iter_raw_chunks,
@@ -61,16 +62,6 @@ class FileStatus:
     def facts(self) -> dict[str, Value]:
         """What a row says of it besides its bytes."""
         return {"size": self.size, "mode": self.mode, "mtime_ns": self.changed}
-
-
-def canonical(path: Path) -> Path:
-    """The name under which a file is kept: its folder without links, its own name as it is."""
-    return Path(os.path.realpath(path.parent)) / path.name
-
-
-def link_target(path: Path) -> Path:
-    """The name under which a file is kept that is written through its links: they stay, what they lead to changes."""
-    return Path(os.path.realpath(path))
 
 
 def file_status(path: Path) -> FileStatus | None:

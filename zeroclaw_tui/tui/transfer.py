@@ -279,7 +279,7 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
 def clash_answers(
     does: str, new: int, over: int, beside: int, *, where: str, goes: str, taken: int | None = None
 ) -> list[Answer[OnClash]]:
-    """The answers for so many new memories, and for those whose id or key is `taken`: overwrite, or keep both."""
+    """The answers for so many new memories, and for those whose key is `taken`: overwrite, or keep both."""
     taken = over if taken is None else taken
     if not taken:
         return [Answer("y", f"{does} the {new:,} new", "skip")] if new else []

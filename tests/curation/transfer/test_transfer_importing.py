@@ -404,7 +404,11 @@ async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, mo
     async with opened(here) as library:
         plan = await plan_import(library, file)
         monkeypatch.setattr(SqliteMemory, "apply", after_the_agent)
-        assert (await import_memories(library, plan, "skip")).count == 1
+        outcome = await import_memories(library, plan, "skip")
+        assert (outcome.count, outcome.notes) == (
+            1,
+            ("Left out 1 memory: another program wrote the same key meanwhile.",),
+        )
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 
 

@@ -19,15 +19,14 @@ from zeroclaw_tui.backends.health import Budget, Outdated, Retention
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.external import canonical, link_target
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.journal_file import file_state
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
     FileVanished,
-    canonical,
     file_digest,
-    link_target,
     move_file,
     remove_file,
     write_file,

@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import cut, first_names, one_line
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
 What = Literal["new", "same", "taken", "second"]
@@ -68,7 +68,10 @@ class Supply(Protocol):
         """What is known of them before the first one."""
 
     def batches(self, *, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
-        """All memories, a few hundred at a time; `to_notes` says that notes take them, where lines keep their order."""
+        """All memories, at most BATCH_ROWS at a time.
+
+        `to_notes` says that notes take them, where lines keep their order.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,6 +448,8 @@ class Delivery:
     notes: dict[str, None] = field(default_factory=dict)
     left_out: set[int] = field(default_factory=set)
     """Hashes of agent and key of the memories that were left out because their key is taken."""
+    skipped: int = 0
+    """How many were left out because another program wrote them between the comparison and the write."""
     is_stopped: bool = False
 
     async def write(self, supply: Supply, action: RunningAction, on_progress: ProgressCallback, now: datetime) -> None:
@@ -458,6 +463,7 @@ class Delivery:
                 changes = [*self._new_agents(changes, now), *changes]
                 result = await memory.apply(changes, action, on_conflict="skip", on_progress=self._added(on_progress))
                 self.written += result.written
+                self.skipped += len(result.skipped)
                 self.notes |= dict.fromkeys(result.notes)
                 self.is_stopped = result.cancelled
             if self.is_stopped or not on_progress(self.written):
@@ -515,6 +521,10 @@ async def deliver(
 
     async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
         await delivery.write(supply, action, going, now)
+        if delivery.skipped:
+            delivery.notes[f"Left out {counted(delivery.skipped)}: another program wrote the same key meanwhile."] = (
+                None
+            )
         if verb == "copy" and delivery.written:
             await action.set_summary(f"copied {delivery.written:,} {summary.removeprefix('copied ')}")
         return Outcome(
