@@ -22,8 +22,8 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
 from zeroclaw_tui.curation import library as profile_choice
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, NEWEST_STORED, MemoryFilter, Query
@@ -95,7 +95,7 @@ def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> 
         "import asyncio, sys, pathlib\n"
         "from zeroclaw_tui.curation.library import open_library\n"
         "from zeroclaw_tui.config.locations import OpenOptions\n"
-        "from zeroclaw_tui.curation.store_choice import configs_for\n"
+        "from zeroclaw_tui.curation.candidates import configs_for\n"
         "asyncio.run(open_library(configs_for(OpenOptions(path=pathlib.Path(sys.argv[1])))[0], 'newest'))\n"
     )
     answer = subprocess.run(

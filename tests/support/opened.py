@@ -9,8 +9,8 @@ from typing import Any
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 
 
 @asynccontextmanager

@@ -12,10 +12,10 @@ from typing import Any
 from support import small_store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, examine, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.repairs import RepairOutcome
-from zeroclaw_tui.curation.store_choice import configs_for
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the harbour", "category": "core" if at % 3 else "daily"} for at in range(12)]

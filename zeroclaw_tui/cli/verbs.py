@@ -347,7 +347,7 @@ async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime
 
 
 def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
-    from zeroclaw_tui.curation.store_choice import configs_for
+    from zeroclaw_tui.curation.candidates import configs_for
 
     try:
         return configs_for(open_options(given))

@@ -38,8 +38,8 @@ from zeroclaw_tui.tui.view import Pace, View
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import Install, OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.store_choice import Candidate, StoreStatus
     from zeroclaw_tui.tui.rooms.stores import WayOn
     from zeroclaw_tui.tui.widgets.table_list import TableList
 
@@ -549,19 +549,19 @@ class InspectorApp(App[int]):
 
 # Called in a thread, which imports what reads configs while the first frame is visible.
 def _configs_for(options: OpenOptions) -> tuple[MemoryConfig, ...]:
-    from zeroclaw_tui.curation.store_choice import configs_for
+    from zeroclaw_tui.curation.candidates import configs_for
 
     return configs_for(options)
 
 
 def _candidates(current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
-    from zeroclaw_tui.curation.store_choice import candidates
+    from zeroclaw_tui.curation.candidates import candidates
 
     return candidates(current, started=started)
 
 
 async def _standing_of(candidate: Candidate, profile: str | None) -> StoreStatus:
-    from zeroclaw_tui.curation.store_choice import standing_of
+    from zeroclaw_tui.curation.candidates import standing_of
 
     return await standing_of(candidate, profile)
 

@@ -33,9 +33,9 @@ from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.candidates import Candidate
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.store_choice import Candidate
     from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
 

@@ -16,9 +16,9 @@ from typing import Any
 from support import golden, small_store
 
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 STATE = "state/memory_hygiene_state.json"

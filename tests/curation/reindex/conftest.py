@@ -15,8 +15,8 @@ from support.slept_clock import Clock
 from support.test_embedder import embed
 
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 
 ROWS = 40
 OpenStore = Callable[[str], AbstractAsyncContextManager[Library]]

@@ -11,7 +11,7 @@ from support.small_store import make
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.candidates import configs_for
 
 MakeConfig = Callable[..., MemoryConfig]
 

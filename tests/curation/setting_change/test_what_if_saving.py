@@ -18,6 +18,7 @@ from support.opened import opened_at
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.setting_change import (
@@ -28,7 +29,6 @@ from zeroclaw_tui.curation.setting_change import (
     way_back,
     written_settings,
 )
-from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, profile_for

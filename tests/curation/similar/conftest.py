@@ -11,8 +11,8 @@ from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 
 ROWS: tuple[dict[str, Any], ...] = (
     {"key": "ramen", "content": "Likes ramen and rust coloured plates", "embedding": blob(1, 0, 0)},

@@ -17,11 +17,11 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target

@@ -18,8 +18,8 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.store_choice import Candidate, StoreStatus
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry

@@ -10,7 +10,7 @@ from support.settling import pressing
 from tui_samples import entries_in
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.store_choice import StoreStatus
+from zeroclaw_tui.curation.candidates import StoreStatus
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)

@@ -18,7 +18,7 @@ from zeroclaw_tui.config.load import store_to_confirm
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store
-from zeroclaw_tui.curation.store_choice import Candidate, candidates, chosen_words, configs_for, standing_of
+from zeroclaw_tui.curation.candidates import Candidate, candidates, chosen_words, configs_for, standing_of
 from zeroclaw_tui.tui.app import InspectorApp
 
 SECRET = "hunter2"

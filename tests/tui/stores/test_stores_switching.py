@@ -11,7 +11,7 @@ from support.settling import burst, press, running, settled, until
 from tui_samples import browser
 
 from zeroclaw_tui.config.settings import confirmed_stores
-from zeroclaw_tui.curation.store_choice import NOT_THERE_YET, StoreStatus
+from zeroclaw_tui.curation.candidates import NOT_THERE_YET, StoreStatus
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen, StoresRoom
 from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
-from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
+from zeroclaw_tui.curation.candidates import Candidate, chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, store_options, tell, usual_commands
@@ -29,8 +29,8 @@ from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.candidates import StoreStatus
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.store_choice import StoreStatus
 
 COMMANDS = (
     Command("stores.use", "enter", "use", "open", "Open the store under the cursor", "Look", True),

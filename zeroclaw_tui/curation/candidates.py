@@ -38,10 +38,25 @@ from zeroclaw_tui.config.locations import (
     read_toml,
     without_password,
 )
-from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, shown, to_third_schema
+from zeroclaw_tui.config.memory_config import (
+    DEFAULT,
+    FILE,
+    OPTION,
+    MemoryConfig,
+    Notes,
+    form_of,
+    shown,
+    to_third_schema,
+)
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
-from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
-from zeroclaw_tui.curation.backend_choice import describe_choice
+from zeroclaw_tui.config.storage import (
+    LUCID_VARIABLES,
+    OTHERS_DB_URL,
+    OUR_DB_URLS,
+    STORAGE_DB_URL,
+    STORAGE_PROVIDER,
+    source_of,
+)
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, UsageError
@@ -498,3 +513,42 @@ def _address(url: object) -> str:
         return "no address"
     shown = f"[{host}]" if host and ":" in host else host or "localhost"
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
+
+
+_BACKEND = "memory.backend"
+
+
+def describe_choice(config: MemoryConfig) -> str:
+    """Give the backend, what chose it over what, and what ZeroClaw itself would use if that is another.
+
+    For example `postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".`
+    """
+    profile = backend_info(config.backend)
+    is_known = profile is not None and profile.in_zeroclaw
+    line = f"{shown(f'{config.backend}.{config.alias}' if config.alias else config.backend)}: {_choice_reason(config)}"
+    if config.install.layout == "lone":
+        if profile is None or is_known:
+            return f"{line}."
+        return f"{line}; ZeroClaw itself does not know that name and would use Markdown."
+    if config.zeroclaw_backend == (config.backend if profile is None else profile.key):
+        return f"{line}."
+    by_option = config.sources.get(_BACKEND) in (OPTION, SCHEME)
+    reason = "" if is_known or by_option else ", since it does not know that name"
+    return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{reason}."
+
+
+def _choice_reason(config: MemoryConfig) -> str:
+    source = config.sources.get(_BACKEND, DEFAULT)
+    written = config.values.get("backend")
+    setting = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
+    in_file = source.startswith(FILE)
+    if setting and (source in (DEFAULT, FILE) or (in_file and written == config.backend)):
+        return f"{setting} in {FILE}"
+    if source == DEFAULT:
+        return "the default, since memory.backend is not set"
+    if (in_file and setting is None) or (source.startswith("environment") and source != source_of(STORAGE_PROVIDER)):
+        return source
+    if config.install.layout == "lone":
+        return "named by --backend" if source == OPTION else source
+    chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
+    return f"{chosen} stands above {setting or 'the default, sqlite'}"

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.backend_choice import describe_choice
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.candidates import configs_for, describe_choice
 
 PROVIDER = '[memory]\nbackend = "sqlite"\n[storage.provider.config]\nprovider = "postgres"\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.work]\ndb_url = "postgres://h/d"\n'
