@@ -38,17 +38,28 @@ def _keys(config_dir: Path) -> list[str]:
         return [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY rowid")]
 
 
-def test_what_is_typed_in_one_go_reaches_what_it_was_typed_for(config_dir: Path) -> None:
-    """Search, out of the bar, down twice, delete and yes: all of it in a single write to the terminal."""
+@pytest.mark.parametrize(
+    ("burst", "words", "left"),
+    [
+        ("/zebra", "❯ recall  zebra", 12),
+        ("dy", "11 memories", 11),
+        ("jjjdy", "11 memories", 11),
+        ("jjdyjjdy", "10 memories", 10),
+        ("dyuxq", "is not in the prompt for “q”", 12),
+        ("?undo", "Undo the last change", 12),
+    ],
+)
+def test_keys_typed_in_one_go_reach_what_they_were_typed_for(
+    config_dir: Path, burst: str, words: str, left: int
+) -> None:
+    """All keys of a burst come in a single write to the terminal."""
     with Terminal([*INSPECTOR, str(config_dir)], columns=120, lines=30) as screen:
         screen.wait_for("12 memories")
-        screen.press("dy")
-        screen.wait_for("11 memories")
-        assert "key11" not in _keys(config_dir)
-        screen.press("/number\rjjdy")
-        screen.wait_until(lambda: len(_keys(config_dir)) == 10, "two deleted")
-        screen.press("q")
-        assert screen.wait_exit() == 0
+        screen.press(burst)
+        screen.wait_until(lambda: len(_keys(config_dir)) == left, f"{left} memories")
+        screen.wait_for(words)
+        if burst == "jjjdy":
+            assert "key8" not in _keys(config_dir)
 
 
 def test_a_number_typed_before_its_question_stood_there_counts(config_dir: Path) -> None:

@@ -12,6 +12,7 @@ from textual.widgets import Static
 from tui_samples import Inspector, keys
 
 from zeroclaw_tui.memory.errors import NoInstall
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 
 Snap = Callable[..., bool]
 MIDDLE = (120, 30)
@@ -37,7 +38,7 @@ def test_palette(inspector: Inspector, snap_compare: Snap) -> None:
 async def test_a_text_that_is_changed_again_before_it_is_idle_gets_the_height_it_needs(inspector: Inspector) -> None:
     """The first change was laid out by then, with one beside it."""
     async with running(inspector.app()) as (app, pilot):
-        text, beside = Static(), Static()
+        text, beside = GrowingText(), Static()
         await app.screen.mount_all([text, beside])
         await settled(pilot)
         was_laid_out = asyncio.Event()

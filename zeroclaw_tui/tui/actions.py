@@ -48,6 +48,7 @@ from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import PackedFacts
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 
@@ -434,7 +435,7 @@ class PlannedMemories(Vertical):
             more = f"… {plan.count - len(shown):,} more "
             yield Static(Content.assemble(more, ("(v to see all)", ACCENT)), id="more")
         yield Static(Content(plan_remarks(self._library, plan)), id="remarks")
-        yield Static("", id="where", markup=False)
+        yield GrowingText(id="where")
 
     def on_mount(self) -> None:
         """Show the memories, and look for their copies."""

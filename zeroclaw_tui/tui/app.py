@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from textual.app import App, ScreenStackError
 from textual.command import Provider
 from textual.css.query import NoMatches
-from textual.events import Event, Key, Paste
-from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
-from textual.widget import Widget
-from textual.widgets import Input
 from textual.worker import WorkerError, WorkerFailed
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
@@ -33,6 +27,7 @@ from zeroclaw_tui.tui.commands import InspectorCommands, Palette, tell_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
+from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
@@ -41,7 +36,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.stores import WayOn
-    from zeroclaw_tui.tui.widgets.table_list import TableList
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
@@ -49,31 +43,11 @@ Lister = Callable[["MemoryConfig", "MemoryConfig"], "Sequence[Candidate]"]
 Asker = Callable[["Candidate", "str | None"], "Awaitable[StoreStatus]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
-Reason = Literal["key", "screen", "change"]
-_ROUNDS = 3
-"""A key sets off an action, that a message, and that another one, which moves the focus."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
 """These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
 _AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
-
-
-_refresh: Callable[..., Widget] = Widget.refresh
-
-
-def _refresh_measured(widget: Widget, *given: Any, layout: bool = False, **named: Any) -> Widget:
-    """A `Widget.refresh` after which a widget is measured for what it shows now.
-
-    Textual 8.2.8 counts the wishes for a layout once until a widget is idle. One that was laid out with its siblings in
-    between then keeps that height, whatever it is given next.
-    """
-    if layout and widget._layout_required:
-        widget._layout_updates += 1
-    return _refresh(widget, *given, layout=layout, **named)
-
-
-Widget.refresh = _refresh_measured  # type: ignore[method-assign, assignment]
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
@@ -86,28 +60,6 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
 
 
 @runtime_checkable
-class Guarded(Protocol):
-    """A screen that knows when it was drawn; one that `must_be_seen` takes no key that was typed before."""
-
-    must_be_seen: bool
-    stands_since: float
-
-    def stands(self) -> None:
-        """It has been drawn."""
-        ...
-
-
-@runtime_checkable
-class Fills(Protocol):
-    """A list that may still wait for its first rows."""
-
-    @property
-    def is_filled(self) -> bool:
-        """Whether it was given rows, even if there are none."""
-        ...
-
-
-@runtime_checkable
 class HasUnsavedText(Protocol):
     """A screen with typed text that is not saved yet."""
 
@@ -117,14 +69,7 @@ class HasUnsavedText(Protocol):
         ...
 
 
-@dataclass
-class KeyProbe(Message):
-    """Follows a key on its way through the queues, up to the app, for so many rounds."""
-
-    rounds: int
-
-
-class InspectorApp(App[int]):
+class InspectorApp(TypeAhead[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it.
 
     `finder` and `opener` stand in for finding the configs and opening one, `lister` and `asker` for the stores one
@@ -148,26 +93,19 @@ class InspectorApp(App[int]):
         asker: Asker | None = None,
         pace: Pace | None = None,
     ) -> None:
-        super().__init__()
+        pace = pace or Pace()
+        super().__init__(pace.overdue)
         self._options = options
         self._finder = finder or _configs_for
         self._opener = opener or _open_config
         self._lister = lister or _candidates
         self._asker = asker or _standing_of
-        self._pace = pace or Pace()
+        self._pace = pace
         self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
         self._kept_view = View()
-        self._held: deque[Key | Paste] = deque()
-        self._reasons: set[Reason] = set()
-        """Why keys wait."""
-        self._changing: Screen[Any] | None = None
-        """The room whose change is under way."""
-        self._pressed_on: Screen[Any] | None = None
-        """Where the key was pressed that was taken last."""
-        self._overdue: asyncio.TimerHandle | None = None
         self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
@@ -184,110 +122,11 @@ class InspectorApp(App[int]):
 
     def on_ready(self) -> None:
         self.theme_changed_signal.subscribe(self, self._keep_theme)
-        self.screen_change_signal.subscribe(self, self._hold_for, immediate=True)
         self.open_store()
 
     async def on_unmount(self) -> None:
         if self._library is not None:
             await self._library.close()
-
-    async def on_event(self, event: Event) -> None:
-        """Keys are taken one by one: each once the one before has done all it does, focus and new screens included.
-
-        Textual hands a key on from queue to queue, so that one that follows at once would still find the old focus.
-        """
-        if not isinstance(event, (Key, Paste)) or event.is_forwarded:
-            await super().on_event(event)
-        elif self._reasons:
-            self._held.append(event)
-        else:
-            await self._take(event)
-
-    async def _take(self, event: Key | Paste) -> None:
-        # While the program ends no screen is left that a key could be for.
-        if not self.screen_stack or (isinstance(event, Key) and self._is_too_early(event)):
-            return
-        if isinstance(event, Paste) and isinstance(self.focused, Input):
-            # Textual would use only the first line.
-            event.text = " ".join(event.text.strip("\r\n").splitlines())
-        self._hold("key")
-        self._overdue = asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let, "key")
-        target, self._pressed_on = self.focused or self.screen, self.screen
-        await super().on_event(event)
-        if not target.post_message(KeyProbe(_ROUNDS)):
-            await self._let("key")
-
-    async def on_key_probe(self, event: KeyProbe) -> None:
-        """The key taken last has done all it does, or is sent another time behind what it set off."""
-        if (
-            event.rounds == 1
-            or not self.screen_stack
-            or not (self.focused or self.screen).post_message(KeyProbe(event.rounds - 1))
-        ):
-            await self._let("key")
-
-    def hold_keys(self) -> None:
-        """Keep the keys that come from now on, for what a room is about to ask, or until it is done."""
-        self._changing = self.screen
-        self._hold("change")
-
-    def release_keys(self, *, dropped: bool = False) -> None:
-        """Hand on the keys that were kept, in their order; or drop them."""
-        self._changing = None
-        if dropped:
-            self._held.clear()
-        self.call_next(self._let, "change")
-
-    def _hold(self, reason: Reason) -> None:
-        self._reasons.add(reason)
-
-    async def _let(self, *reasons: Reason) -> None:
-        """These are no reasons to wait any longer."""
-        if "key" in reasons and self._overdue is not None:
-            self._overdue.cancel()
-        self._reasons.difference_update(reasons)
-        while self._held and not self._reasons:
-            await self._take(self._held.popleft())
-
-    def _hold_for(self, screen: Screen[Any]) -> None:
-        """A screen opens: keys wait until it is visible, with its focus and first rows."""
-        self._hold("screen")
-        if screen is self._changing:
-            # The question is answered, and what was answered is being done.
-            self._hold("change")
-        if not screen.call_after_refresh(self._stands, screen):
-            self.call_next(self._let, "screen")
-
-    async def _stands(self, screen: Screen[Any]) -> None:
-        if isinstance(screen, Guarded):
-            screen.stands()
-        if self._pressed_on not in self.screen_stack:
-            # A widget that the key closed gets no events, so nothing reports that the key is done.
-            await self._let("key")
-        if isinstance(screen.focused, Fills) and not screen.focused.is_filled:
-            # The keys that come are for its rows.
-            asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let_in, screen)
-        else:
-            await self._let_in(screen)
-
-    async def on_table_list_filled(self, event: TableList.Filled) -> None:
-        """Whoever typed on before the rows were there meant these."""
-        if event.table is self.screen.focused:
-            await self._let_in(self.screen)
-
-    async def _let_in(self, screen: Screen[Any]) -> None:
-        """Keys are this screen's now, unless a change it is in the middle of holds them."""
-        if screen is self._changing:
-            await self._let("screen")
-        else:
-            # What a change was about to ask is asked.
-            await self._let("screen", "change")
-
-    def _is_too_early(self, key: Key) -> bool:
-        screen = self.screen
-        if key.key == "escape":
-            return False
-        return isinstance(screen, Guarded) and screen.must_be_seen and key.time < screen.stands_since
 
     def open_store(self, chosen: int = 0) -> None:
         """Open what the options mean now; of several installs the chosen one."""

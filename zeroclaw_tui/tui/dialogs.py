@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
@@ -18,7 +17,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import DescendantFocus, Key, Resize
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widget import AwaitMount, Widget
@@ -31,6 +29,7 @@ from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.facets import MOST_VALUES, FacetList
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ class Expandable(Protocol):
 class Dialog(ModalScreen[Result | None], Generic[Result]):
     """A panel over the room, of a title, what it is about, what is answered, and its keys.
 
-    `must_be_seen` says that keys typed before it stood on the screen count for nothing: what it asks for cannot be
-    undone, or is asked by a key that elsewhere only looks.
+    With `must_be_seen`, keys that were typed before it was drawn are ignored: what it asks for cannot be undone, or the
+    key that opens it only looks elsewhere.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
@@ -80,8 +79,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def __init__(self, title: str, body: Content | Widget | None, *, must_be_seen: bool = False) -> None:
         super().__init__()
         self.must_be_seen = must_be_seen
-        self.stands_since = inf
-        """The time of messages from which on a key was typed by someone who sees it."""
         self._title = title
         self._body = (
             VerticalScroll(Static(body, id="body"), id="about", can_focus=False) if isinstance(body, Content) else body
@@ -99,7 +96,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             if self._body is not None:
                 yield self._body.add_class("body")
             if self._known_later is not None:
-                yield Static("", id="known-later", markup=False)
+                yield GrowingText(id="known-later")
             yield from self.compose_answers()
             yield from self.compose_keys()
 
@@ -135,11 +132,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     def compose_keys(self) -> ComposeResult:
         yield Static(Content(self.keys), id="keys")
-
-    def stands(self) -> None:
-        """It has been drawn for the first time."""
-        if self.stands_since == inf:
-            self.stands_since = Message().time
 
     @property
     def keys(self) -> str:
@@ -418,7 +410,7 @@ class Form(Dialog[Mapping[str, str]]):
                     yield OneOf(field.values, field.value, id=field.name)
                 else:
                     yield LineInput(field.value, placeholder=field.placeholder, id=field.name)
-        yield Static("", id="below", markup=False)
+        yield GrowingText(id="below")
 
     @property
     def keys(self) -> str:

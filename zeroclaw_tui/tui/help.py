@@ -18,6 +18,7 @@ from zeroclaw_tui.tui.commands import Command, Room, line_of, match
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 
 _COLUMN, _GAP = 60, 4
 """Cells of a column of keys at least, and between two of them."""
@@ -62,8 +63,8 @@ class HelpScreen(ModalScreen[None]):
         with Vertical(id="page"):
             yield Input(placeholder="Keys: type to search", compact=True, id="sought")
             with VerticalScroll(id="rows", can_focus=False):
-                yield Static("", id="text", markup=False)
-            yield Static("", id="line", markup=False)
+                yield GrowingText(id="text")
+            yield GrowingText(id="line")
             yield Static("↑ ↓ choose   enter copies the line for a shell   esc closes", id="keys", markup=False)
 
     def on_mount(self) -> None:

@@ -27,6 +27,7 @@ from zeroclaw_tui.tui.format import NO_VALUE, fit, shown_line, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class CopiesScreen(Dialog[Outcome]):
 
     def compose_answers(self) -> ComposeResult:
         yield self._places
-        yield Static("", id="remark", markup=False)
-        yield Static("", id="asked", markup=False)
+        yield GrowingText(id="remark")
+        yield GrowingText(id="asked")
 
     def on_mount(self) -> None:
         """Start on the first place that can be cleaned."""

@@ -38,6 +38,7 @@ from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_o
 from zeroclaw_tui.tui.external import Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.detail import AboutPane
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import (
     ContentArea,
     ContentPane,
@@ -109,8 +110,8 @@ class EditorScreen(Dialog["Outcome"]):
     def compose_answers(self) -> ComposeResult:
         yield self._form
         with Vertical(id="saving"):
-            yield Static("", id="problem", markup=False)
-            yield Static("", id="note", markup=False)
+            yield GrowingText(id="problem")
+            yield GrowingText(id="note")
 
     def compose_keys(self) -> ComposeResult:
         with Horizontal(id="keys"):
@@ -596,7 +597,7 @@ class ConflictScreen(Dialog[Resolution]):
             yield AboutPane(id="theirs")
         yield OptionList(id="answers", markup=False, compact=True)
         with Vertical(id="merging"):
-            yield Static("", id="merge-note", markup=False)
+            yield GrowingText(id="merge-note")
             yield ContentArea(id="merge")
 
     @property

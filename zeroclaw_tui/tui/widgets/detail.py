@@ -49,6 +49,7 @@ from zeroclaw_tui.tui.format import (
     wrapped,
 )
 from zeroclaw_tui.tui.themes import score_colours
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, is_from_lucid, why_not_injected
 
 if TYPE_CHECKING:
@@ -389,10 +390,10 @@ class MemoryDetail(ReadingPane):
         """The moment that relative ages count to when it is painted next; without it only the dates are shown."""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="detail-head", markup=False)
+        yield GrowingText(id="detail-head")
         yield PlainContent(id="detail-content")
-        yield Static(id="detail-note", markup=False)
-        yield Static(id="detail-score", markup=False)
+        yield GrowingText(id="detail-note")
+        yield GrowingText(id="detail-score")
 
     def show(
         self,

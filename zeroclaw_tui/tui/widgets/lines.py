@@ -26,6 +26,7 @@ from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Chip, Mode
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 
 BannerKind = Literal["error", "quiet"]
 _PLACEHOLDERS = {
@@ -267,7 +268,7 @@ class FactLine(Widget):
         return parts, places
 
 
-class Banner(Static):
+class Banner(GrowingText):
     """One sentence with the key that helps; a click does what the key does."""
 
     DEFAULT_CSS = """
@@ -277,7 +278,7 @@ class Banner(Static):
     """
 
     def __init__(self, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
+        super().__init__(id=id)
         self._action = ""
 
     def show(self, kind: BannerKind, sentence: str, key: str, does: str, action: str, *, typed: str = "") -> None:
@@ -303,16 +304,13 @@ class Banner(Static):
         await self.screen.run_action(self._action)
 
 
-class StatusBar(Static):
+class StatusBar(GrowingText):
     """What the search came to, in one line under the list."""
 
     DEFAULT_CSS = """
     StatusBar { display: none; height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     StatusBar.-said { display: block; }
     """
-
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
 
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the weightiest first; none hides the line."""

@@ -46,6 +46,7 @@ from zeroclaw_tui.tui.format import bar, percent_text, short_age, shown_line, sh
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
@@ -167,7 +168,7 @@ class CleanUp(UpkeepPane):
 
     def compose_lists(self) -> ComposeResult:
         yield self.kinds
-        yield Static("", id="remark", markup=False)
+        yield GrowingText(id="remark")
         yield self.memories
 
     def detail(self) -> MemoryDetail:

@@ -44,6 +44,7 @@ from zeroclaw_tui.tui.rooms.why.trial import (
     idle_because,
 )
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, Ranking, cut_key
@@ -120,8 +121,8 @@ class WhatIfPane(Pane):
         with Container(id="trial-and-list"):
             with Vertical(id="trial"):
                 yield self._settings
-                yield Static("", id="about", markup=False)
-                yield Static("", id="complaints", markup=False)
+                yield GrowingText(id="about")
+                yield GrowingText(id="complaints")
             with Container(id="compared"):
                 yield self._rows
                 yield Empty()
