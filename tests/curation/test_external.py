@@ -124,6 +124,24 @@ async def test_a_file_that_another_program_wrote_is_a_conflict(
         assert path.read_bytes() == b"theirs"
 
 
+async def test_a_file_can_be_restored_next_to_the_one_that_has_its_name(tmp_path: Path) -> None:
+    path, journal = tmp_path / "note.md", ListJournal()
+    path.write_bytes(b"ours")
+    await apply([RowChange(present(path), None)], journal)
+    path.write_bytes(b"theirs")
+    result = await apply(journal.undoing, None, on_conflict="rename")
+    assert (path.read_bytes(), (tmp_path / "note.md.restored-1").read_bytes()) == (b"theirs", b"ours")
+    assert (result.written, result.conflict_count, "note.md.restored-1" in result.notes[0]) == (1, 1, True)
+
+
+async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    row = Row(str(path), {"path": str(path), "sha256": "ab"}, table="file")
+    result = await apply([RowChange(None, row)], None)
+    assert (result.written, result.skipped, path.exists()) == (0, (str(path),), False)
+    assert "does not have its content" in result.notes[0]
+
+
 async def test_undo_leaves_a_file_alone_that_its_owner_writes_again_anyway(tmp_path: Path) -> None:
     path, journal = tmp_path / "state.json", ListJournal()
     await apply([RowChange(None, file_row(path, b"ours", stays_if_changed=True))], journal)

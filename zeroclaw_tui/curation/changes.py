@@ -15,12 +15,11 @@ from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
+from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import TURNS, Action, RunningAction, TrashRow, Turn, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import store_verdict
-from zeroclaw_tui.curation.side_files import inspect_files, restore_files
-from zeroclaw_tui.curation.side_rows import restore_rows, unrestorable_rows
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     CONFLICTS_LISTED,
@@ -371,20 +370,19 @@ async def foresee(library: Library, numbers: Sequence[int], on_conflict: OnConfl
 
     Where nothing can be written, nobody looks for what is in the way, and a note says so.
     """
-    kept = await _kept(library, numbers)
-    files = await inspect_files(kept.files)
-    notes = [*files.staying, *await asyncio.to_thread(_of_each_batch, unrestorable_rows, kept.others)]
+    journaled = await _journaled(library, numbers)
+    outside = await external.apply(journaled.external_changes(), None, on_conflict=on_conflict, dry_run=True)
     because = library.read_only_because
     if because is not None:
         rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
     else:
-        rows = await library.memory.apply(kept.undoing(), None, on_conflict=on_conflict, dry_run=True)
-    conflicts, conflict_count = (*files.clashes, *rows.conflicts), len(files.clashes) + rows.conflict_count
+        rows = await library.memory.apply(journaled.undoing(), None, on_conflict=on_conflict, dry_run=True)
+    conflict_count = outside.conflict_count + rows.conflict_count
     return replace(
         rows,
-        written=0 if conflict_count and on_conflict == "refuse" else kept.count,
-        notes=(*rows.notes, *notes),
-        conflicts=conflicts[:CONFLICTS_LISTED],
+        written=0 if conflict_count and on_conflict == "refuse" else journaled.count,
+        notes=(*rows.notes, *outside.notes),
+        conflicts=(*outside.conflicts, *rows.conflicts)[:CONFLICTS_LISTED],
         conflict_count=conflict_count,
     )
 
@@ -499,17 +497,20 @@ async def _turn(
     """Undo journaled changes, or do them again: those of the store first, then files and rows of other databases."""
 
     async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
-        kept = await _kept(library, numbers)
-        files = await inspect_files(kept.files)
-        if files.clashes and on_conflict == "refuse":
-            raise Conflicts(files.clashes[:CONFLICTS_LISTED], len(files.clashes))
-        result = await _applied(library, turn, kept.undoing, on_conflict, on_progress)
+        journaled = await _journaled(library, numbers)
+        if on_conflict == "refuse":
+            preview = await external.apply(journaled.external_changes(), None, on_conflict="refuse", dry_run=True)
+            if preview.conflicts:
+                raise Conflicts(preview.conflicts, preview.conflict_count)
+        result = await _applied(library, turn, journaled.undoing, on_conflict, on_progress)
         count, notes = result.done, list(result.notes)
         turn.is_cancelled = result.cancelled
         if not result.cancelled:
-            notes += await restore_files(files, turn, on_conflict)
-            notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, journal=turn), kept.others)
-            count = kept.count
+            policy: OnConflict = "skip" if on_conflict == "refuse" else on_conflict
+            outside = await external.apply(journaled.external_changes(), turn, on_conflict=policy)
+            notes += outside.notes
+            notes += [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
+            count = journaled.count
         return Outcome(verb, count, cancelled=result.cancelled, notes=tuple(notes), renamed=result.renamed)
 
     return await _run(library, verb, partial(library.trash.turn, verb, numbers), work, on_progress)
@@ -545,13 +546,11 @@ def _raise_conflict(result: ApplyResult) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """Kept changes by what reverses them: the store, or what lies beside it, as files or as rows of `others`."""
+class _Journaled:
+    """Journaled changes: those of the store, and those of files and other databases. A person counts `count`."""
 
-    numbers: Sequence[int]
     rows: Batches
-    files: Batches
-    others: Batches
+    external: Batches
     count: int
 
     def undoing(self) -> Iterator[Change]:
@@ -560,24 +559,21 @@ class _Kept:
             for change in batch:
                 yield from undoing(change)
 
+    def external_changes(self) -> Iterator[RowChange]:
+        """The changes of files and of rows in other databases that undo them."""
+        for batch in self.external():
+            for change in batch:
+                yield RowChange(change.after, change.before, reverses=change.number)
 
-async def _kept(library: Library, numbers: Sequence[int]) -> _Kept:
+
+async def _journaled(library: Library, numbers: Sequence[int]) -> _Journaled:
     tables = await library.trash.tables_of(numbers)
-    beside = (FILE, AUDIT_LOG, OTHER_ROW)
-
-    def of(*names: str) -> list[int]:
-        return [number for number in tables if tables[number] in names]
-
-    rows = [number for number in tables if tables[number] not in beside]
-    files, others = of(FILE), of(AUDIT_LOG, OTHER_ROW)
+    outside = [number for number, table in tables.items() if table in (FILE, AUDIT_LOG, OTHER_ROW)]
+    rows = [number for number in tables if number not in set(outside)]
     numbered = library.trash.changes_numbered
     # Agents and cached vectors only come along with memories.
-    count = len(of(MEMORIES)) or len(tables)
-    return _Kept([*tables], numbered(rows), numbered(files), numbered(others), count)
-
-
-def _of_each_batch(put: Callable[[Sequence[RowChange]], list[str]], changes: Batches) -> list[str]:
-    return [note for batch in changes() for note in put(batch)]
+    count = sum(table == MEMORIES for table in tables.values()) or len(tables)
+    return _Journaled(numbered(rows), numbered(outside), count)
 
 
 def _check_place(library: Library, row: TrashRow) -> None:

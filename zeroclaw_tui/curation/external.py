@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.files.database import (
@@ -42,6 +41,7 @@ from zeroclaw_tui.memory.change import (
     OTHER_ROW,
     ApplyResult,
     Journal,
+    OnConflict,
     ProgressCallback,
     Row,
     RowChange,
@@ -55,13 +55,11 @@ LARGEST_FILE = 200_000_000
 """Larger files are not changed: the journal has the bytes of both sides."""
 
 _NEW_FILE_MODE = 0o600
-_STAYS = "stays_if_changed"
+_STAYS, _MOVED_FROM = "stays_if_changed", "moved_from"
 _DATABASE, _TABLE = "audit_file", "of_table"
 """The values of a row that name its database and its table; the other values are columns."""
 _BATCH_ROWS = 250
 _BATCH_BYTES = 4_000_000
-
-Policy = Literal["skip", "refuse", "overwrite"]
 
 
 # Rows that stand for files
@@ -118,8 +116,8 @@ def read_file(path: Path) -> Row | None:
 
 
 def move(source: Row, target: Path) -> tuple[RowChange, RowChange]:
-    """Make the two changes that move a file."""
-    values = {**source.values, "path": str(target)}
+    """Make the two changes that move a file. The new row names the old path: people count a move as one change."""
+    values = {**source.values, "path": str(target), _MOVED_FROM: source.id}
     return RowChange(None, Row(str(target), values, table=FILE)), RowChange(source, None)
 
 
@@ -163,7 +161,7 @@ async def apply(
     changes: Iterable[RowChange],
     journal: Journal | None,
     *,
-    on_conflict: Policy = "skip",
+    on_conflict: OnConflict = "skip",
     dry_run: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ApplyResult:
@@ -171,8 +169,9 @@ async def apply(
 
     Each present row is compared with `before`. It is recorded in the journal as it is, then replaced by `after`. A row
     that is not as expected is a conflict: it is skipped, or with "overwrite" replaced; with "refuse" nothing at all is
-    written. A file that cannot be written is skipped too, and a note has the reason. If the new half of a move is
-    skipped, its old half is skipped as well.
+    written. With "rename" a file is written next to the one that has its name, and everything else is skipped. A file
+    that cannot be written is skipped too, and a note has the reason. If the new half of a move is skipped, its old half
+    is skipped as well.
 
     A cancelled task ends after the batch that has begun. Raises Refused where a database lacks a trigger, Locked,
     DiskFull, Unreadable, and what the journal raises.
@@ -181,8 +180,9 @@ async def apply(
     may_go_on = cancellable_progress(stop, on_progress)
 
     def run() -> ApplyResult:
-        wanted = list(changes) if on_conflict == "refuse" else changes
-        if on_conflict == "refuse" or dry_run:
+        compares_first = on_conflict == "refuse" and not dry_run
+        wanted = list(changes) if compares_first else changes
+        if compares_first or dry_run:
             preview = _Run(None, on_conflict, is_dry=True)
             preview.apply(wanted, lambda _: not stop.is_set())
             if dry_run or preview.conflicts:
@@ -216,7 +216,7 @@ class _Run:
     """One pass over a set of changes, and what it met."""
 
     journal: Journal | None
-    on_conflict: Policy
+    on_conflict: OnConflict
     is_dry: bool
     written: int = 0
     already: list[str] = field(default_factory=list)
@@ -265,13 +265,13 @@ class _Run:
 
     def _apply_file(self, path: Path, change: RowChange) -> None:
         def attempt() -> None:
-            present = read_file(path)
-            if not self._is_to_be_written(change, present):
+            due = self._change_to_write(change, read_file(path))
+            if due is None:
                 return
             if not self.is_dry:
                 with self._withdrawing():
-                    self._record([replace(change, before=present)])
-                    _write_file(path, present, change.after)
+                    self._record([due])
+                    _write_file(_path_of(due.row), due.before, due.after)
             self.written += 1
 
         if change.after is None and change.row.fingerprint in self._skipped_files:
@@ -299,36 +299,48 @@ class _Run:
 
     def _changes_to_write(self, connection: sqlite3.Connection, batch: Sequence[RowChange]) -> list[RowChange]:
         """Compare the rows of a batch; give the changes that are due, with the present row as `before`."""
-        due = []
-        for change in batch:
-            present = _present(connection, change.row)
-            if self._is_to_be_written(change, present):
-                due.append(replace(change, before=present))
+        compared = [self._change_to_write(change, _present(connection, change.row)) for change in batch]
+        due = [change for change in compared if change is not None]
         self.written += len(due)
         return due
 
-    def _is_to_be_written(self, change: RowChange, present: Row | None) -> bool:
-        """Compare the present row with what a change expects, and note the outcome if nothing is to be written."""
+    def _change_to_write(self, change: RowChange, present: Row | None) -> RowChange | None:
+        """Compare the present row with what a change expects; give the change that is due, or note why none is."""
         name, wanted, expected = change.row.id, _fingerprint(change.after), _fingerprint(change.before)
         now = self._planned_states.get(name, _fingerprint(present))
         if now == wanted:
             self.already.append(name)
-            return False
+            return None
+        due = replace(change, before=present)
         if now != expected:
-            if change.before is not None and change.before.values.get(_STAYS):
+            if any(row.values.get(_STAYS) for row in (change.before, change.after) if row is not None):
                 self.already.append(name)
                 self.notes.append(f"Another program has written {name} since, so it stays as it is.")
-                return False
+                return None
             row = change.after or change.row
             named = replace(row, values={"key": name})
             existing = None if present is None else replace(present, values={"key": name})
             self.conflicts.append(RowConflict(named, existing, "deleted" if existing is None else "changed"))
-            if self.on_conflict != "overwrite":
+            if self.on_conflict == "rename" and change.after is not None and change.after.table == FILE:
+                due = due if present is None else self._next_to(change, change.after)
+            elif self.on_conflict != "overwrite":
                 self._skip(change)
-                return False
+                return None
+            else:
+                due = replace(due, replaces=present is not None)
         if self.is_dry:
-            self._planned_states[name] = wanted
-        return True
+            self._planned_states[due.row.id] = wanted
+        return due
+
+    def _next_to(self, change: RowChange, after: Row) -> RowChange:
+        """Change a change so that it writes a new file next to the one that has its name."""
+        path, number = _path_of(after), 1
+        while (free := path.with_name(f"{path.name}.restored-{number}")).exists():
+            number += 1
+        self.notes.append(f"{path} is another file now. The restored file is next to it as {free.name}.")
+        return replace(
+            change, before=None, after=replace(after, id=str(free), values={**after.values, "path": str(free)})
+        )
 
     def _skip(self, change: RowChange) -> None:
         self.skipped.append(change.row.id)
@@ -414,8 +426,9 @@ def _write_file(path: Path, present: Row | None, after: Row | None) -> None:
 def _bytes_of(row: Row | None) -> bytes | None:
     if row is None:
         return None
-    data = row.values["bytes"]
-    assert isinstance(data, bytes), "a file that is written has its bytes"
+    data = row.values.get("bytes")
+    if not isinstance(data, bytes):
+        raise Refused(f"{row.id} cannot be written: the trash does not have its content.", hint="It stays as it is.")
     return data
 
 

@@ -23,7 +23,7 @@ from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation import journal_file
 from zeroclaw_tui.curation.external import current_states
-from zeroclaw_tui.curation.journal_file import STAYS, RowCodec, bindable, file_state, searchable, text_of
+from zeroclaw_tui.curation.journal_file import RowCodec, bindable, searchable, text_of
 from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS, convert
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import (
@@ -243,10 +243,6 @@ class RunningAction(Journal):
             self.has_dropped |= connection.total_changes > before
         self._has_begun |= bool(changes)
 
-    async def strike_changes(self, numbers: Sequence[int]) -> None:
-        """Remove changes of it that were recorded but not done."""
-        await self._write(lambda connection: _delete(connection, numbers))
-
     async def set_summary(self, summary: str) -> None:
         """Change its summary."""
         await self._write(
@@ -399,17 +395,11 @@ class Turn(RunningAction):
         old, new = (change.after, change.before) if self._undone else (change.before, change.after)
         _, content, after_state, before, _, _ = row
         codec = self._trash.codec
-        if change.row.table in (FILE, NOTES_FILE):
-            if old == new:
-                return
+        if change.row.table == NOTES_FILE:
             # The file as it really is on both sides: another program may have appended to it.
-            facts: dict[str, Value] = {STAYS: 1} if any(STAYS in (text or "") for text in row[3:5]) else {}
-            sides = [
-                None if one is None else Row(one.id, {**one.values, **facts}, table=one.table) for one in (old, new)
-            ]
             connection.execute(
                 "UPDATE changes SET before = ?, after = ? WHERE number = ?",
-                (*(None if one is None else codec.pack(one) for one in sides), number),
+                (*(None if one is None else codec.pack(one) for one in (old, new)), number),
             )
         elif change.replaces:
             return
@@ -1142,9 +1132,7 @@ def _lines_in(data: bytes) -> set[Value]:
 
 
 def _state(row: Row | None) -> str | None:
-    if row is None:
-        return None
-    return file_state(row) if row.table in (FILE, NOTES_FILE) else row.fingerprint
+    return None if row is None else row.fingerprint
 
 
 def _external_states(versions: Sequence[Version]) -> dict[tuple[str, str], str | None]:

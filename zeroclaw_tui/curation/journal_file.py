@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import json
 import os
 import sqlite3
@@ -34,9 +33,6 @@ _DAMAGED = (
     "empty, and earlier changes cannot be undone."
 )
 
-MOVED_TO, MOVED_FROM, STAYS, MADE = "moved_to", "moved_from", "stays_if_changed", "made_folder"
-FILE_NAME = "audit_file"
-"""The names under which the row of a file, or of another database, says where things were."""
 VECTOR = "embedding"
 
 SCHEMA = (
@@ -262,20 +258,6 @@ def text_of(value: str | bytes) -> str:
 def searchable(text: str) -> str:
     """Text with a question mark for what nobody could type."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def file_path(row: Row) -> str:
-    """Where a file that is recorded as a row lies."""
-    path = row.values.get("path")
-    return path if isinstance(path, str) else row.id
-
-
-def file_state(row: Row) -> str | None:
-    """The SHA-256 in hex of a file that is recorded as a row: named, or of its bytes."""
-    named, data = row.values.get("sha256"), row.values.get("bytes")
-    if isinstance(named, str):
-        return named
-    return hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else None
 
 
 class RowCodec:

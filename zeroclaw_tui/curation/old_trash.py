@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.curation.journal_file import FILE_NAME as AUDIT_FILE
-from zeroclaw_tui.curation.journal_file import MADE, MOVED_FROM, MOVED_TO, SCHEMA, VERSION, RowCodec, wipe
+from zeroclaw_tui.curation.external import read_file
+from zeroclaw_tui.curation.journal_file import SCHEMA, VERSION, RowCodec, wipe
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, Value
+from zeroclaw_tui.memory.errors import Refused
 
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
 """The trash as it was before it was converted, and how long it stays."""
 
-_PATHS = ("path", MOVED_TO, MOVED_FROM, MADE, AUDIT_FILE)
+_PATHS = ("path", "moved_to", "moved_from", "made_folder", "audit_file")
 
 
 def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: Path | None) -> None:
@@ -96,11 +97,24 @@ def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | 
 
 
 def _here(row: Row, home: Path | None) -> Row:
-    """A row with its paths as they are now."""
+    """A row with its paths as they are now, and the bytes of its file."""
     if home is None or row.table not in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW):
-        return row
+        return _with_bytes(row)
     values: dict[str, Value] = {
         name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
         for name, value in row.values.items()
     }
-    return replace(row, id=os.path.join(home, row.id), values=values)
+    return _with_bytes(replace(row, id=os.path.join(home, row.id), values=values))
+
+
+def _with_bytes(row: Row) -> Row:
+    """A row of a file of which only the digest was stored, with the bytes if one of its places still has them."""
+    if row.table != FILE or "bytes" in row.values:
+        return row
+    places = [row.values[name] for name in ("path", "moved_to", "moved_from") if name in row.values]
+    for place in places:
+        with suppress(Refused):
+            found = read_file(Path(str(place)))
+            if found is not None and found.fingerprint == row.values.get("sha256"):
+                return replace(row, values={**row.values, "bytes": found.values["bytes"]})
+    return row

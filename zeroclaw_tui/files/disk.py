@@ -322,11 +322,9 @@ def replace_bytes(
             ):
                 _check_unchanged(target, expected)
                 if expected is None:
-                    rename_exclusive(new, target)
+                    _rename_to_new(new, target)
                 else:
                     new.replace(target)
-    except FileExistsError as error:
-        raise FileChangedError from error
     except OSError as error:
         if error.errno in FULL:
             hint = f"Nothing was changed in it. {MAKE_ROOM}"
@@ -336,6 +334,13 @@ def replace_bytes(
     # The file is replaced by now; an error here would say that it is not.
     with suppress(OSError):
         sync_folder(target.parent)
+
+
+def _rename_to_new(temp: Path, target: Path) -> None:
+    try:
+        rename_exclusive(temp, target)
+    except FileExistsError as error:
+        raise FileChangedError from error
 
 
 def retry_if_changed(attempt: Callable[[], Result], path: Path) -> Result:

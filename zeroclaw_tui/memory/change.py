@@ -381,8 +381,9 @@ class RowConflict:
     @property
     def words(self) -> str:
         """The same in a sentence."""
-        wanted, existing = self.wanted.entry(), self.existing
-        named = f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})"
+        wanted, existing = self.wanted, self.existing
+        key = column_text(wanted.values.get("key"))
+        named = f"{one_line(key)!r} (id {one_line(wanted.id)})" if wanted.table == MEMORIES else one_line(wanted.id)
         if self.reason == "deleted":
             return f"{named} is gone."
         if self.reason == "key exists" and existing is not None and existing.id != wanted.id:

@@ -103,7 +103,7 @@ async def test_files_come_back_to_where_the_config_dir_was_moved(place: Place) -
 async def test_a_cut_off_run_is_put_right_where_the_config_dir_was_moved(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut_off(path: Path) -> None:
+    def cut_off(path: Path, missing_ok: bool = False) -> None:
         raise RuntimeError("killed")
 
     before = place.tree()

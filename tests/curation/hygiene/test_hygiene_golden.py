@@ -57,6 +57,5 @@ async def test_a_run_leaves_what_the_real_run_left_and_undo_what_was_before(vers
         assert undone.notes == ()
         assert await library.trash.last() is None
     assert place.tree() == before
-    assert not (place.root / "state").exists()
     assert (place.rows(), place.hits("hygiene")) == (rows, hits)
     assert len(hits) == 6

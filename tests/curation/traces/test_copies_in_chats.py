@@ -19,6 +19,7 @@ from zeroclaw_tui.curation.changes import foresee, undo
 from zeroclaw_tui.curation.traces import copies as looking
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.memory.change import Conflicts
 
 DOOR = Text("id-gone", "door", SECRET)
 ODD = 'Said "no"\tto C:\\new\\über, twice'
@@ -92,9 +93,11 @@ async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> 
             assert outcome.action is not None
             numbers = await library.trash.numbers_of_change(outcome.action.number)
             foreseen = await foresee(library, numbers)
-            undone = await undo(library)
-        assert any("changed or went since" in note for note in undone.notes)
-        assert foreseen.notes == undone.notes
+            with pytest.raises(Conflicts):
+                await undo(library)
+            undone = await undo(library, on_conflict="skip")
+        assert foreseen.conflict_count == 1
+        assert any("changed since. It was skipped." in note for note in undone.notes)
         assert _messages(path)[0] == "the agent wrote this"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,27 +15,20 @@ from pathlib import Path
 from typing import Any, get_args
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Budget, Outdated, Retention
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
-from zeroclaw_tui.curation.external import canonical, link_target
+from zeroclaw_tui.curation.external import canonical, file_row, link_target, read_file
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of
 from zeroclaw_tui.curation.journal import RunningAction
-from zeroclaw_tui.curation.journal_file import file_state
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.side_files import (
-    FileVanished,
-    file_digest,
-    move_file,
-    remove_file,
-    write_file,
-)
-from zeroclaw_tui.curation.side_rows import AT_ONCE, entry_id, old_entries, remove_entries
-from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.files.database import as_text, columns_of
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Change, Journal, ProgressCallback, Row, RowVersion
+from zeroclaw_tui.memory.change import AUDIT_LOG, Change, Journal, ProgressCallback, Row, RowChange, RowVersion, Value
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
@@ -206,7 +200,7 @@ class HygieneItem:
     `name` is for people: a path below the root ("memory/2026-03-12.md"), a memory's key, or an audit entry. `date` is
     what the rule goes by (a day, or an RFC 3339 moment), `size` in bytes. `target` is where a file is archived, below
     the root. `and_purged` says that this archived file is deleted in the same run. `stamp` is a row's; `excerpt` the
-    start of its content. `state` is a file's size and modification time, or an audit entry's moment.
+    start of its content. `state` is a file's size and modification time, `row` an audit entry.
     """
 
     id: str
@@ -219,6 +213,7 @@ class HygieneItem:
     stamp: RowVersion | None = None
     excerpt: str = ""
     state: str = ""
+    row: Row | None = None
 
 
 @dataclass(slots=True)
@@ -542,16 +537,26 @@ async def _entries(library: Library, rules: HygieneRules, as_of: datetime, found
     days, file = rules.days("audit log"), audit_file(library.config.install.root)
     if days is None or not has_folder(library.config) or not file.exists():
         return []
+    cutoff = cutoff_at(as_of, days).text
+
+    def read(connection: sqlite3.Connection) -> list[HygieneItem]:
+        columns = columns_of(connection, AUDIT_LOG)
+        if not {"id", "timestamp"} <= set(columns):
+            return []
+        found = connection.execute(f"SELECT * FROM {AUDIT_LOG} WHERE timestamp < ? ORDER BY id", (cutoff,))
+        return [_item_of_entry(file, dict(zip(columns, values, strict=True))) for values in found]
+
     try:
-        entries = await old_entries(file, cutoff_at(as_of, days).text)
+        return await read_in_thread(file, read)
     except InspectorError as error:
         found.problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
         return []
-    items = []
-    for entry in entries:
-        name, moment = " ".join(filter(None, (entry.operation, entry.key))), as_text(entry.timestamp)
-        items.append(HygieneItem(f"audit:{entry.number}", "audit log", name, moment, entry.size, state=moment))
-    return items
+
+
+def _item_of_entry(file: Path, values: dict[str, Value]) -> HygieneItem:
+    row = external.audit_row(file, values)
+    name = " ".join(as_text(values[column]) for column in ("operation", "key") if values.get(column))
+    return HygieneItem(f"audit:{row.handle}", "audit log", name, as_text(values["timestamp"]), row.size, row=row)
 
 
 def _item_of(row: Outdated) -> HygieneItem:
@@ -567,8 +572,11 @@ async def _is_ours(library: Library, state: HygieneState) -> bool:
         return False
     file = link_target(state.file)
     kept = await library.trash.history_of_file(str(file))
-    ours = {file_state(step.after) for step in kept if step.verb == "hygiene" and step.after is not None}
-    return bool(ours) and await asyncio.to_thread(file_digest, file) in ours
+    ours = {step.after.fingerprint for step in kept if step.verb == "hygiene" and step.after is not None}
+    if not ours:
+        return False
+    data = await asyncio.to_thread(read_bytes, file)
+    return data is not None and file_row(file, data).fingerprint in ours
 
 
 _GONE = "{} no longer exists."
@@ -613,8 +621,6 @@ class _Running:
         self._changed: list[HygieneItem] = []
         self._gone: list[HygieneItem] = []
         self._notes: list[str] = []
-        self._touched: set[str] = set()
-        """Paths of which something was kept that was not done in the end."""
         self._is_cancelled = self._has_failed = False
 
     async def work(self, action: RunningAction, going: ProgressCallback) -> Outcome:
@@ -624,13 +630,13 @@ class _Running:
         files = [item for item in unchanged if item.id.startswith("file:")]
         entries = [item for item in unchanged if item.id.startswith("audit:")]
         await self._remove_rows(rows, action, going)
+        for number, item in enumerate(files):
+            if not self._is_cancelled:
+                await self._do_file(item, action)
+                self._is_cancelled = not going(len(rows) + number + 1)
         if not self._is_cancelled:
-            await asyncio.to_thread(self._do_files, files, action, going)
-        if not self._is_cancelled:
-            await asyncio.to_thread(self._remove_entries, entries, action, going)
-        await asyncio.to_thread(self._write_state, action)
-        if self._touched:
-            await action.strike_changes(await asyncio.to_thread(self._numbers_kept, action.number))
+            await self._remove_entries(entries, action, going)
+        await self._write_state(action)
         if len(self._done) != len(self._chosen):
             await action.set_summary(_summary(self._done))
         return Outcome(
@@ -688,74 +694,63 @@ class _Running:
         self._done += removed[: removal.written]
         self._is_cancelled = removal.cancelled or not going(len(items))
 
-    def _do_files(self, items: Sequence[HygieneItem], journal: Journal, going: ProgressCallback) -> None:
-        for item in items:
-            path = self._root / item.name
-            try:
-                # What ZeroClaw archives and deletes in one run goes at once: its bytes are kept either way.
-                if item.target is None or item.and_purged:
-                    remove_file(path, journal)
-                else:
-                    move_file(path, self._root / item.target, journal)
-                self._done.append(item)
-            except FileVanished:
-                self._touch(item)
-                self._leave(item, is_gone=not path.exists())
-            except FileExistsError:
-                self._touch(item)
-                self._fail(item, "another file has its name in the archive by now.")
-            except Refused as error:
-                self._touch(item)
-                self._fail(item, error.message)
-            if not going(len(self._done)):
-                self._is_cancelled = True
-                return
-
-    def _touch(self, item: HygieneItem) -> None:
-        names = [item.name] if item.target is None else [item.name, item.target]
-        self._touched |= {str(canonical(self._root / name)) for name in names}
-
-    def _remove_entries(self, items: Sequence[HygieneItem], journal: Journal, going: ProgressCallback) -> None:
-        days = self._present.rules.days("audit log")
-        if not items or days is None:
+    async def _do_file(self, item: HygieneItem, journal: Journal) -> None:
+        path = canonical(self._root / item.name)
+        try:
+            file = await asyncio.to_thread(read_file, path)
+        except Refused as error:
+            self._fail(item, error.message)
             return
-        file = audit_file(self._root)
-        cutoff = cutoff_at(self._present.as_of, days).text
-        for start in range(0, len(items), AT_ONCE):
-            some = items[start : start + AT_ONCE]
-            numbers = [int(item.id.removeprefix("audit:")) for item in some]
-            try:
-                removed = remove_entries(file, numbers, cutoff, journal)
-            except InspectorError as error:
-                self._touched |= {entry_id(file, number) for number in numbers}
-                self._notes.append(f"The audit log was left as it is: {one_line(error.message)}")
-                return
-            self._done += [item for item, number in zip(some, numbers, strict=True) if number in removed]
-            for item, number in zip(some, numbers, strict=True):
-                if number not in removed:
-                    self._leave(item, is_gone=True)
-            if not going(len(self._done)):
-                self._is_cancelled = True
-                return
+        if file is None:
+            self._leave(item, is_gone=True)
+            return
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            self._fail(item, f"{path.parent} cannot be written: Permission denied.")
+            return
+        # What ZeroClaw archives and deletes in one run is deleted at once.
+        target = None if item.target is None or item.and_purged else canonical(self._root / item.target)
+        changes = (RowChange(file, None),) if target is None else external.move(file, target)
+        result = await external.apply(changes, journal)
+        if not result.skipped:
+            self._done.append(item)
+        elif result.notes:
+            self._fail(item, result.notes[0])
+        elif str(target) in result.skipped:
+            self._fail(item, "another file has its name in the archive by now.")
+        else:
+            self._leave(item, is_gone=not path.exists())
 
-    def _write_state(self, journal: Journal) -> None:
+    async def _remove_entries(self, items: Sequence[HygieneItem], journal: Journal, going: ProgressCallback) -> None:
+        by_id = {item.row.id: item for item in items if item.row is not None}
+        changes = [RowChange(item.row, None) for item in items if item.row is not None]
+        done = len(self._done)
+        try:
+            result = await external.apply(changes, journal, on_progress=lambda count: going(done + count))
+        except InspectorError as error:
+            self._notes.append(f"The audit log was left as it is: {one_line(error.message)}")
+            return
+        for name in (*result.skipped, *result.already):
+            self._leave(by_id.pop(name), is_gone=True)
+        self._done += list(by_id.values())[: result.written]
+        self._is_cancelled |= result.cancelled
+
+    async def _write_state(self, journal: Journal) -> None:
         if not has_folder(self._library.config):
             return
         why = self._why_no_state()
         if why is not None:
             self._notes.append(f"{NAME} was not written, {why}")
             return
-        file, version = state_file(self._root), self._present.rules.version
         report = replace(self._present, items=tuple(self._done)).report()
+        data = state_bytes(self._present.rules.version, self._library.trash.now(), report)
+        path = link_target(state_file(self._root))
         try:
-            data = state_bytes(version, self._library.trash.now(), report)
-            write_file(file, read_bytes(file), data, journal, stays_if_changed=True)
-            return
-        except FileVanished:
-            self._notes.append(f"{NAME} was written by another program at that moment and stays as it is.")
+            before = await asyncio.to_thread(read_file, path)
+            change = RowChange(before, file_row(path, data, stays_if_changed=True))
+            result = await external.apply([change], journal)
+            self._notes += result.notes
         except InspectorError as error:
             self._notes.append(f"{NAME} was not written: {one_line(error.message)}")
-        self._touched.add(str(link_target(file)))
 
     def _why_no_state(self) -> str | None:
         """Why ZeroClaw should still see hygiene as due."""
@@ -765,21 +760,12 @@ class _Running:
             return "since not everything was done: the agent's own hygiene tries the rest."
         return None if self._present.is_whole else "because not everything could be checked."
 
-    def _numbers_kept(self, action: int) -> list[int]:
-        """What was kept of files that were left alone in the end."""
-        return [
-            change.number
-            for batch in self._library.trash.open_changes(action)()
-            for change in batch
-            if change.number is not None and change.row.id in self._touched
-        ]
-
 
 def _is_same(shown: HygieneItem, present: HygieneItem) -> bool:
     """Whether an item is still what was shown; only its name in the archive may be another by now."""
     if shown.stamp is not None and present.stamp is not None:
         return shown.stamp.state == present.stamp.state
-    return (shown.state, shown.rule, shown.and_purged) == (present.state, present.rule, present.and_purged)
+    return replace(shown, target=None) == replace(present, target=None)
 
 
 def _summary(items: Sequence[HygieneItem]) -> str:

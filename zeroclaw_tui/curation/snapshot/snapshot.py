@@ -9,6 +9,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of
 from zeroclaw_tui.curation.formats.snapshot import (
@@ -24,10 +25,9 @@ from zeroclaw_tui.curation.formats.snapshot import (
 )
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.side_files import FileVanished, write_file
 from zeroclaw_tui.curation.transfer.fields import identity_of
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Journal, ProgressCallback, Row
+from zeroclaw_tui.memory.change import Journal, ProgressCallback, Row, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -113,7 +113,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     data = await asyncio.to_thread(made)
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        await asyncio.to_thread(_write, file, former, data, action)
+        await _write(file, former, data, action)
         return Outcome("snapshot", count, notes=() if core.has_vectors else (_NO_VECTORS,))
 
     return await run_change(library, "snapshot", f"wrote {NAME} ({count:,} core memories)", work)
@@ -179,11 +179,16 @@ def _is_export(data: bytes) -> bool:
         return False
 
 
-def _write(file: Path, former: tuple[bytes | None, bytes | None], data: tuple[bytes, bytes], journal: Journal) -> None:
+async def _write(
+    file: Path, former: tuple[bytes | None, bytes | None], data: tuple[bytes, bytes], journal: Journal
+) -> None:
     """The lossless copy first; whatever ends this in between, the two contradict each other, and it is not used."""
     for path, expected, new in zip((file.with_name(SIDE_CAR), file), former[::-1], data[::-1], strict=True):
-        try:
-            # ZeroClaw writes its snapshot anew at each start: an undo must not put an older one in place of that.
-            write_file(path, expected, new, journal, stays_if_changed=path == file)
-        except FileVanished as error:
-            raise Refused(f"Another program wrote {path} meanwhile.", hint="Look at it, then try again.") from error
+        target = external.link_target(path)
+        before = None if expected is None else external.file_row(target, expected)
+        # ZeroClaw writes its snapshot anew at each start: an undo must not put an older one in place of that.
+        after = external.file_row(target, new, stays_if_changed=path == file)
+        result = await external.apply([RowChange(before, after)], journal)
+        if not result.done or result.notes:
+            why = result.notes[0] if result.notes else f"Another program wrote {path} meanwhile."
+            raise Refused(why, hint="Look at it, then try again.")
