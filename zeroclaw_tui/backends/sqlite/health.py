@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.backends.health import Health, StoreFacts
 from zeroclaw_tui.backends.sqlite.schema import (
@@ -25,14 +25,8 @@ from zeroclaw_tui.files.disk import (
 from zeroclaw_tui.files.whole_database import (
     free_bytes,
 )
-from zeroclaw_tui.memory.query import NO_DATE, Facets
-from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
-
-if TYPE_CHECKING:
-    pass
-
 
 LISTED_BY_ZEROCLAW = 1000
 """ZeroClaw's own list and export stop here."""
@@ -46,18 +40,12 @@ DAMAGED_INDEX = "keyword index damaged"
 _BIG_LOG = 64 * 1024 * 1024
 
 
-def health(
-    connection: sqlite3.Connection,
-    schema: Schema,
-    path: Path,
-    notices: Sequence[str] = (),
-    counted: tuple[Statistics, Facets] | None = None,
-) -> Health:
+def health(connection: sqlite3.Connection, schema: Schema, path: Path, notices: Sequence[str] = ()) -> Health:
     """The facts and what follows from them; for a thread of its own, as it passes over all rows a few times.
 
-    `notices` are about how the store was opened. What `counted` tells of all rows is not counted again.
+    `notices` are about how the store was opened.
     """
-    facts = _facts(connection, schema, path, counted)
+    facts = _facts(connection, schema, path)
     serious = _serious(facts, schema)
     findings = (*serious, *(notice for notice in notices if notice not in serious), *_minor(facts))
     versions = f"{schema.generation}, ZeroClaw {SCHEMA_VERSIONS[schema.generation]}"
@@ -71,9 +59,7 @@ def health(
     )
 
 
-def _facts(
-    connection: sqlite3.Connection, schema: Schema, path: Path, counted: tuple[Statistics, Facets] | None
-) -> dict[str, Any]:
+def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "database": str(path),
         "bytes": file_size(path),
@@ -83,7 +69,7 @@ def _facts(
         "zeroclaw versions": SCHEMA_VERSIONS[schema.generation],
         "columns": sorted(schema.columns),
     }
-    facts |= _row_facts(connection, schema) if counted is None else _counted_facts(schema, *counted)
+    facts |= _row_facts(connection, schema)
     facts |= _cache_facts(connection, schema)
     facts |= _keyword_facts(connection, schema)
     if schema.has_agents:
@@ -109,18 +95,6 @@ def _row_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]
     lengths = connection.execute(statement).fetchall() if embedded else []
     dimensions = {length // 4: count for length, count in lengths if length % 4 == 0}
     return facts | _vector_facts(rows, dimensions, sum(count for length, count in lengths if length % 4))
-
-
-def _counted_facts(schema: Schema, rows: Statistics, every: Facets) -> dict[str, Any]:
-    """The same, out of the statistics and the facets of all rows."""
-    facts: dict[str, Any] = {"memories": rows.total}
-    if schema.has("superseded_by"):
-        facts["superseded"] = every.superseded
-    if schema.has("created_at"):
-        facts["without a readable date"] = every.age[NO_DATE]
-    if not schema.has("embedding"):
-        return facts
-    return facts | _vector_facts(rows.total, rows.dimensions or {}, rows.cut_vectors or 0)
 
 
 def _vector_facts(rows: int, dimensions: Mapping[int, int], cut: int) -> dict[str, Any]:

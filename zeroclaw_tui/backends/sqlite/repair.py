@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +20,7 @@ from zeroclaw_tui.backends.sqlite.schema import (
     new_database,
     statements,
 )
-from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, aliases_of, missing_of_index
+from zeroclaw_tui.backends.sqlite.transaction import Writing, aliases_of, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     any_text,
@@ -59,8 +57,8 @@ if TYPE_CHECKING:
 
 
 _HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
-_CACHE = "embedding_cache"
-_INDEX_OF = re.compile(r"CREATE INDEX (\w+) ON (?:memories|embedding_cache)\(")
+_REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
+_MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
 _UNKNOWN = "SELECT DISTINCT agent_id FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)"
 _SHOWN = 8
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
@@ -106,20 +104,11 @@ def _is_interrupt(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
 
 
-@dataclass(frozen=True, slots=True)
-class _Contents:
-    """How many memories, a digest of their ids, keys and contents, and one of their places."""
-
-    memories: int
-    rows: str
-    places: str
-
-
 def compact_database(path: Path, task: CancellableTask) -> Compacted:
-    """The keyword index built anew, VACUUM, and the log folded in; the journal mode stays.
+    """Build the keyword index anew, VACUUM, and fold the log in; the journal mode stays.
 
-    SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked,
-    Unreadable without room, Corrupt should the memories not be what they were.
+    SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked, and
+    Unreadable without room.
     """
     check_room(path.parent, 3 * _size(path))
     with (
@@ -127,52 +116,18 @@ def compact_database(path: Path, task: CancellableTask) -> Compacted:
         exclusive_connection(path) as connection,
         task.interrupting(connection),
     ):
-        found, words_before = _contents(connection), _words(connection)
-        # First, so that what the index sheds is not left as free pages.
-        _rebuild_index(connection)
+        has_index = bool(connection.execute(_HAS_INDEX).fetchone()[0])
+        was_in_step = not has_index or _is_in_step(connection)
+        if has_index:
+            # First, so that what the index sheds is not left as free pages.
+            connection.execute(_REBUILD)
         connection.execute("VACUUM")
-        now, words_now = _contents(connection), _words(connection)
-        if found.places != now.places:
-            # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
-            _rebuild_index(connection)
+        if has_index and not _is_in_step(connection):
+            # SQLite does not promise to keep the rowids of rows without an INTEGER PRIMARY KEY.
+            connection.execute(_REBUILD)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    if (found.memories, found.rows) != (now.memories, now.rows):
-        raise Corrupt(
-            f"The memories of {path} are not what they were before.", hint="Stop ZeroClaw and put the backup back."
-        )
-    return Compacted(_size(path), now.memories, words_before != words_now)
-
-
-def _contents(connection: sqlite3.Connection) -> _Contents:
-    rows, places = hashlib.sha256(), hashlib.sha256()
-    count = 0
-    for place, *row in connection.execute("SELECT rowid, id, key, content FROM memories ORDER BY rowid"):
-        count += 1
-        places.update(b"%d " % place)
-        for value in row:
-            data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
-            rows.update(f"{len(data)}:".encode() + data)
-    return _Contents(count, rows.hexdigest(), places.hexdigest())
-
-
-def _words(connection: sqlite3.Connection) -> str:
-    """A digest of every word of the keyword index with how often it stands in how many memories."""
-    digest = hashlib.sha256()
-    if _has_index(connection):
-        connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, memories_fts, row)")
-        for row in connection.execute("SELECT term, doc, cnt FROM temp.words"):
-            digest.update(repr(row).encode("utf-8", "surrogateescape"))
-        connection.execute("DROP TABLE temp.words")
-    return digest.hexdigest()
-
-
-def _rebuild_index(connection: sqlite3.Connection) -> None:
-    if _has_index(connection):
-        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
-
-
-def _has_index(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute(_HAS_INDEX).fetchone()[0])
+        (memories,) = connection.execute("SELECT count(*) FROM memories").fetchone()
+    return Compacted(_size(path), memories, not was_in_step)
 
 
 def _size(path: Path) -> int:
@@ -196,14 +151,13 @@ def repair_hydrated(writing: Writing) -> None:
                 f"The memories table lacks {', '.join(sorted(lacking))}, which hydration always makes.",
                 hint="Nothing was changed. Export the memories and import them into a new store.",
             )
-        connection.execute(f"DROP TABLE IF EXISTS {_CACHE}")
-        made = statements(generation)
-        for statement in (made[at] for at in range(len(made)) if made[at].startswith(f"CREATE TABLE {_CACHE} ")):
-            connection.execute(statement)
-        _make_indexes(transaction, made)
-        for name in missing_of_index(connection):
-            connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
-        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+        connection.execute("DROP TABLE IF EXISTS embedding_cache")
+        found = {as_text(name) for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        for statement in statements(generation):
+            made = _MADE.match(statement)
+            if made is not None and made.group(1) not in found:
+                connection.execute(statement)
+        _fill_index(connection)
 
 
 def name_unknown_agents(writing: Writing) -> tuple[str, ...]:
@@ -218,14 +172,6 @@ def name_unknown_agents(writing: Writing) -> tuple[str, ...]:
             transaction.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", values)
             names.append(alias)
     return tuple(names)
-
-
-def _make_indexes(transaction: Transaction, made: tuple[str, ...]) -> None:
-    found = {as_text(name) for (name,) in transaction.connection.execute("SELECT name FROM sqlite_master")}
-    for statement in made:
-        index = _INDEX_OF.match(statement)
-        if index is not None and index.group(1) not in found:
-            transaction.connection.execute(statement)
 
 
 def _free(wanted: str, taken: set[str]) -> str:
@@ -244,23 +190,22 @@ def fold_log(writing: Writing) -> int:
     path: Path = writing.path
     require_unused(path)
     before = file_size(wal_file(path))
-    is_busy = _checkpoint(writing.connection)
+    is_busy, _, _ = writing.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if is_busy:
         raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
     return before
 
 
-def _checkpoint(connection: sqlite3.Connection) -> bool:
-    is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return bool(is_busy)
-
-
 def rebuild_index(writing: Writing) -> None:
     """Make ZeroClaw's own index and triggers where they are missing, and fill the index anew, all at once."""
     with writing.transaction() as transaction:
-        for name in missing_of_index(transaction.connection):
-            transaction.connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
-        transaction.connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+        _fill_index(transaction.connection)
+
+
+def _fill_index(connection: sqlite3.Connection) -> None:
+    for name in missing_of_index(connection):
+        connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
+    connection.execute(_REBUILD)
 
 
 def replace_index(path: Path, task: CancellableTask) -> None:
@@ -275,14 +220,13 @@ def replace_index(path: Path, task: CancellableTask) -> None:
         connection.backup(copy)
         try:
             with task.interrupting(copy):
-                found = _contents(copy)
                 _make_index_anew(copy)
-                now = _contents(copy)
+                (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorname", "") not in _DAMAGE:
                 raise
             raise _more_is_damaged() from error
-        if (found.memories, found.rows) != (now.memories, now.rows):
+        if found != "ok":
             raise _more_is_damaged()
         copy.backup(connection)
 
@@ -319,9 +263,7 @@ def _make_index_anew(copy: sqlite3.Connection) -> None:
     copy.execute("PRAGMA writable_schema = RESET")
     copy.execute("VACUUM")
     copy.execute(as_text(made))
-    for name in missing_of_index(copy):
-        copy.execute(TRIGGERS[name])
-    _rebuild_index(copy)
+    _fill_index(copy)
 
 
 def _more_is_damaged() -> Corrupt:
@@ -339,12 +281,17 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
     mode and owner. Raises Refused where there is something already or nothing can be written.
     """
     target, now = Path(os.path.realpath(path)), now or utc_now()
-    _check_log(target)
+    if file_size(wal_file(target)):
+        raise Refused(
+            f"{wal_file(target)} holds writes of a database that is not there.",
+            hint="Keep it, and restore the database from a backup; or move it away first.",
+        )
     if file_size(target):
         raise _there_already(target)
     try:
         with _beside(target) as made:
-            with new_database(made, generation, now=now, default_agent_id=_given_id(rows)) as connection:
+            given = (row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT)
+            with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:
                 _insert(connection, rows, now)
             with made.open("rb") as file:
                 copy_owner_and_mode(file.fileno(), target)
@@ -372,13 +319,15 @@ def _beside(target: Path) -> Iterator[Path]:
         raise could_not_be_made(target, error) from error
 
 
-def _given_id(rows: Sequence[Row]) -> str | None:
-    return next((row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT), None)
-
-
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> None:
     connection.text_factory = any_text
     owners = {alias: agent for agent, alias in aliases_of(connection).items()}
+
+    def add(table: str, values: Mapping[str, Value]) -> None:
+        marks, ready = bound(values.values())
+        columns = ", ".join(map(quoted, values))
+        connection.execute(f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks})", ready)
+
     for row in rows:
         values, alias = row.values, row.agent or DEFAULT_AGENT
         if row.table == AGENTS and alias in owners:
@@ -388,23 +337,10 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> No
         elif row.table == MEMORIES and owners:
             if alias not in owners:
                 owners[alias] = str(uuid.uuid4())
-                _insert_one(connection, AGENTS, {"id": owners[alias], "alias": alias, "created_at": now})
+                add(AGENTS, {"id": owners[alias], "alias": alias, "created_at": now})
             values = {**values, "agent_id": owners[alias]}
-        _insert_one(connection, row.table, values)
+        add(row.table, values)
     connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
-
-
-def _insert_one(connection: sqlite3.Connection, table: str, values: Mapping[str, Value]) -> None:
-    marks, ready = bound(values.values())
-    connection.execute(f"INSERT INTO {quoted(table)} ({', '.join(map(quoted, values))}) VALUES ({marks})", ready)
-
-
-def _check_log(path: Path) -> None:
-    if file_size(wal_file(path)):
-        raise Refused(
-            f"{wal_file(path)} holds writes of a database that is not there.",
-            hint="Keep it, and restore the database from a backup; or move it away first.",
-        )
 
 
 def _there_already(path: Path) -> Refused:

@@ -6,14 +6,13 @@ Here is also what SQLite's errors mean when something was to be written.
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, Schema
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     as_text,
+    assignments,
     bound,
     connect_to_write,
     explain_sqlite_error,
@@ -52,8 +52,9 @@ from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
 _AT_ONCE = 400
-FAR, FARTHEST = 2**32, 2**62
-"""How far above the highest rowid of a table a row may be put, and where at most: SQLite's last is 2**63 - 1."""
+_FAR, _FARTHEST = 2**32, 2**62
+"""How far above the highest rowid of a table a row may be put, and where at most. Once the last rowid (2**63 - 1) is in
+use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html), and the order of storing is lost."""
 _MOST_BOUND = 30_000
 
 
@@ -110,15 +111,6 @@ class RawTable:
                 found[row.id] = row
         return found
 
-    def with_key(self, key: Value, owner: Value) -> Row | None:
-        """The memory of a key; of one agent's id where memories have owners."""
-        mark, value = bound([key])
-        condition = f"key = {mark}"
-        if "agent_id" in self.columns:
-            owner_mark, owner_value = bound([owner])
-            condition, value = f"agent_id = {owner_mark} AND {condition}", [*owner_value, *value]
-        return next(self.where(condition, value), None)
-
     def with_keys(self, keys: Sequence[Value]) -> dict[tuple[Value, Value], Row]:
         """The memories of these keys, by agent's id and key."""
         found: dict[tuple[Value, Value], Row] = {}
@@ -128,74 +120,37 @@ class RawTable:
                 found[row.values.get("agent_id"), row.values["key"]] = row
         return found
 
-    def takes(self, rowid: object) -> bool:
-        """Whether a row may be put there: the place is free, and not far above all others.
-
-        Once the last rowid there can be is in use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html):
-        then nothing tells any more which of them came last.
-        """
-        if not isinstance(rowid, int):
-            return False
-        table = quoted(self._name)
-        (highest, is_taken), *_ = self._connection.execute(
-            f"SELECT (SELECT max(rowid) FROM {table}), EXISTS (SELECT 1 FROM {table} WHERE rowid = ?)", (rowid,)
-        )
-        return not is_taken and not is_far(rowid, highest or 0)
-
-    def insert(self, values: Mapping[str, Value], rowid: object = None) -> Row:
-        """Add a row, at `rowid` where the table `takes` it, and give it as the table now holds it."""
-        names = [quoted(name) for name in values]
-        marks, ready = bound(values.values())
-        if self.takes(rowid):
-            names, marks, ready = ["rowid", *names], f"?, {marks}", [rowid, *ready]
-        statement = f"INSERT INTO {quoted(self._name)} ({', '.join(names)}) VALUES ({marks})"
-        return self._at(self._connection.execute(statement, ready).lastrowid)
-
-    def insert_all(self, rows: Sequence[tuple[int, Mapping[str, Value]]]) -> list[Row] | None:
-        """Add rows at free rowids, and give them as the table now holds them.
-
-        None, and nothing done, where they are not alike: other columns, a place taken or far above all others, text
-        that is no UTF-8.
-        """
-        places = [rowid for rowid, _ in rows]
-        names = tuple(rows[0][1])
-        plain, _ = bound([""] * len(names))
-        ready: list[Any] = []
-        # FTS5 writes out what it has gathered whenever a rowid is lower than the one before.
-        for rowid, values in sorted(rows, key=lambda row: row[0]):
-            marks, some = bound(values.values())
-            if marks != plain or tuple(values) != names:
-                return None
-            ready += [rowid, *some]
-        at = f"rowid IN ({', '.join(map(str, places))})"
-        statement = f"SELECT 1 FROM {quoted(self._name)} WHERE {at}"
-        if len(ready) > _MOST_BOUND or len(set(places)) < len(places):
-            return None
-        if self._connection.execute(statement).fetchone() is not None:
-            return None
+    def insert(self, rows: Sequence[Row]) -> list[Row]:
+        """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
+        taken = self._rowids_in_use([row.handle for row in rows if isinstance(row.handle, int)])
         (highest,) = self._connection.execute(f"SELECT max(rowid) FROM {quoted(self._name)}").fetchone()
-        if is_far(max(places), highest or 0):
-            return None
-        named = ", ".join(map(quoted, names))
-        every = ", ".join([f"(?, {plain})"] * len(rows))
-        self._connection.execute(f"INSERT INTO {quoted(self._name)} (rowid, {named}) VALUES {every}", ready)
-        by_place = {row.handle: row for row in self.where(at)}
-        return [by_place[place] for place in places]
+        last = min((highest or 0) + _FAR, _FARTHEST)
+        placed: dict[int, int] = {}
+        for at, row in enumerate(rows):
+            if isinstance(row.handle, int) and row.handle <= last and row.handle not in taken:
+                placed.setdefault(row.handle, at)
+        rowids = {at: rowid for rowid, at in placed.items()}
+        # FTS5 writes out what it has gathered whenever a rowid is lower than the one before, and at the end of each
+        # statement.
+        for (names, marks), alike in groupby(sorted(placed), lambda rowid: _shape(rows[placed[rowid]])):
+            records = [(rowid, *bound(rows[placed[rowid]].values.values())[1]) for rowid in alike]
+            self._insert_at(names, marks, records)
+        for at, row in enumerate(rows):
+            if at not in rowids:
+                names, marks = _shape(row)
+                statement = f"INSERT INTO {quoted(self._name)} ({', '.join(map(quoted, names))}) VALUES ({marks})"
+                rowids[at] = self._connection.execute(statement, bound(row.values.values())[1]).lastrowid or 0
+        inserted = self._with_rowids(list(rowids.values()))
+        return [inserted[rowids[at]] for at in range(len(rows))]
 
     def change(self, row: Row, values: Mapping[str, Value]) -> Row:
-        """Give a row these values, where they differ, and return it as the table now holds it."""
-        changed = {name: value for name, value in values.items() if not _same(row.values[name], value)}
+        """Give a row these values, where they differ, and return it as the table then has it."""
+        changed = {name: value for name, value in values.items() if not _is_same(row.values[name], value)}
         if not changed:
             return row
-        sets: list[str] = []
-        ready: list[Any] = []
-        for name, value in changed.items():
-            mark, some = bound([value])
-            sets.append(f"{quoted(name)} = {mark}")
-            ready += some
-        statement = f"UPDATE {quoted(self._name)} SET {', '.join(sets)} WHERE rowid = ?"
-        self._connection.execute(statement, [*ready, row.handle])
-        return self._at(row.handle)
+        sets, ready = assignments(changed)
+        self._connection.execute(f"UPDATE {quoted(self._name)} SET {sets} WHERE rowid = ?", [*ready, row.handle])
+        return self._with_rowids([row.handle])[row.handle]
 
     def delete(self, rowids: Sequence[object]) -> None:
         """Remove the rows of these rowids."""
@@ -205,8 +160,30 @@ class RawTable:
             marks = ", ".join("?" * len(some))
             self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE rowid IN ({marks})", some)
 
-    def _at(self, rowid: object) -> Row:
-        return next(self.where("rowid = ?", [rowid]))
+    def _insert_at(self, names: Sequence[str], marks: str, records: Sequence[tuple[Any, ...]]) -> None:
+        named = ", ".join(["rowid", *map(quoted, names)])
+        at_once = max(1, _MOST_BOUND // (len(names) + 1))
+        for start in range(0, len(records), at_once):
+            some = records[start : start + at_once]
+            places = ", ".join([f"(?, {marks})"] * len(some))
+            values = list(chain.from_iterable(some))
+            self._connection.execute(f"INSERT INTO {quoted(self._name)} ({named}) VALUES {places}", values)
+
+    def _rowids_in_use(self, rowids: Sequence[int]) -> set[int]:
+        found: set[int] = set()
+        for start in range(0, len(rowids), _AT_ONCE):
+            some = rowids[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            statement = f"SELECT rowid FROM {quoted(self._name)} WHERE rowid IN ({marks})"
+            found.update(rowid for (rowid,) in self._connection.execute(statement, some))
+        return found
+
+    def _with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
+        found: dict[Any, Row] = {}
+        for start in range(0, len(rowids), _AT_ONCE):
+            some = rowids[start : start + _AT_ONCE]
+            found |= {row.handle: row for row in self.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
+        return found
 
     def _row(self, rowid: int, values: dict[str, Value]) -> Row:
         owner = values.get("agent_id")
@@ -218,11 +195,6 @@ class RawTable:
         return Row(as_text(values.get(_ID_COLUMN[self._name])), values, rowid, agent, self._name)
 
 
-def is_far(rowid: int, highest: int) -> bool:
-    """Whether a place lies so far above the highest rowid of a table that rows put there would use up the others."""
-    return rowid > min(highest + FAR, FARTHEST)
-
-
 def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     """The agents' aliases by id; empty where there is no such table."""
     described = connection.execute("SELECT lower(name) FROM pragma_table_info('agents')")
@@ -231,22 +203,27 @@ def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
 
 
+def _shape(row: Row) -> tuple[tuple[str, ...], str]:
+    """The columns that a row has, and the placeholders of its values."""
+    return tuple(row.values), bound(row.values.values())[0]
+
+
 def _known(name: str) -> str:
     return name.lower() if name.lower() in ALL_COLUMNS else name
 
 
-def _same(one: Value, other: Value) -> bool:
+def _is_same(one: Value, other: Value) -> bool:
     return type(one) is type(other) and one == other
 
 
 Answer = TypeVar("Answer")
-HELD_SECONDS = 0.04
+_LOCK_SECONDS = 0.04
 """How long a batch may hold the write lock."""
-PAUSE_SECONDS = 0.015
+_PAUSE_SECONDS = 0.015
 """How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
 _FIRST_ROWS = 60
 _MOST_ROWS = 1000
-ROWS_ALONE = 500
+_ROWS_ALONE = 500
 """How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
 _LOOK_SECONDS = 1.0
 """How old the knowledge of who else has the database open may be."""
@@ -266,18 +243,6 @@ class IndexOutOfStep(TriggersMissing):
         self.hint = "Run `zeroclaw memory doctor --repair all` to rebuild the index."
 
 
-class Pace:
-    """How many rows a batch takes, so that it holds the lock for about HELD_SECONDS."""
-
-    def __init__(self) -> None:
-        self.rows = _FIRST_ROWS
-
-    def took(self, rows: int, seconds: float) -> None:
-        """Adapt the size of batches to how long one took."""
-        fitting = rows * HELD_SECONDS / max(seconds, 1e-4)
-        self.rows = max(1, min(_MOST_ROWS, self.rows * 2, int(fitting)))
-
-
 @dataclass(slots=True)
 class Transaction:
     """An open transaction that holds the write lock. `aliases` are those of the agents by id, as they are in it."""
@@ -286,16 +251,12 @@ class Transaction:
     schema: Schema
     memories: RawTable
     aliases: dict[str, str]
-    began: float
+    rows_read: int = 0
+    """How many rows it works on, set by whoever reads them: what the size of the next batch follows."""
 
     def table(self, name: str) -> RawTable:
         """Any of the tables that keep rows."""
         return self.memories if name == MEMORIES else RawTable(self.connection, name, self.aliases)
-
-    @property
-    def seconds(self) -> float:
-        """How long it has held the lock."""
-        return time.perf_counter() - self.began
 
 
 class Writing:
@@ -309,7 +270,8 @@ class Writing:
         self.zero = zero
         self._connection: sqlite3.Connection | None = None
         self._stop = threading.Event()
-        self._released = 0.0
+        self._rows = _FIRST_ROWS
+        self._locked = self._released = 0.0
         self._look_again = 0.0
         self._alone = False
         self._is_unsure = False
@@ -338,37 +300,37 @@ class Writing:
         """Begin no further batch; from any thread."""
         self._stop.set()
 
-    def rest(self, held: float) -> None:
-        """Let others write, for as long as is fair after the lock was held so many seconds, if there are any.
+    @property
+    def batch_rows(self) -> int:
+        """As many rows as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
+        return _ROWS_ALONE if self._is_alone() else self._rows
 
-        What went by since it was let go counts.
-        """
-        if self.is_alone():
-            return
-        fair = PAUSE_SECONDS * min(1.0, held / HELD_SECONDS)
-        self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
+    def _let_others_write(self) -> None:
+        """Wait as long as is fair after the last transaction; the time since its end counts."""
+        if self._locked and not self._is_alone():
+            fair = _PAUSE_SECONDS * min(1.0, self._locked / _LOCK_SECONDS)
+            self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
 
-    def is_alone(self) -> bool:
-        """Whether no other program can be waiting, as it was less than a second ago.
-
-        Programs of another user show only to root: such a one may write where the permissions of the file let it.
-        """
+    def _is_alone(self) -> bool:
+        """Whether no other program can be waiting, as it was less than a second ago."""
         if time.monotonic() >= self._look_again:
             self._look_again = time.monotonic() + _LOOK_SECONDS
-            self._alone = processes_using(self.path) == () and _is_own(self.path)
+            self._alone = processes_using(self.path) == ()
         return self._alone
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Hold the write lock; commit at the end, or roll everything back.
+        """Hold the write lock after a pause for other writers; commit at the end, or roll everything back.
 
         Raises SchemaMoved and SearchInterrupted before anything can be written.
         """
+        self._let_others_write()
         connection = self.connection
         connection.execute("BEGIN IMMEDIATE")
         try:
             if self.is_stopped:
                 raise SearchInterrupted
+            began = time.perf_counter()
             transaction = self.look()
             yield transaction
             try:
@@ -379,6 +341,9 @@ class Writing:
                 self._is_unsure = not connection.in_transaction
                 raise
             self._released = time.perf_counter()
+            self._locked = self._released - began
+            fitting = transaction.rows_read * _LOCK_SECONDS / max(self._locked, 1e-4)
+            self._rows = max(1, min(_MOST_ROWS, self._rows * 2, int(fitting)))
         except BaseException:
             # Closing the connection rolls back as well, whatever this meets.
             with suppress(sqlite3.Error):
@@ -388,12 +353,11 @@ class Writing:
 
     def look(self) -> Transaction:
         """The tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
-        began = time.perf_counter()
         aliases = aliases_of(self.connection)
         memories = RawTable(self.connection, MEMORIES, aliases)
         if memories.lower_columns != self.schema.columns:
             raise SchemaMoved
-        return Transaction(self.connection, self.schema, memories, aliases, began)
+        return Transaction(self.connection, self.schema, memories, aliases)
 
     def zeroed(self) -> bool:
         """Have what was overwritten leave the write-ahead log too; False where another program still reads from it, or
@@ -411,18 +375,12 @@ class Writing:
 
     def _explained(self, error: sqlite3.Error | OverflowError) -> InspectorError:
         """The sentence for an error, and what the store shows of what was done."""
-        told = not_written(self.path, error)
+        failure = not_written(self.path, error)
         before = f"{self.done:,} rows were done before." if self.done else ""
-        told.is_unsure = self._is_unsure
-        told.so_far = f"{before} {UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
-        told.hint = f"{told.so_far} {told.hint}"
-        return told
-
-
-def _is_own(path: Path) -> bool:
-    """Whether nobody but this user, and root, may write a file."""
-    facts = path.stat()
-    return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        failure.is_unsure = self._is_unsure
+        failure.so_far = f"{before} {UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
+        failure.hint = f"{failure.so_far} {failure.hint}"
+        return failure
 
 
 def fold_in(path: Path) -> None:

@@ -114,10 +114,8 @@ class SqliteUpkeep:
     async def cached_vector(self, text: str) -> np.ndarray | None:
         if "embedding_cache" not in self._store.schema.tables:
             return None
-        # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
-        content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
-        found = await self._store.fetch(statement, [content_hash])
+        found = await self._store.fetch(statement, [_content_hash(text)])
         if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
             return None
         from zeroclaw_tui.backends.sqlite.search import numbers_of
@@ -125,19 +123,27 @@ class SqliteUpkeep:
         return numbers_of(found[0][0])
 
     async def count_cached_vectors(self, contents: Sequence[str]) -> int:
+        return len(await self._cached_vectors(contents))
+
+    async def forget_cached_vectors(self, contents: Sequence[str], journal: Journal) -> int:
+        from zeroclaw_tui.memory.change import Change
+
+        rows = await self._cached_vectors(contents)
+        result = await self._store.apply([Change(row, None) for row in rows], journal)
+        return result.written
+
+    async def _cached_vectors(self, contents: Sequence[str]) -> Sequence[Row]:
+        """What ZeroClaw's embedding cache has of these contents."""
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
-        from zeroclaw_tui.backends.sqlite.write import count_cached_vectors
         from zeroclaw_tui.memory.change import EMBEDDING_CACHE
 
         if not self._store.schema.has_cached_vectors:
-            return 0
-        return await self._store.reads.run(
-            lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
-        )
+            return ()
+        hashes = list(dict.fromkeys(map(_content_hash, contents)))
+        rows = await self._store.reads.run(lambda one: RawTable(one, EMBEDDING_CACHE).with_ids(hashes))
+        return list(rows.values())
 
-    async def forget_cached_vectors(self, contents: Sequence[str], journal: Journal) -> int:
-        from zeroclaw_tui.backends.sqlite.write import forget_cached_vectors
 
-        if not self._store.schema.has_cached_vectors:
-            return 0
-        return await self._store.write(partial(forget_cached_vectors, contents=contents, journal=journal))
+def _content_hash(content: str) -> str:
+    """ZeroClaw's key of a content: the first eight bytes of the SHA-256, in hexadecimal."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.sqlite.select import state_of
-from zeroclaw_tui.backends.sqlite.transaction import FAR, ROWS_ALONE, Pace, RawTable, Transaction, Writing, check_index
+from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, check_index
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
-from zeroclaw_tui.backends.writing import BATCH_ROWS, Operation, OwnedKey
+from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import (
     AGENTS,
-    EMBEDDING_CACHE,
     Draft,
     Edit,
-    Journal,
     NewVector,
     Row,
     RowChange,
@@ -49,16 +47,11 @@ class SqliteWriter(TableWriter):
     def __init__(self, writing: Writing) -> None:
         super().__init__()
         self._writing = writing
-        self._pace = Pace()
-        self._held = 0.0
-        self._rows_read = 0
-        self._far = 0
         self._open: Transaction | None = None
 
     @property
     def batch_rows(self) -> int:  # type: ignore[override]
-        """As many as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
-        return ROWS_ALONE if self._writing.is_alone() else self._pace.rows
+        return self._writing.batch_rows
 
     @property
     def is_stopped(self) -> bool:  # type: ignore[override]
@@ -91,17 +84,12 @@ class SqliteWriter(TableWriter):
     @asynccontextmanager
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
         """A transaction, after a pause for other writers."""
-        self._rows_read = 0
         if dry_run:
             self._open = self._writing.look()
             yield
-            return
-        if self._held:
-            self._writing.rest(self._held)
-        with self._writing.transaction() as self._open:
-            yield
-        self._held = self._open.seconds
-        self._pace.took(self._rows_read, self._held)
+        else:
+            with self._writing.transaction() as self._open:
+                yield
 
     def check(self, after: Draft | Edit) -> None:
         for name in after.named if isinstance(after, Draft) else after.values:
@@ -112,7 +100,7 @@ class SqliteWriter(TableWriter):
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         memories = self._transaction.memories
-        self._rows_read += len(rows)
+        self._transaction.rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
         # An id that is no text is found by the rowid.
         others = [memories.with_id(row.id, row.handle) for row in rows if row.id not in found]
@@ -155,13 +143,7 @@ class SqliteWriter(TableWriter):
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Where each lay, unless that place is taken or too far away."""
-        memories = self._transaction.memories
-        placed = [(row.handle, row.values) for row in rows if isinstance(row.handle, int)]
-        if rows and len(placed) == len(rows):
-            back = memories.insert_all(placed)
-            if back is not None:
-                return back
-        return [self._inserted(memories, row) for row in rows]
+        return self._transaction.memories.insert(rows)
 
     async def present_other(self, row: Row) -> Row | None:
         """By its id."""
@@ -170,7 +152,8 @@ class SqliteWriter(TableWriter):
     async def insert_other(self, row: Row) -> Row:
         """With the values the table has columns for."""
         table = self._transaction.table(row.table)
-        return table.insert({name: value for name, value in row.values.items() if name in table.columns}, row.handle)
+        values = {name: value for name, value in row.values.items() if name in table.columns}
+        return table.insert([replace(row, values=values)])[0]
 
     async def delete_other(self, row: Row) -> bool:
         """Not an agent that owns memories, or that another program's table refers to."""
@@ -185,7 +168,7 @@ class SqliteWriter(TableWriter):
     async def add_agent(self, alias: str) -> RowChange:
         """Dated as ZeroClaw does it."""
         values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
-        return RowChange(None, self._transaction.table(AGENTS).insert(values))
+        return RowChange(None, self._transaction.table(AGENTS).insert([Row("", values)])[0])
 
     def has_table(self, name: str) -> bool:
         """Whether it has columns."""
@@ -204,14 +187,10 @@ class SqliteWriter(TableWriter):
         )
 
     def summary(self) -> tuple[str, ...]:
-        """How many rows have another rowid, and whether the log still has what was deleted permanently."""
-        notes = []
-        if self._far:
-            have = "memory has" if self._far == 1 else "memories have"
-            notes.append(f"{self._far:,} {have} a new rowid: its own lies far above all others of this database.")
+        """Whether the log still has what was deleted permanently."""
         if self._writing.zero and self.done and not self._writing.zeroed():
-            notes.append(_STILL_IN_LOG.format(self._writing.path.name))
-        return tuple(notes)
+            return (_STILL_IN_LOG.format(self._writing.path.name),)
+        return ()
 
     @property
     def _transaction(self) -> Transaction:
@@ -221,12 +200,6 @@ class SqliteWriter(TableWriter):
     @property
     def _schema(self) -> Schema:
         return self._writing.schema
-
-    def _inserted(self, memories: RawTable, row: Row) -> Row:
-        got = memories.insert(row.values, row.handle)
-        if isinstance(row.handle, int) and row.handle > FAR and isinstance(got.handle, int):
-            self._far += row.handle - got.handle > FAR
-        return got
 
     def _values(self, draft: Draft) -> dict[str, Value]:
         session = self.session_stored(draft.session_id)
@@ -273,33 +246,6 @@ def another_model(theirs: str) -> Refused:
         f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
         hint="Start ZeroClaw once with the present settings: it empties the old vectors. Then do it again.",
     )
-
-
-def forget_cached_vectors(writing: Writing, contents: Sequence[str], journal: Journal) -> int:
-    """Delete what ZeroClaw's embedding cache has of these contents; returns how many rows."""
-    hashes = _content_hashes(contents)
-    for start in range(0, len(hashes), BATCH_ROWS):
-        with writing.transaction() as transaction:
-            cache = transaction.table(EMBEDDING_CACHE)
-            rows = list(cache.with_ids(hashes[start : start + BATCH_ROWS]).values())
-            if rows:
-                journal.record([RowChange(row, None) for row in rows])
-            cache.delete([row.handle for row in rows])
-        writing.done += len(rows)
-        if start + BATCH_ROWS < len(hashes):
-            writing.rest(transaction.seconds)
-    return writing.done
-
-
-def count_cached_vectors(cache: RawTable, contents: Sequence[str]) -> int:
-    """How many of these contents the cache knows."""
-    return len(cache.with_ids(_content_hashes(contents)))
-
-
-def _content_hashes(contents: Sequence[str]) -> list[str]:
-    """ZeroClaw's keys of contents, each once: the first eight bytes of the SHA-256, in hexadecimal."""
-    digests = (hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest() for content in contents)
-    return list(dict.fromkeys(digest[:16] for digest in digests))
 
 
 def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
