@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import (
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.recall_tests import Evaluation, QueryFigures
+    from zeroclaw_tui.curation.recall_tests import RecallTestRun
     from zeroclaw_tui.curation.turn_comparison import ComparedTurn
     from zeroclaw_tui.curation.turns import Turn, TurnLog
 
@@ -75,7 +74,6 @@ among the first N of --limit, and how often an expected key is in the prompt (pr
 the memories that are in its prompt today as the expected ones."""
 
 
-MOST_KEYS_SHOWN = 10
 _SHOW_EVERY = 0.1
 _LEAST_ROOM = 20
 _LONGEST_NAME = 400
@@ -117,13 +115,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     from pathlib import Path
 
     from zeroclaw_tui.curation.recall import why_by_words
-    from zeroclaw_tui.curation.recall_test_files import STDIN, read_queries, tests_file
-    from zeroclaw_tui.curation.recall_tests import (
-        evaluate,
-        keys_nobody_has,
-        trial_of_test,
-        with_batched_queries,
-    )
+    from zeroclaw_tui.curation.recall_tests import STDIN, read_tests, run_tests, tests_file
 
     names: list[str] = given.file
     if names[:1] == [IMPORT]:
@@ -137,145 +129,106 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
             hint=f"Run `zeroclaw memory test {IMPORT}` to make them from recorded messages, or see "
             "`zeroclaw memory help queries`.",
         )
-    queries = await asyncio.to_thread(read_queries, file)
+    tests = await asyncio.to_thread(read_tests, file)
     trial = trial_given(library, given, now, set())
-    unknown = await keys_nobody_has(library, queries)
-    sharing = with_batched_queries(library, [asked.query for asked in queries])
-    with RecallCount(len(queries)) as counter:
-        run = await evaluate(sharing, queries, partial(trial_of_test, library, trial), counter.advance)
-    shown = "stdin" if str(file) == STDIN else str(file)
-    if unknown:
-        note(f"zeroclaw: {unknown_sentence(unknown)}")
+    with RecallProgress(len(tests)) as progress:
+        run = await run_tests(library, "stdin" if str(file) == STDIN else str(file), tests, trial, progress.show)
+    if sentence := run.unknown_keys_sentence():
+        note(f"zeroclaw: {sentence}")
     if given.json:
-        document({"file": shown, "keys_nobody_has": list(unknown)} | run.as_json())
+        document(run.as_json())
     else:
-        write_lines(test_lines(shown, run))
+        write_lines(run_lines(run))
     tell_notes(library, run.notes, set())
     if why_by_words(run.notes) is not None:
         note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
         return NOT_REACHABLE
-    return DONE if run.passed == len(run.queries) else REFUSED
+    return DONE if run.passed == len(run.results) else REFUSED
 
 
 async def _import(library: Library, given: argparse.Namespace, names: Sequence[str], now: datetime) -> int:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.recall_test_files import tests_file
-    from zeroclaw_tui.curation.recall_test_import import import_queries
+    from zeroclaw_tui.curation.recall_tests import import_tests, tests_file
 
     if len(names) > 1:
         raise UsageError("More than one FILE given.", hint="Without FILE the tests go to tests.toml.")
     if given.read_only:
         raise UsageError("--read-only refuses every write.", hint="Leave it out.")
     file = Path(names[0]) if names else tests_file(library)
-    done = await import_queries(library, file, now)
+    outcome = await import_tests(library, file, now)
     if given.json:
-        found = {"written": len(done.tests), "known": done.known, "unanswered": done.unanswered}
-        document({"file": str(file), **found})
+        document(outcome.as_json())
         return DONE
-    if not done.tests:
-        write_lines([("Nothing to add: every recorded message is a test already, or recalls nothing.",)])
-        return DONE
-    lines: list[Line] = [(Styled("✓", GREEN), f" Added {counted(len(done.tests), 'test')} to {one_line(str(file))}.")]
-    left = [(done.known, "in the file already"), (done.unanswered, "left out: nothing is in the prompt for them")]
-    lines += [(Styled(f"  {number:,} {words}", DIM),) for number, words in left if number]
-    write_lines(lines)
+    first, *more = outcome.sentences()
+    write_lines([(Styled("✓ ", GREEN), first) if outcome.tests else (first,)])
+    write_lines((Styled(f"  {sentence}", DIM),) for sentence in more)
     return DONE
 
 
-def unknown_sentence(unknown: Sequence[str]) -> str:
-    """The expected keys that no memory has."""
-    named = first_names([f'"{key}"' for key in unknown], most=MOST_KEYS_SHOWN)
-    key = "key" if len(unknown) == 1 else "keys"
-    return f"No memory has the expected {key} {named}, so these tests fail."
-
-
-class RecallCount:
+class RecallProgress:
     """How many recalls are done, on stderr if that is a terminal."""
 
     def __init__(self, total: int) -> None:
         import time
 
         self._total = total
-        self._shows = sys.stderr.isatty()
-        self._due = time.monotonic() + _SHOW_EVERY
+        self._is_terminal = sys.stderr.isatty()
+        self._next_time = time.monotonic() + _SHOW_EVERY
 
-    def __enter__(self) -> RecallCount:
+    def __enter__(self) -> RecallProgress:
         waiting.end()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._shows:
+        if self._is_terminal:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
-    async def advance(self, done: int) -> None:
+    async def show(self, done: int) -> None:
         """Show how many are done, a few times a second."""
         import time
 
-        if self._shows and time.monotonic() >= self._due:
-            self._due = time.monotonic() + _SHOW_EVERY
+        if self._is_terminal and time.monotonic() >= self._next_time:
+            self._next_time = time.monotonic() + _SHOW_EVERY
             sys.stderr.write(f"\rRecalling {done:,} of {self._total:,} …")
             sys.stderr.flush()
 
 
-def test_lines(file: str, run: Evaluation) -> Iterator[Line]:
-    """How many tests pass, a row for each, the worst first, and the figures of all of them."""
-    failed = len(run.queries) - run.passed
-    yield (Styled(f"{counted(len(run.queries), 'recall test')} in {one_line(file)}", BOLD),)
-    yield (Styled(_settings_words(run), DIM),)
-    yield (Styled(f"{failed:,} failed", RED) if failed else Styled("All passed", GREEN), f", {run.passed:,} passed")
+def run_lines(run: RecallTestRun) -> Iterator[Line]:
+    """How many tests pass, a row for each, the worst first, and the measures of all."""
+    headline, settings, passed = run.sentences()
+    verdict, _, count = passed.partition(",")
+    yield (Styled(headline, BOLD),)
+    yield (Styled(settings, DIM),)
+    yield (Styled(verdict, GREEN if run.passed == len(run.results) else RED), f",{count}")
     yield ()
-    yield from _test_table(sorted(run.queries, key=lambda figures: (figures.passed, figures.hit, figures.ndcg)), run.k)
+    yield from _result_table(run)
     yield ()
-    yield from _totals(run)
-
-
-def _settings_words(run: Evaluation) -> str:
-    vector, keyword = run.weights
-    parts = [f"scoring {run.profile}"]
-    parts += [f"weights {vector:g} / {keyword:g}"] * run.is_weighed
-    parts += [f"threshold {run.threshold:g}"]
-    parts += [f"search mode {run.search_mode}"] * (run.search_mode != "hybrid")
-    return one_line(" · ".join(parts))
-
-
-def _test_table(tests: Sequence[QueryFigures], k: int) -> Iterator[Line]:
-    heads = ("", "rank", f"nDCG@{k}")
-    wide = [len("✗ fail"), len(heads[1]), len(heads[2])]
-    room = max(_LEAST_ROOM, width() - sum(wide) - 2 * len(wide))
-    yield (Styled("  ".join([*map(padded, heads, wide), "test"]), DIM),)
-    for figures in tests:
-        mark = Styled("✓ pass", GREEN) if figures.passed else Styled("✗ fail", RED)
-        rank = f"{round(1 / figures.reciprocal_rank)}" if figures.hit else NOTHING
-        gain = f"{figures.ndcg:.2f}" if figures.asked.expected else NOTHING
-        yield (mark, "  ", padded(rank, wide[1]), "  ", padded(gain, wide[2]), "  ", *_test_words(figures, room))
-
-
-def _test_words(figures: QueryFigures, room: int) -> list[Part]:
-    """The name of a test and, if it fails, why."""
-    name = cut(one_line(figures.asked.name[:_LONGEST_NAME]) or "a blank query", room)
-    left = room - cells(name) - 2
-    if figures.passed or left < _LEAST_ROOM:
-        return [name]
-    return [name, "  ", Styled(cut(one_line(figures.failure), left), DIM)]
-
-
-def _totals(run: Evaluation) -> Iterator[Line]:
-    figures = run.in_all
-    rows = (
-        ("hit rate", figures["hit_rate"], f"share with an expected key among the first {run.k}"),
-        ("MRR", figures["mrr"], "mean of 1 / rank of the first expected key"),
-        (f"nDCG@{run.k}", figures["ndcg"], "1.00: all expected keys come first"),
-        ("prompt rate", figures["prompt_rate"], "share with an expected key in the prompt"),
-    )
+    rows = run.measure_rows()
     left = max(len(name) for name, _, _ in rows)
-    is_explained = all(left + 9 + len(meaning) <= width() for _, _, meaning in rows)
-    for name, figure, meaning in rows:
-        parts: list[Part] = [padded(name, left), "  ", Styled(f"{figure:.2f}", BOLD)]
-        yield (*parts, "   ", Styled(meaning, DIM)) if is_explained else parts
+    has_room = all(left + 9 + len(meaning) <= width() for _, _, meaning in rows)
+    for name, measure, meaning in rows:
+        parts: list[Part] = [padded(name, left), "  ", Styled(f"{measure:.2f}", BOLD)]
+        yield (*parts, "   ", Styled(meaning, DIM)) if has_room else parts
+
+
+def _result_table(run: RecallTestRun) -> Iterator[Line]:
+    heads = ("", "rank", f"nDCG@{run.k}")
+    widths = [len("✗ fail"), len(heads[1]), len(heads[2])]
+    room = max(_LEAST_ROOM, width() - sum(widths) - 2 * len(widths))
+    yield (Styled("  ".join([*map(padded, heads, widths), "test"]), DIM),)
+    for result in sorted(run.results, key=lambda result: (result.passed, result.hit, result.ndcg)):
+        mark = Styled("✓ pass", GREEN) if result.passed else Styled("✗ fail", RED)
+        rank = f"{round(1 / result.reciprocal_rank)}" if result.hit else NOTHING
+        ndcg = f"{result.ndcg:.2f}" if result.test.expected else NOTHING
+        name = cut(one_line(result.test.name[:_LONGEST_NAME]) or "a blank query", room)
+        left = room - cells(name) - 2
+        has_room = result.failure and left >= _LEAST_ROOM
+        failure = ("  ", Styled(cut(one_line(result.failure), left), DIM)) if has_room else ()
+        yield (mark, "  ", padded(rank, widths[1]), "  ", padded(ndcg, widths[2]), "  ", name, *failure)
 
 
 def _tail_options(parser: argparse.ArgumentParser) -> None:

@@ -1,20 +1,33 @@
-"""How well test queries recall what they should: the figures of each, and of all together."""
+"""Recall tests: which memories must be in the prompt for a message, and which must not."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import math
+import os
+import sqlite3
+import sys
+import tomllib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.curation.recall import recall_memories, turn_limit
-from zeroclaw_tui.curation.recall_test_files import TestQuery
+from zeroclaw_tui.curation.turns import recorded
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translate_sqlite_errors
+from zeroclaw_tui.files.disk import replace_file, translate_os_errors
+from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, Query
-from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Rule
+from zeroclaw_tui.memory.text import counted, cut, first_names, is_unicode, one_line
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
@@ -24,99 +37,270 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.recall import RecallResult
 
-
-class BatchedQueries(Embedder):
-    """An embedder that, at the first query it is asked for, has the vectors of all of them fetched, and keeps them.
-
-    Vectors the store has cached are not asked for. What failed stays failed: in runs that are compared a query must not
-    have a vector in one and none in the other because the endpoint came back between them.
-    """
-
-    def __init__(self, embedder: Embedder, memory: Memory, texts: Iterable[str]) -> None:
-        self.name = embedder.name
-        self.dimensions = embedder.dimensions
-        self.is_remote = embedder.is_remote
-        self._embedder = embedder
-        self._memory = memory
-        self._texts = dict.fromkeys(text for text in texts if words(text))
-        self._errors: dict[str, EmbeddingFailed] | None = None
-
-    async def embed(self, text: str) -> np.ndarray:
-        """The vector of a query, shape (dimensions,), float32. Raises EmbeddingFailed."""
-        if self._errors is None:
-            missing = [each for each in self._texts if not await self._is_cached(each)]
-            self._errors = await self._embedder.prefetch(missing)
-        if text in self._errors:
-            # Raised again and again, the same exception would collect every place it was raised at.
-            raise self._errors[text].with_traceback(None)
-        return await self._embedder.query(text)
-
-    async def _is_cached(self, text: str) -> bool:
-        vector = await cached_vector(self._memory, text)
-        return vector is not None and len(vector) == self.dimensions
-
-
-def with_batched_queries(library: Library, texts: Iterable[str]) -> Library:
-    """The same open library, whose recalls of these texts ask an embedding endpoint for all of them at once."""
-    if library.embedder is None:
-        return library
-    return replace(library, embedder=BatchedQueries(library.embedder, library.memory, texts))
+STDIN = "-"
+MAX_FILE_BYTES = 8 * 1024**2
+_FILE_NAME = "tests.toml"
+_TEXT_FIELDS = ("name", "query", "session", "agent", "channel", "note")
+_KEY_FIELDS = ("expected", "rejected")
+_TABLE = '[[query]]\nquery = "what does she eat?"\nexpected = ["food_allergy"]'
+_EXAMPLE = (
+    "A test looks like this. Optional: rejected (keys that must not be in the prompt; expected may then be left out), "
+    f"name, session, agent, channel and note.\n{_TABLE}"
+)
+_RULES: Mapping[str, Rule] = {
+    "": "cli",
+    "cli": "cli",
+    "cron": "cron",
+    "heartbeat": "cron",
+    **dict.fromkeys(("web", "websocket", "ws", "gateway", "rpc", "acp", "library"), "library"),
+}
+"""The rules of turns by the name of their channel; every other channel is a chat."""
+_MAX_SHOWN = 60
+_MAX_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class QueryFigures:
-    """One query's measures at k, each 0..1; `recalled` are the keys in order, `injected` those in the prompt."""
+class RecallTest:
+    """A message, the keys that must be in the prompt for it, and those that must not; at least one of either.
 
-    asked: TestQuery
+    `name` is its name in reports. Where `session_id`, `agent` (an alias) and `channel` are None, those of the run
+    count. `note` is a remark for people.
+    """
+
+    query: str
+    expected: tuple[str, ...]
+    name: str
+    session_id: str | None = None
+    rejected: tuple[str, ...] = ()
+    agent: str | None = None
+    channel: str | None = None
+    note: str = ""
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule by which a turn of the channel builds the prompt block; None without a channel."""
+        if self.channel is None:
+            return None
+        return _RULES.get(self.channel.strip().lower().partition(".")[0], "channel")
+
+    def as_toml(self) -> str:
+        """The test as a [[query]] table."""
+        fields = {
+            "name": self.name if self.name != self.query else "",
+            "query": self.query,
+            "expected": self.expected,
+            "rejected": self.rejected,
+            "session": self.session_id,
+            "agent": self.agent,
+            "channel": self.channel,
+            "note": self.note,
+        }
+        # TOML's basic strings are those of JSON, except for DEL.
+        lines = [
+            f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+            for name, value in fields.items()
+            if value or name == "query"
+        ]
+        return "\n".join(["[[query]]", *lines, ""])
+
+
+def tests_file(library: Library) -> Path:
+    """The path of the recall tests, in the directory of this program's settings. The file may not exist."""
+    return library.config.install.own_dir / _FILE_NAME
+
+
+def read_tests(file: Path) -> tuple[RecallTest, ...]:
+    """Read the tests of a TOML file, `-` for stdin. Raises UsageError with the place of a mistake."""
+    shown = "stdin" if str(file) == STDIN else one_line(str(file))
+    try:
+        # One byte more than the largest file, to notice a larger one.
+        if str(file) == STDIN:
+            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            with file.expanduser().open("rb") as stream:
+                data = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a TOML file of tests; - reads stdin."
+        ) from error
+    if not data.strip():
+        raise UsageError(f"{shown} is empty.", hint=_EXAMPLE)
+    tests = _parse(data, file, shown)
+    if not tests:
+        raise UsageError(f"{shown} has no tests.", hint=_EXAMPLE)
+    return tests
+
+
+def append_tests(file: Path, *tests: RecallTest) -> None:
+    """Add tests at the end of a TOML file without changing a byte before them; create a missing file.
+
+    Raises UsageError if the file contains something else than tests, and Unreadable if it cannot be written. Blocks.
+    """
+    target = Path(os.path.realpath(file.expanduser()))
+    with translate_os_errors(target):
+        present = target.read_bytes() if target.exists() else b""
+    line_end = b"\r\n" if b"\r\n" in present else b"\n"
+    try:
+        added = "\n".join(test.as_toml() for test in tests).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError("The test was not added: it contains half a character.", hint="Edit its text.") from error
+    if present:
+        present += line_end if present.endswith(b"\n") else 2 * line_end
+    whole = present + added.replace(b"\n", line_end)
+    # The file may be something else, and a list of inline tables accepts no [[query]] after it.
+    _parse(whole, target, one_line(str(target)))
+    with translate_os_errors(target):
+        replace_file(target, whole)
+
+
+def _parse(data: bytes, file: Path, shown: str) -> tuple[RecallTest, ...]:
+    if len(data) > MAX_FILE_BYTES:
+        raise UsageError(f"{shown} is larger than {MAX_FILE_BYTES // 1024**2} MB.", hint="Split it into several files.")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if file.suffix.lower() in (".jsonl", ".ndjson", ".json") or data.lstrip().startswith(b"{"):
+        raise UsageError(
+            f"{shown} is not TOML: recall tests in JSON or JSONL are no longer read.",
+            hint="Write the tests as TOML. See `zeroclaw memory help queries`.",
+        )
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"Line {line:,} of {shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
+        reason = "its values are nested too deeply" if deep else cut(one_line(str(error)), 3 * _MAX_SHOWN).rstrip(".")
+        raise UsageError(f"{shown} is not TOML: {reason[:1].lower()}{reason[1:]}.", hint=_EXAMPLE) from error
+    if unknown := document.keys() - {"query"}:
+        raise UsageError(f"{shown} has an unknown entry {_quoted(min(unknown))}.", hint=_EXAMPLE)
+    tables = document.get("query", [])
+    if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
+        raise UsageError(f"query in {shown} is not a list of tables.", hint=f"Write each test as [[query]].\n{_TABLE}")
+    tests = []
+    for number, table in enumerate(tables, 1):
+        if mistake := next(_mistakes(table), None):
+            raise UsageError(f"[[query]] {number:,} of {shown}: {mistake}.", hint=_EXAMPLE)
+        tests.append(_test_of(table))
+    return tuple(tests)
+
+
+def _mistakes(table: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a [[query]] table."""
+    names = (*_TEXT_FIELDS, *_KEY_FIELDS)
+    for name, value in table.items():
+        if name in _TEXT_FIELDS and not isinstance(value, str):
+            yield f'"{name}" must be a string'
+        elif name in _KEY_FIELDS:
+            keys = [value] if isinstance(value, str) else value
+            if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
+                yield f'"{name}" must be a key or a list of keys'
+            elif not keys:
+                yield f'"{name}" names no key'
+        elif name not in names:
+            near = get_close_matches(name, names, 1)
+            yield f"unknown field {_quoted(name)}" + (f' (did you mean "{near[0]}"?)' if near else "")
+    if "query" not in table:
+        yield '"query" is missing'
+    if "expected" not in table and "rejected" not in table:
+        yield '"expected" is missing'
+    if both := set(_keys(table, "expected")) & set(_keys(table, "rejected")):
+        yield f"{_quoted(min(both))} is both expected and rejected"
+
+
+def _test_of(table: Mapping[str, Any]) -> RecallTest:
+    return RecallTest(
+        query=table["query"],
+        expected=_keys(table, "expected"),
+        name=table.get("name") or table["query"],
+        session_id=table.get("session") or None,
+        rejected=_keys(table, "rejected"),
+        agent=table.get("agent") or None,
+        channel=table.get("channel") or None,
+        note=table.get("note", ""),
+    )
+
+
+def _keys(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = table.get(name, [])
+    return tuple(dict.fromkeys([value] if isinstance(value, str) else value))
+
+
+def _quoted(name: str) -> str:
+    return f'"{cut(one_line(name), _MAX_SHOWN)}"'
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTestResult:
+    """The measures of one test at k, each 0..1; `recalled` are the keys in order, `injected` those in the prompt.
+
+    The test passes if no expected key is `missing` and no rejected key is `unwanted` in the prompt. Where ZeroClaw puts
+    the store's memories in no prompt, it is enough that they are recalled.
+    """
+
+    test: RecallTest
     recalled: tuple[str, ...]
     injected: tuple[str, ...]
     hit: bool
     reciprocal_rank: float
     ndcg: float
     in_prompt: bool
-    """Whether an expected one reaches the prompt."""
-    missing: tuple[str, ...] = ()
-    """The expected keys that do not reach the prompt."""
-    unwanted: tuple[str, ...] = ()
-    """The rejected keys that do."""
+    """Whether an expected key is in the prompt."""
+    missing: tuple[str, ...]
+    unwanted: tuple[str, ...]
+
+    @classmethod
+    def of(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
+        """Measure a recall at its limit."""
+        k = result.request.limit
+        # Where ZeroClaw reranks, that is the order in which memories compete; what it recalls is only the pool.
+        recalled = tuple(scored.entry.key for scored in result.ranked)
+        injected = tuple(scored.entry.key for scored in result.results if scored.injected)
+        has_prompt = result.not_read_because is None and result.program is None
+        reached = injected if has_prompt else recalled[:k]
+        return cls(
+            test=test,
+            recalled=recalled,
+            injected=injected,
+            hit=is_hit(recalled, test.expected, k),
+            reciprocal_rank=reciprocal_rank(recalled, test.expected, k),
+            ndcg=ndcg(recalled, test.expected, k),
+            in_prompt=not set(injected).isdisjoint(test.expected),
+            missing=tuple(key for key in test.expected if key not in reached),
+            unwanted=tuple(key for key in test.rejected if key in reached),
+        )
 
     @property
     def passed(self) -> bool:
-        """Whether every expected key reaches the prompt and no rejected one does.
-
-        Where no ZeroClaw puts the store's memories in a prompt, what counts is that it is recalled.
-        """
+        """Whether every expected key reaches the prompt and no rejected key does."""
         return not self.missing and not self.unwanted
 
     @property
     def failure(self) -> str:
-        """What is wrong with it; "" where it passes."""
-        parts = []
-        if self.missing:
-            parts.append(f"missing: {', '.join(self.missing)}")
-        if self.unwanted:
-            parts.append(f"rejected but in the prompt: {', '.join(self.unwanted)}")
-        return "; ".join(parts)
+        """Why the test fails; "" if it passes."""
+        missing = [f"missing: {', '.join(self.missing)}"] if self.missing else []
+        unwanted = [f"rejected but in the prompt: {', '.join(self.unwanted)}"] if self.unwanted else []
+        return "; ".join(missing + unwanted)
 
     def as_json(self) -> dict[str, Any]:
-        """The query's part of the document."""
+        """The result as the command prints it."""
+        test = self.test
+        # Where nothing is expected there is nothing to measure.
+        is_measured = bool(test.expected)
         return {
-            "name": self.asked.name,
-            "query": self.asked.query,
-            "session": self.asked.session_id,
-            "agent": self.asked.agent,
-            "channel": self.asked.channel,
-            "expected": list(self.asked.expected),
-            "rejected": list(self.asked.rejected),
+            "name": test.name,
+            "query": test.query,
+            "session": test.session_id,
+            "agent": test.agent,
+            "channel": test.channel,
+            "expected": list(test.expected),
+            "rejected": list(test.rejected),
             "recalled": list(self.recalled),
             "injected": list(self.injected),
-            # Where nothing is expected there is nothing to measure.
-            "hit": self.hit if self.asked.expected else None,
-            "reciprocal_rank": self.reciprocal_rank if self.asked.expected else None,
-            "ndcg": self.ndcg if self.asked.expected else None,
-            "in_prompt": self.in_prompt if self.asked.expected else None,
+            "hit": self.hit if is_measured else None,
+            "reciprocal_rank": self.reciprocal_rank if is_measured else None,
+            "ndcg": self.ndcg if is_measured else None,
+            "in_prompt": self.in_prompt if is_measured else None,
             "passed": self.passed,
             "missing": list(self.missing),
             "unwanted": list(self.unwanted),
@@ -124,145 +308,284 @@ class QueryFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The figures of all queries with one setting. `weights` are those of vector and keyword."""
+class RecallTestRun:
+    """The results of all tests of a file. `weights` are those of vector and keyword score."""
 
-    k: int
-    queries: tuple[QueryFigures, ...]
+    file: str
+    results: tuple[RecallTestResult, ...]
+    keys_nobody_has: tuple[str, ...] = ()
+    """The expected keys that no memory of the store has, superseded or not."""
     notes: tuple[str, ...] = ()
+    k: int = 0
     profile: str = ""
     weights: tuple[float, float] = (0.0, 0.0)
     threshold: float = 0.0
     search_mode: str = "hybrid"
     as_of: str = ""
-    """The moment time decay counts to."""
-    is_weighed: bool = True
-    """Whether vector and keyword scores are weighed; False where the store ranks by a rule of its own."""
+    """The time to which decay counts."""
+    uses_weights: bool = True
+    """False if the store ranks by a rule of its own, without weights."""
 
     @property
-    def in_all(self) -> Mapping[str, float]:
-        """The means over the queries that expect something, each 0..1; 0 where there is none."""
-        measured = [figures for figures in self.queries if figures.asked.expected]
+    def measures(self) -> Mapping[str, float]:
+        """The means over the tests that expect something, each 0..1; 0 if there is none."""
+        results = [result for result in self.results if result.test.expected]
         return {
-            "hit_rate": _mean(figures.hit for figures in measured),
-            "mrr": _mean(figures.reciprocal_rank for figures in measured),
-            "ndcg": _mean(figures.ndcg for figures in measured),
-            "prompt_rate": _mean(figures.in_prompt for figures in measured),
+            "hit_rate": _mean(result.hit for result in results),
+            "mrr": _mean(result.reciprocal_rank for result in results),
+            "ndcg": _mean(result.ndcg for result in results),
+            "prompt_rate": _mean(result.in_prompt for result in results),
         }
 
     @property
     def passed(self) -> int:
-        """How many queries pass."""
-        return sum(figures.passed for figures in self.queries)
+        """How many tests pass."""
+        return sum(result.passed for result in self.results)
 
     def as_json(self) -> dict[str, Any]:
-        """The run's part of the document."""
+        """The run as the command prints it."""
         vector, keyword = self.weights
         return {
-            "tests": len(self.queries),
+            "file": self.file,
+            "keys_nobody_has": list(self.keys_nobody_has),
+            "tests": len(self.results),
             "passed": self.passed,
-            "failed": len(self.queries) - self.passed,
+            "failed": len(self.results) - self.passed,
             "k": self.k,
             "profile": self.profile,
             "weights": {"vector": vector, "keyword": keyword},
             "threshold": self.threshold,
             "search_mode": self.search_mode,
             "as_of": self.as_of,
-            **self.in_all,
+            **self.measures,
             "notes": list(self.notes),
-            "results": [figures.as_json() for figures in self.queries],
+            "results": [result.as_json() for result in self.results],
         }
 
-
-def figures_of(asked: TestQuery, result: RecallResult) -> QueryFigures:
-    """The measures of one recall at the limit it was asked with."""
-    k = result.request.limit
-    # Where ZeroClaw reranks, that is the order in which memories compete; what it recalls is only the pool.
-    recalled = tuple(scored.entry.key for scored in result.ranked)
-    injected = tuple(scored.entry.key for scored in result.results if scored.injected)
-    has_prompt = result.not_read_because is None and result.program is None
-    reached = set(injected if has_prompt else recalled[:k])
-    return QueryFigures(
-        asked=asked,
-        recalled=recalled,
-        injected=injected,
-        hit=is_hit(recalled, asked.expected, k),
-        reciprocal_rank=reciprocal_rank(recalled, asked.expected, k),
-        ndcg=ndcg(recalled, asked.expected, k),
-        in_prompt=not set(injected).isdisjoint(asked.expected),
-        missing=tuple(key for key in asked.expected if key not in reached),
-        unwanted=tuple(key for key in asked.rejected if key in reached),
-    )
-
-
-def plain_trial(library: Library) -> Trial:
-    """A CLI agent's turn of a blank message as the library's profile and settings have it."""
-    profile = library.profile.profile
-    limit = library.memory.about.recall_limit or turn_limit(library.config, profile, "cli", None)
-    return Trial(RecallRequest("", limit, turn_limit=limit), profile, library.settings)
-
-
-def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
-    """The recall of a test: `plain` with the message, and with the session, the agent and the channel that the test
-    names. A limit that was not another one than the turn's is that of the turn it is then."""
-    present = plain.request
-    request = replace(present, query=asked.query)
-    if asked.session_id is not None:
-        request = replace(request, session_id=asked.session_id, further_sessions=())
-    if asked.agent is not None:
-        own = (asked.agent,)
-        request = replace(request, agents=library.config.readable_by(own) if present.layer == "agent" else own)
-    if asked.rule is not None:
-        request = replace(request, rule=asked.rule)
-    if (request.agents, request.rule) != (present.agents, present.rule):
-        turns = library.memory.about.recall_limit or turn_limit(
-            library.config, plain.profile, request.rule, request.agents
+    def sentences(self) -> tuple[str, str, str]:
+        """The file, the settings, and how many tests pass."""
+        failed = len(self.results) - self.passed
+        vector, keyword = self.weights
+        settings = [f"scoring {self.profile}"]
+        settings += [f"weights {vector:g} / {keyword:g}"] if self.uses_weights else []
+        settings += [f"threshold {self.threshold:g}"]
+        settings += [f"search mode {self.search_mode}"] if self.search_mode != "hybrid" else []
+        return (
+            f"{counted(len(self.results), 'recall test')} in {one_line(self.file)}",
+            one_line(" · ".join(settings)),
+            f"{f'{failed:,} failed' if failed else 'All passed'}, {self.passed:,} passed",
         )
-        limit = turns if present.limit == present.turn_limit else present.limit
-        request = replace(request, limit=limit, turn_limit=turns)
-    return plain._replace(request=request)
 
+    def measure_rows(self) -> tuple[tuple[str, float, str], ...]:
+        """Each measure with its name and its meaning."""
+        found = self.measures
+        return (
+            ("hit rate", found["hit_rate"], f"share with an expected key among the first {self.k}"),
+            ("MRR", found["mrr"], "mean of 1 / rank of the first expected key"),
+            (f"nDCG@{self.k}", found["ndcg"], "1.00: all expected keys come first"),
+            ("prompt rate", found["prompt_rate"], "share with an expected key in the prompt"),
+        )
 
-async def evaluate(
-    library: Library,
-    queries: Sequence[TestQuery],
-    trial_for: Callable[[TestQuery], Trial],
-    on_progress: Callable[[int], Awaitable[None]] | None = None,
-) -> Evaluation:
-    """Recall every query and measure it. Raises InspectorError kinds; `on_progress` gets how many are done.
-
-    Rules and numbers of the first query's trial count as those of the run.
-    """
-    run = Evaluation(0, ())
-    figures: list[QueryFigures] = []
-    notes: Counter[str] = Counter()
-    for asked in queries:
-        trial = trial_for(asked)
-        result = await recall_memories(library, trial)
-        if not figures:
-            run = Evaluation(
-                result.request.limit, (), profile=result.profile, weights=result.weights, threshold=result.threshold,
-                search_mode=trial.settings.search_mode, as_of=result.request.as_of,
-                is_weighed=result.mode != result.backend,
-            )  # fmt: skip
-        figures.append(figures_of(asked, result))
-        notes.update(dict.fromkeys(result.notes, 1))
-        if on_progress is not None:
-            await on_progress(len(figures))
-    sentences = tuple(
-        sentence if count == len(figures) else f"{sentence} (In {count:,} of {len(figures):,} tests.)"
-        for sentence, count in notes.items()
-    )
-    return replace(run, queries=tuple(figures), notes=sentences)
-
-
-async def keys_nobody_has(library: Library, queries: Iterable[TestQuery]) -> tuple[str, ...]:
-    """The expected keys that no memory of the store has, superseded or not, in the order of the file."""
-    keys = list(dict.fromkeys(key for asked in queries for key in asked.expected))
-    found = {entry.key for entry in await library.memory.rows(Query(EXCERPTS, keys=keys))}
-    return tuple(key for key in keys if key not in found)
+    def unknown_keys_sentence(self) -> str:
+        """The expected keys that no memory has; "" if there are none."""
+        keys = self.keys_nobody_has
+        named = first_names([f'"{key}"' for key in keys], most=_MAX_KEYS_SHOWN)
+        key = "key" if len(keys) == 1 else "keys"
+        return f"No memory has the expected {key} {named}, so these tests fail." if keys else ""
 
 
 def _mean(values: Iterable[float]) -> float:
     each = list(values)
     return math.fsum(each) / len(each) if each else 0.0
+
+
+async def run_tests(
+    library: Library,
+    file: str,
+    tests: Sequence[RecallTest],
+    trial: Trial,
+    on_progress: Callable[[int], Awaitable[None]] | None = None,
+) -> RecallTestRun:
+    """Recall the message of every test by the rules of `trial`, and measure the recalls.
+
+    `on_progress` gets the number of tests done. The vectors of all messages are fetched by few requests.
+    """
+    keys = list(dict.fromkeys(key for test in tests for key in test.expected))
+    known = {entry.key for entry in await library.memory.rows(Query(EXCERPTS, keys=keys))}
+    run = RecallTestRun(file, (), tuple(key for key in keys if key not in known))
+    if library.embedder is not None:
+        library = replace(library, embedder=_BatchedQueries(library.embedder, library.memory, tests))
+    results: list[RecallTestResult] = []
+    notes: Counter[str] = Counter()
+    for test in tests:
+        result = await recall_memories(library, _trial_of_test(library, trial, test))
+        if not results:
+            run = replace(
+                run, k=result.request.limit, profile=result.profile, weights=result.weights, as_of=result.request.as_of,
+                threshold=result.threshold, search_mode=trial.settings.search_mode,
+                uses_weights=result.mode != result.backend,
+            )  # fmt: skip
+        results.append(RecallTestResult.of(test, result))
+        notes.update(set(result.notes))
+        if on_progress is not None:
+            await on_progress(len(results))
+    sentences = tuple(
+        note if count == len(results) else f"{note} (In {count:,} of {len(results):,} tests.)"
+        for note, count in notes.items()
+    )
+    return replace(run, results=tuple(results), notes=sentences)
+
+
+def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
+    """The recall of a test: `trial` with the message, session, agent and channel of the test.
+
+    If the limit of `trial` is the one of its turn, the limit is that of the new turn.
+    """
+    request = trial.request
+    changed = replace(request, query=test.query)
+    if test.session_id is not None:
+        changed = replace(changed, session_id=test.session_id, further_sessions=())
+    if test.agent is not None:
+        own = (test.agent,)
+        changed = replace(changed, agents=library.config.readable_by(own) if request.layer == "agent" else own)
+    if test.rule is not None:
+        changed = replace(changed, rule=test.rule)
+    if (changed.agents, changed.rule) != (request.agents, request.rule):
+        limit = _turn_limit(library, trial, changed)
+        changed = replace(
+            changed, limit=limit if request.limit == request.turn_limit else request.limit, turn_limit=limit
+        )
+    return trial._replace(request=changed)
+
+
+def _turn_limit(library: Library, trial: Trial, request: RecallRequest) -> int:
+    of_program = library.memory.about.recall_limit
+    return of_program or turn_limit(library.config, trial.profile, request.rule, request.agents)
+
+
+class _BatchedQueries(Embedder):
+    """An embedder that fetches the vectors of all queries when the first is asked for, and remembers failures."""
+
+    def __init__(self, embedder: Embedder, memory: Memory, tests: Iterable[RecallTest]) -> None:
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self.is_remote = embedder.is_remote
+        self._embedder = embedder
+        self._memory = memory
+        self._queries = dict.fromkeys(test.query for test in tests if words(test.query))
+        self._errors: dict[str, EmbeddingFailed] | None = None
+
+    async def embed(self, text: str) -> np.ndarray:
+        """The vector of a query, shape (dimensions,), float32. Raises EmbeddingFailed."""
+        if self._errors is None:
+            missing = [query for query in self._queries if not await self._is_in_store(query)]
+            self._errors = await self._embedder.prefetch(missing)
+        if text in self._errors:
+            # An exception that is raised again would collect every place it was raised at.
+            raise self._errors[text].with_traceback(None)
+        return await self._embedder.query(text)
+
+    async def _is_in_store(self, query: str) -> bool:
+        vector = await cached_vector(self._memory, query)
+        return vector is not None and len(vector) == self.dimensions
+
+
+MAX_IMPORTED = 200
+_MAX_QUERY = 2_000
+"""Characters: a longer message is a document that was pasted rather than a question."""
+_MAX_READ = 10_000
+_NO_CHAT = {"gw_": "web", "rpc_": "rpc"}
+"""Channels of sessions.db that are no chats, by the beginning of their keys (ZeroClaw 0.8.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTests:
+    """The tests that were added; `known` messages were in the file already, `unanswered` ones recall nothing now."""
+
+    file: str
+    tests: tuple[RecallTest, ...]
+    known: int
+    unanswered: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome as the command prints it."""
+        return {"file": self.file, "written": len(self.tests), "known": self.known, "unanswered": self.unanswered}
+
+    def sentences(self) -> Iterator[str]:
+        """What was added and what was not."""
+        if not self.tests:
+            yield "Nothing to add: every recorded message is a test already, or recalls nothing."
+            return
+        yield f"Added {counted(len(self.tests), 'test')} to {one_line(self.file)}."
+        if self.known:
+            yield f"{self.known:,} in the file already"
+        if self.unanswered:
+            yield f"{self.unanswered:,} left out: nothing is in the prompt for them"
+
+
+async def import_tests(library: Library, file: Path, now: datetime) -> ImportedTests:
+    """Add the newest messages of ZeroClaw's trace and chats to a file of tests, each once.
+
+    What is in the prompt for a message now becomes what is expected, with the note "as it was on" this day. Raises
+    UsageError if the file contains something else than tests.
+    """
+    recording = await recorded(library, most=_MAX_READ)
+    turns = [(turn.query, turn.session, turn.agent, turn.channel) for turn in reversed(recording.turns)]
+    messages = [RecallTest(query, (), query, session, (), agent, channel) for query, session, agent, channel in turns]
+    chats = library.config.install.root / "sessions" / "sessions.db"
+    messages += await asyncio.to_thread(_chat_messages, chats)
+    messages = [message for message in dict.fromkeys(messages) if _is_question(message.query)]
+    present = await asyncio.to_thread(_present_messages, file)
+    chosen = [message for message in messages if message not in present][:MAX_IMPORTED]
+    profile = library.profile.profile
+    request = RecallRequest("", as_of=now.isoformat())
+    limit = _turn_limit(library, Trial(request, profile, library.settings), request)
+    trial = Trial(replace(request, limit=limit, turn_limit=limit), profile, library.settings)
+    run = await run_tests(library, str(file), chosen, trial)
+    has_prompt = library.memory.about.not_read_because is None and library.memory.about.program is None
+    note = f"as it was on {now.date().isoformat()}"
+    tests = []
+    for result in run.results:
+        keys = result.injected if has_prompt else result.recalled[: run.k]
+        if expected := tuple(dict.fromkeys(key for key in keys if is_unicode(key))):
+            tests.append(replace(result.test, expected=expected, note=note))
+    if tests:
+        await asyncio.to_thread(append_tests, file, *tests)
+    known = sum(message in present for message in messages)
+    return ImportedTests(str(file), tuple(tests), known, len(chosen) - len(tests))
+
+
+def _present_messages(file: Path) -> set[RecallTest]:
+    """The messages of a file of tests, without what is expected."""
+    file = file.expanduser()
+    tests = read_tests(file) if file.exists() and file.stat().st_size else ()
+    return {RecallTest(test.query, (), test.query, test.session_id, (), test.agent, test.channel) for test in tests}
+
+
+def _chat_messages(file: Path) -> list[RecallTest]:
+    """The messages of people in ZeroClaw's sessions.db (0.4.3 to 0.8.4), the newest first."""
+    if not file.is_file():
+        return []
+    with translate_sqlite_errors(file), closing(connect_read_only_blocking(file)) as connection:
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        return list(_read_chats(connection)) if columns_of(connection, "sessions") else []
+
+
+def _read_chats(connection: sqlite3.Connection) -> Iterator[RecallTest]:
+    agents: dict[str, str] = {}
+    if "agent_alias" in columns_of(connection, "session_metadata"):
+        rows = connection.execute("SELECT session_key, agent_alias FROM session_metadata WHERE agent_alias <> ''")
+        agents = dict(rows)
+    statement = (
+        "SELECT session_key, content FROM sessions WHERE role = 'user' AND typeof(content) = 'text'"
+        " AND length(content) <= ? ORDER BY id DESC LIMIT ?"
+    )
+    for key, content in connection.execute(statement, (_MAX_QUERY, _MAX_READ)):
+        channel = next((channel for start, channel in _NO_CHAT.items() if str(key).startswith(start)), None)
+        session = str(key) if channel is None else None
+        channel = channel or str(key).partition("_")[0]
+        yield RecallTest(content, (), content, session, agent=agents.get(key), channel=channel)
+
+
+def _is_question(query: str) -> bool:
+    return len(query) <= _MAX_QUERY and is_unicode(query) and bool(words(query))

@@ -426,7 +426,7 @@ class LiveRoom(StoreRoom):
         return None
 
     async def _expect(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.recall_test_files import TestQuery, append_queries, tests_file
+        from zeroclaw_tui.curation.recall_tests import RecallTest, append_tests, tests_file
 
         compared, turn = shown.compared, shown.turn
         if compared is None:
@@ -437,10 +437,10 @@ class LiveRoom(StoreRoom):
             return
         file = tests_file(self.library)
         name = f"{one_line(turn.query)[:60]} ({turn.at[:16]})"
-        test = TestQuery(
+        test = RecallTest(
             turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
         )
-        await asyncio.to_thread(append_queries, file, test)
+        await asyncio.to_thread(append_tests, file, test)
         tell(self, f"Test added to {file}: this message should recall {first_names(keys)}.")
 
     async def _show_talk(self, shown: Shown) -> None:

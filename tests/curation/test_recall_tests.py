@@ -1,0 +1,403 @@
+"""Recall tests: files of them, what a run measures against ZeroClaw's own recalls, and the vectors of their queries."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tomlkit
+from hypothesis import given
+from hypothesis import strategies as st
+from support import golden
+from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, serving
+from support.opened import opened_at
+from support.replaying import RecordedEmbedder
+from support.small_store import add, blob, make
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall_tests import (
+    MAX_FILE_BYTES,
+    RecallTest,
+    RecallTestRun,
+    append_tests,
+    read_tests,
+    run_tests,
+)
+from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import Trial
+
+GOOD = '[[query]]\nquery = "what does she eat?"\nexpected = ["food", "food_allergy"]'
+READ = RecallTest("what does she eat?", ("food", "food_allergy"), "what does she eat?")
+VALID = "[[query]]\nquery = 'q'\nexpected = 'a'\n"
+
+
+def written(folder: Path, content: str | bytes, name: str = "a.toml") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    return path
+
+
+def refusal(path: Path) -> UsageError:
+    with pytest.raises(UsageError) as refused:
+        read_tests(path)
+    assert refused.value.exit_code == 2
+    assert refused.value.hint
+    assert "\n" not in refused.value.message
+    return refused.value
+
+
+def test_a_file_can_have_every_field_of_a_test(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "# what I ask most\n[[query]]\nquery = 'what does she eat?'\nexpected = ['food', 'food_allergy', 'food']\n"
+        "[[query]]\nname = 'time'\nquery = 'what time is it?'\nexpected = 'tz'\nsession = 'tg_1'\n"
+        "[[query]]\nquery = 'plans?'\nrejected = 'old_plan'\nagent = 'ann'\nchannel = 'telegram.main'\nnote = 'n'\n"
+        "[[query]]\nquery = ''\nexpected = ['']\n",
+    )
+    first, second, third, blank = read_tests(path)
+    assert first == READ
+    assert second == RecallTest("what time is it?", ("tz",), "time", "tg_1")
+    assert (third.expected, third.rejected, third.agent, third.channel) == ((), ("old_plan",), "ann", "telegram.main")
+    assert (third.rule, third.note) == ("channel", "n")
+    assert blank == RecallTest("", ("",), "")
+
+
+@pytest.mark.parametrize(
+    ("channel", "rule"),
+    [(None, None), ("cli", "cli"), ("Telegram.main", "channel"), ("heartbeat", "cron"), ("acp", "library")],
+)
+def test_a_channel_decides_by_which_rule_the_prompt_is_made(channel: str | None, rule: str | None) -> None:
+    assert RecallTest("q", ("a",), "q", channel=channel).rule == rule
+
+
+def test_a_file_may_have_any_name_and_a_byte_order_mark_or_be_stdin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read_tests(written(tmp_path, b"\xef\xbb\xbf" + GOOD.encode(), "golden")) == (READ,)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(GOOD.encode())))
+    assert read_tests(Path("-")) == (READ,)
+
+
+@pytest.mark.parametrize("name", ["golden.jsonl", "golden.json", "golden.NDJSON", "golden"])
+def test_jsonl_is_answered_with_what_to_write_instead(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, json.dumps({"query": "q", "expected": "a"}) + "\n", name)
+    answer = refusal(path)
+    assert answer.message == f"{path} is not TOML: recall tests in JSON or JSONL are no longer read."
+    assert "`zeroclaw memory help queries`" in answer.hint
+    with pytest.raises(UsageError, match="no longer read"):
+        append_tests(path, READ)
+    assert json.loads(path.read_text()) == {"query": "q", "expected": "a"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "mistake"),
+    [
+        ("expected = 'a'", '"query" is missing'),
+        ("query = 'q'", '"expected" is missing'),
+        ("query = 'q'\nexpect = 'a'", 'unknown field "expect" (did you mean "expected"?)'),
+        ("query = 'q'\nexpected = 'a'\nlimit = 3", 'unknown field "limit"'),
+        ('query = "q"\n"\\u001b[31m" = 1', 'unknown field "␛[31m"'),
+        ("query = 7\nexpected = 'a'", '"query" must be a string'),
+        ("query = 'q'\nexpected = 'a'\nsession = false", '"session" must be a string'),
+        ("query = 'q'\nexpected = []", '"expected" names no key'),
+        ("query = 'q'\nexpected = ['a', 7]", '"expected" must be a key or a list of keys'),
+        ("query = 'q'\nexpected = ['a', 'b']\nrejected = 'b'", '"b" is both expected and rejected'),
+    ],
+)
+def test_a_mistake_in_a_test_is_named_with_its_table(tmp_path: Path, fields: str, mistake: str) -> None:
+    path = written(tmp_path, f"{VALID}[[query]]\n{fields}\n")
+    assert refusal(path).message == f"[[query]] 2 of {path}: {mistake}."
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (" \n\n", "{path} is empty."),
+        ("# nothing yet\n", "{path} has no tests."),
+        ("\n\n[[query]]\nquery = \n", "{path} is not TOML: invalid value (at line 4, column 9)."),
+        ("[query]\nquery = 'q'\nexpected = 'a'\n", "query in {path} is not a list of tables."),
+        ("[[queries]]\nquery = 'q'\n", '{path} has an unknown entry "queries".'),
+        (b"[[query]]\nquery = '\xff'\n", "Line 2 of {path} is not UTF-8."),
+        ("a = " + "[" * 5000, "{path} is not TOML: its values are nested too deeply."),
+        (b"\xef\xbb\xbf#" + b"x" * MAX_FILE_BYTES, "{path} is larger than 8 MB."),
+    ],
+)
+def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path: Path, content: str | bytes, message: str) -> None:
+    path = written(tmp_path, content)
+    assert refusal(path).message == message.format(path=path)
+
+
+def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path).message == f"{tmp_path} cannot be read: Is a directory."
+    assert refusal(tmp_path / "none.toml").message.endswith("cannot be read: No such file or directory.")
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_tests_or_one_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = written(tmp_path_factory.getbasetemp(), content)
+    with pytest.raises(UsageError):
+        read_tests(path)
+
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+KEYS = st.lists(TEXT, min_size=1, max_size=3, unique=True)
+
+
+@given(st.lists(st.tuples(TEXT, KEYS), min_size=1, max_size=4))
+def test_what_another_program_writes_as_toml_is_read(
+    tmp_path_factory: pytest.TempPathFactory, tests: list[tuple[str, list[str]]]
+) -> None:
+    tables = [{"query": query, "expected": expected} for query, expected in tests]
+    path = written(tmp_path_factory.getbasetemp(), tomlkit.dumps({"query": tables}))
+    assert [(test.query, list(test.expected)) for test in read_tests(path)] == tests
+
+
+@given(st.builds(RecallTest, TEXT, KEYS.map(tuple), st.text(min_size=1, max_size=9), st.none() | st.just("s'\x7f\n")))
+def test_an_added_test_is_read_back(tmp_path_factory: pytest.TempPathFactory, test: RecallTest) -> None:
+    path = tmp_path_factory.mktemp("tests") / "tests.toml"
+    try:
+        test.name.encode()
+    except UnicodeEncodeError:
+        with pytest.raises(UsageError, match="half a character"):
+            append_tests(path, test)
+        assert not path.exists()
+        return
+    append_tests(path, test)
+    append_tests(path, READ)
+    assert read_tests(path) == (test, READ)
+
+
+@pytest.mark.parametrize(
+    "present",
+    [
+        b"",
+        b"# my tests",
+        b"# CRLF\r\n[[query]]\r\nquery = 'a'\r\nexpected = 'x'\r\n",
+        b"\xef\xbb\xbf[[query]]\nquery = 'a'\nexpected = 'x'   # no line end",
+    ],
+)
+def test_a_test_is_added_at_the_end_and_the_rest_stays_byte_for_byte(tmp_path: Path, present: bytes) -> None:
+    path = written(tmp_path, present)
+    path.chmod(0o640)
+    before = read_tests(path) if b"[[" in present else ()
+    added = RecallTest(
+        '"hi"\\ \x7f\x00\n[[query]]', ("k'1", ""), "a name", "s", ("no",), "ann", "telegram", "as it was"
+    )
+    append_tests(path, added)
+    assert path.read_bytes().startswith(present)
+    assert read_tests(path) == (*before, added)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["a.toml"]
+
+
+def test_a_missing_file_is_created_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "own" / "tests.toml"
+    append_tests(path, READ)
+    assert read_tests(path) == (READ,)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "present",
+    [b"[[query]\n", b"title = 'x'\n", b"query = [{query = 'a', expected = 'x'}]\n", b"[[query]]\nquery = 'a'\n"],
+)
+def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, present: bytes) -> None:
+    path = written(tmp_path, present)
+    with pytest.raises(UsageError):
+        append_tests(path, READ)
+    assert path.read_bytes() == present
+
+
+def trial(library: Library, layer: str = "store", **changes: Any) -> Trial:
+    """A recall of 5 memories with other settings."""
+    request = RecallRequest("", layer=layer, as_of="2026-03-20T12:00:00+00:00")  # type: ignore[arg-type]
+    return Trial(request, library.profile.profile, library.settings._replace(**changes))
+
+
+def by_hand(ranked: Sequence[str], expected: Sequence[str], k: int) -> tuple[bool, float, float]:
+    """Hit, reciprocal rank and nDCG of one query, place by place."""
+    found = {ranked.index(key) + 1 for key in expected if key in ranked[:k]}
+    ideal = np.cumsum(1 / np.log2(np.arange(1, k + 1) + 1))[min(k, len(expected)) - 1]
+    return bool(found), 1 / min(found) if found else 0.0, sum(1 / math.log2(place + 1) for place in found) / ideal
+
+
+@pytest.mark.parametrize(
+    ("version", "embedder"),
+    [("0.7.5", "none"), ("0.8.4", "none"), ("0.8.4", "dense:64")],
+)
+async def test_measures_are_those_of_what_zeroclaw_itself_recalled(tmp_path: Path, version: str, embedder: str) -> None:
+    database = golden.database(version, "brain.db" if embedder == "none" else "brain_dense.db", tmp_path)
+    with closing(sqlite3.connect(database)) as connection:
+        keys = dict(connection.execute("SELECT id, key FROM memories").fetchall())
+    runs = [run for run in golden.runs(version, "recall_runs")["runs"] if _is_plain(run, embedder)]
+    assert len(runs) > 40
+    recorded = [[keys[found[0]] for found in run["results"]] for run in runs]
+    wanted = [_wanted(place, ranked, sorted(keys.values())) for place, ranked in enumerate(recorded)]
+    file = tmp_path / "golden.toml"
+    append_tests(
+        file,
+        *(
+            RecallTest(run["query"], tuple(expected), run["query"], run["session"])
+            for run, expected in zip(runs, wanted, strict=True)
+        ),
+    )
+    async with opened_at(database, version) as library:
+        library.embedder = None if embedder == "none" else RecordedEmbedder(embedder)
+        run = await run_tests(library, "golden.toml", read_tests(file), trial(library))
+    _assert_measures(run, recorded, wanted)
+
+
+def _assert_measures(run: RecallTestRun, recorded: Sequence[list[str]], wanted: Sequence[list[str]]) -> None:
+    assert [list(result.recalled) for result in run.results] == recorded
+    by_definition = [by_hand(ranked, expected, 5) for ranked, expected in zip(recorded, wanted, strict=True)]
+    assert [(result.hit, result.reciprocal_rank) for result in run.results] == [each[:2] for each in by_definition]
+    assert [result.ndcg for result in run.results] == pytest.approx([each[2] for each in by_definition])
+    means = np.array(by_definition, dtype=np.float64).mean(axis=0)
+    measures = run.measures
+    assert (measures["hit_rate"], measures["mrr"], measures["ndcg"]) == pytest.approx(tuple(means))
+    assert 0.1 < measures["hit_rate"] < 1
+    assert 0 < measures["ndcg"] < 1
+
+
+def _is_plain(run: dict[str, Any], embedder: str) -> bool:
+    is_hybrid = (run.get("search_mode") or "hybrid") == "hybrid"
+    return run["limit"] == 5 and run["embed"] == embedder and not run.get("weights") and is_hybrid
+
+
+def _wanted(place: int, ranked: list[str], keys: list[str]) -> list[str]:
+    """Of what was recalled one or two, of another place each time, and one of all keys, mostly a miss."""
+    chosen = {keys[(place * 37) % len(keys)]}
+    if ranked and place % 4:
+        chosen |= {ranked[place % len(ranked)], ranked[(place * 3) % len(ranked)]}
+    return sorted(chosen)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Ten memories of ZeroClaw 0.5.7-0.7.5: enough that a word has some weight."""
+    rows = [
+        {"key": "lang", "content": "User prefers Rust", "category": "core"},
+        {"key": "food", "content": "Likes ramen", "category": "core"},
+        {"key": "chat", "content": "rust on the bicycle", "session_id": "tg_1"},
+        *({"content": f"filler number {number}"} for number in range(7)),
+    ]
+    return make(tmp_path / "brain.db", "G2", rows)
+
+
+async def test_what_reaches_the_prompt_and_the_session_of_a_test(store: Path) -> None:
+    tests = [
+        RecallTest("rust", ("lang",), "all"),
+        RecallTest("rust", ("lang",), "one session", "tg_1"),
+        RecallTest("ramen", ("food",), "food"),
+    ]
+    progress: list[int] = []
+
+    async def on_progress(done: int) -> None:
+        progress.append(done)
+
+    async with opened_at(store, "0.7.5") as library:
+        run = await run_tests(library, "a.toml", tests, trial(library, threshold=1.6), on_progress)
+    everywhere, in_session, food = run.results
+    assert set(everywhere.recalled) == {"lang", "chat"}
+    assert (everywhere.hit, everywhere.in_prompt) == (True, False)
+    assert (in_session.recalled, in_session.hit) == (("chat",), False)
+    assert (food.injected, food.in_prompt) == (("food",), True)
+    assert run.measures["prompt_rate"] == pytest.approx(1 / 3)
+    assert (run.k, run.profile, run.threshold, run.search_mode) == (5, "0.7.5", 1.6, "hybrid")
+    assert progress == [1, 2, 3]
+
+
+async def test_expected_keys_that_no_memory_has_are_named_once_in_their_order(store: Path) -> None:
+    add(store, [{"key": "old", "superseded_by": "id-000"}], start=10)
+    tests = [RecallTest("a", ("zebra", "food", "ape"), "a"), RecallTest("b", ("ape", "old", "FOOD", ""), "b")]
+    async with opened_at(store, "0.7.5") as library:
+        run = await run_tests(library, "a.toml", tests, trial(library))
+    assert run.keys_nobody_has == ("zebra", "ape", "FOOD", "")
+
+
+async def test_markdown_text_that_contains_a_key_is_not_that_memory(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# Memory\n\n- **lang**: Prefers Rust, never zebra\n- zebra stripes\n", "utf-8")
+    async with opened_at(tmp_path, "0.8.4") as library:
+        known = {entry.key for entry in await library.memory.list()}
+        test = RecallTest("rust", (*sorted(known), "zebra"), "rust")
+        run = await run_tests(library, "a.toml", [test], trial(library))
+    assert known
+    assert run.keys_nobody_has == ("zebra",)
+    assert run.results[0].hit
+
+
+BATCH = [RecallTest(f"word{number}", ("near",), f"q{number}") for number in range(5)]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HttpEndpoint]:
+    with serving(embeddings(2)) as running:
+        yield running
+
+
+@pytest.fixture
+def install(tmp_path: Path, endpoint: HttpEndpoint) -> OpenOptions:
+    folder = tmp_path / "workspace" / "memory"
+    folder.mkdir(parents=True)
+    make(folder / "brain.db", "G2", [{"key": "near", "embedding": blob(1.0, 1.0)}, {"key": "word3"}])
+    (tmp_path / "config.toml").write_text(
+        f'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
+        f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 2\n'
+    )
+    return OpenOptions(config_dir=tmp_path)
+
+
+async def test_one_request_fetches_the_vectors_of_all_tests(install: OpenOptions, endpoint: HttpEndpoint) -> None:
+    async with opened_at(install, "0.7.5") as library:
+        run = await run_tests(library, "a.toml", [*BATCH, *BATCH], trial(library, "agent"))
+    assert [body["input"] for _, _, body in endpoint.requests] == [[test.query for test in BATCH]]
+    assert run.measures["hit_rate"] == 1.0
+    assert run.notes == ()
+
+
+async def test_a_run_by_keywords_alone_sends_nothing(install: OpenOptions, endpoint: HttpEndpoint) -> None:
+    async with opened_at(install, "0.7.5") as library:
+        run = await run_tests(library, "a.toml", BATCH, trial(library, "agent", search_mode="bm25"))
+    assert endpoint.requests == []
+    assert run.measures["hit_rate"] == 0.0
+
+
+async def test_a_broken_endpoint_is_asked_once_and_leaves_keyword_hits(
+    install: OpenOptions, endpoint: HttpEndpoint
+) -> None:
+    endpoint.answering = always(404, {})
+    async with opened_at(install, "0.7.5") as library:
+        one = await run_tests(library, "a.toml", BATCH[:1], trial(library, "agent"))
+        requests = len(endpoint.requests)
+        run = await run_tests(library, "a.toml", BATCH, trial(library, "agent"))
+    assert one.notes == run.notes
+    assert len(run.notes) == 1
+    assert "Keyword hits only." in run.notes[0]
+    assert run.results[3].recalled == ("word3",)
+    assert len(endpoint.requests) == 2 * requests
+
+
+async def test_a_note_on_some_tests_says_on_how_many(install: OpenOptions, endpoint: HttpEndpoint) -> None:
+    plain = endpoint.answering
+
+    def picky(path: str, headers: Any, asked: Any) -> Answer:
+        return (400, json.dumps({}).encode()) if "word2" in asked["input"] else plain(path, headers, asked)
+
+    endpoint.answering = picky
+    async with opened_at(install, "0.7.5") as library:
+        run = await run_tests(library, "a.toml", BATCH, trial(library, "agent"))
+    assert [result.hit for result in run.results] == [True, True, False, True, True]
+    assert len(run.notes) == 1
+    assert run.notes[0].endswith("(In 1 of 5 tests.)")
