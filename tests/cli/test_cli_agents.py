@@ -147,7 +147,7 @@ def test_an_import_into_a_store_that_is_made_takes_an_agent_that_the_config_know
     unknown = _called(run, place, tmp_path, "import {csv}", "--agent", "nobody")
     assert (unknown.code, unknown.err) == (
         1,
-        "zeroclaw: There is no agent 'nobody' here.\nKnown are default, planned.\n",
+        "zeroclaw: There is no agent 'nobody' here.\nKnown agents: default, planned.\n",
     )
     assert not _database(place).exists()
     assert _called(run, place, tmp_path, "import {csv}", "--agent", "planned").code == 0

@@ -14,6 +14,7 @@ from zeroclaw_tui.config.real_binary import (
     real_zeroclaw,
     runnable,
     runnable_command,
+    zeroclaw_version,
 )
 
 
@@ -131,3 +132,22 @@ def test_commands_in_a_text_are_spelled_so_that_they_run(installed: Path, monkey
         "ZEROCLAW_CONFIG_DIR=/x .venv/bin/zeroclaw --real onboard"
     )
     assert runnable_command("export ZEROCLAW_LUCID_CMD='zeroclaw'") == "export ZEROCLAW_LUCID_CMD='zeroclaw'"
+
+
+@pytest.mark.parametrize(
+    ("script", "version"),
+    [
+        ("echo zeroclaw 0.6.1", "0.6.1"),
+        ("echo v0.8.4-beta-1", "0.8.4"),
+        ("echo hello", None),
+        ("sleep 5 & echo zeroclaw 0.7.5", "0.7.5"),
+        ("sleep 5; echo zeroclaw 0.7.5", None),
+    ],
+    ids=["a version", "a beta", "no version", "a child that holds the output open", "no answer in time"],
+)
+def test_the_installed_version_is_what_the_binary_prints(tmp_path: Path, script: str, version: str | None) -> None:
+    assert zeroclaw_version(put(tmp_path / "bin", f"#!/bin/sh\n{script}\n"), seconds=2) == version
+
+
+def test_a_binary_that_cannot_be_started_has_no_version(tmp_path: Path) -> None:
+    assert zeroclaw_version(tmp_path / "zeroclaw") is None

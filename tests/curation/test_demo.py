@@ -21,7 +21,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.turn_comparison import compare
 from zeroclaw_tui.curation.turns import recorded
@@ -152,7 +153,7 @@ async def recalled(demo: Path, query: str, version: str, limit: int) -> RecallRe
     embedder = LocalEmbedder(EmbeddingConfig("local", "local", DIMENSIONS))
     request = RecallRequest(query, limit, as_of=NOW.isoformat())
     missing: Any = None
-    library = Library(missing, memory, ProfileChoice.by_hand(version), ScoringSettings(), embedder, missing)
+    library = Library(missing, memory, ProfileChoice.from_version(version, "option"), ScoringSettings(), embedder)
     result = await recall_memories(library, library.trial(request))
     await memory.close()
     return result

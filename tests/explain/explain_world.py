@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -64,7 +63,6 @@ async def library_of(
         ProfileChoice(profile_for(version), "option"),
         settings or ScoringSettings(),
         NamedEmbedder(embedder) if embedder else None,
-        Trash(config.install, "explain", lambda: datetime.now(UTC)),
         None if embedder else "keyword only: no embeddings configured; set memory.embedding_provider to search.",
     )
     try:

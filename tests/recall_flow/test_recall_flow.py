@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -102,7 +103,7 @@ async def recalled(
 ) -> RecallResult:
     missing: Any = None
     choice, numbers = ProfileChoice(profile_for(version), "assumed"), settings or ScoringSettings()
-    library = Library(missing, memory, choice, numbers, embedder, missing, why_no_vectors)
+    library = Library(missing, memory, choice, numbers, embedder, why_no_vectors)
     return await recall_memories(library, library.trial(request or RecallRequest("rust", as_of=NOW.isoformat())))
 
 

@@ -15,7 +15,8 @@ from support import golden
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -58,7 +59,7 @@ async def _assert_head_of_window(memory: SqliteMemory, embedder: str, runs: list
     vectors = None if embedder == "none" else RecordedEmbedder(embedder)
     missing: Any = None
     choice = ProfileChoice(profile_for("0.8.4"), "option")
-    library = Library(missing, memory, choice, ScoringSettings(), vectors, missing)
+    library = Library(missing, memory, choice, ScoringSettings(), vectors)
     assert len(runs) > 200
     for run in runs:
         vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)

@@ -8,7 +8,8 @@ import numpy as np
 
 from support.test_embedder import embed
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
@@ -53,7 +54,7 @@ def library_of(memory: Memory, embedder: Embedder | None = None, version: str = 
     """A library of an open store; config and trash are not there, as nothing that is scored asks for them."""
     missing = cast(Any, None)
     choice = ProfileChoice(profile_for(version), "option")
-    return Library(missing, memory, choice, ScoringSettings(), embedder, missing)
+    return Library(missing, memory, choice, ScoringSettings(), embedder)
 
 
 def trial(query: str, version: str = "0.8.4", settings: ScoringSettings | None = None, **parts: Any) -> Trial:

@@ -260,7 +260,7 @@ class OfAgents(SampleMemory):
 
 async def test_an_agent_that_nobody_knows_is_told_with_those_that_are(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, OfAgents()).app(options=OpenOptions(agent="nobody"))) as (app, _):
-        assert "There is no agent 'nobody' here. Known are a, b." in screen_words(app)
+        assert "There is no agent 'nobody' here. Known agents: a, b." in screen_words(app)
 
 
 async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tui_samples import NOW, Inspector, SampleMemory, browser, memory, sample_co
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.matching import age_group, matches
-from zeroclaw_tui.curation.library import ProfileChoice
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
@@ -48,9 +48,9 @@ def test_the_header_says_how_recall_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "short"),
     [
-        (ProfileChoice.of("0.8.4", "assumed"), "sqlite · scoring 0.8.4 (assumed) · hybrid 0.7 / 0.3"),
-        (ProfileChoice.of("0.8.3", "saved"), "sqlite · scoring 0.8.3 · hybrid 0.7 / 0.3"),
-        (ProfileChoice.of("0.8.5", "saved"), "sqlite · 0.8.5 scored as 0.8.4 · hybrid 0.7 / 0.3"),
+        (ProfileChoice.from_version("0.8.4", "assumed"), "sqlite · scoring 0.8.4 (assumed) · hybrid 0.7 / 0.3"),
+        (ProfileChoice.from_version("0.8.3", "saved"), "sqlite · scoring 0.8.3 · hybrid 0.7 / 0.3"),
+        (ProfileChoice.from_version("0.8.5", "saved"), "sqlite · 0.8.5 scored as 0.8.4 · hybrid 0.7 / 0.3"),
     ],
 )
 def test_the_short_header_takes_no_assumed_version_for_a_fact(

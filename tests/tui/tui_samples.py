@@ -21,7 +21,8 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -214,17 +215,18 @@ def sample_config(folder: Path, **parts: Any) -> MemoryConfig:
 
 
 def sample_library(store: InMemory, config: MemoryConfig, *, embeds: bool = True, version: str = "0.6.2") -> Library:
-    return Library(
+    library = Library(
         config=config,
         memory=store,
         profile=ProfileChoice(profile_for(version), "assumed"),
         settings=ScoringSettings(),
         embedder=SampleEmbedder() if embeds else None,
-        kept_in=Trash(config.install, "in-memory:this process", lambda: NOW),
         no_embedder_because=None
         if embeds
         else "No embeddings are configured: memory.embedding_provider in config.toml turns them on.",
     )
+    library.trash = Trash(config.install, "in-memory:this process", lambda: NOW)
+    return library
 
 
 class Inspector:

@@ -74,7 +74,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.config.settings import settings_problem
     from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.setting_change import config_as_it_is
+    from zeroclaw_tui.curation.setting_change import reload_config
 
     try:
         library = await open_library(configs[0], given.profile, may_be_missing=True)
@@ -91,7 +91,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         await library.close()
     findings = tuple(dict.fromkeys((*sentences(library.memory.notices), *found.findings)))
     # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
-    judged = config_as_it_is(configs[0], version=library.profile.profile.version)
+    judged = reload_config(configs[0], version=library.profile.profile.version)
     own = settings_problem(configs[0].install)
     shown = configs[0]._replace(warnings=(*judged.warnings, *([own] if own else [])))
     health = Health(found.ok, found.summary, findings, found.facts)

@@ -300,7 +300,7 @@ async def _answer(given: argparse.Namespace) -> int:
             return await _to_new_store(target, given, now)
         library = target.library
     else:
-        library = await open_library(configs[0], given.profile, may_be_missing=True, asks_binary=called.heeds_version)
+        library = await open_library(configs[0], given.profile, may_be_missing=True, query_binary=called.heeds_version)
     library.on_first_request(lambda request: note(f"zeroclaw: {request.description}"))
     # A change that is refused for what makes the store read-only says it itself.
     changes = called.changes and not getattr(given, "dry_run", False)

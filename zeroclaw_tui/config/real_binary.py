@@ -14,6 +14,8 @@ PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
 """Set for the real binary: how often in a row a command was handed over, so that no loop lasts."""
 
 _OUR_NAME = b"zeroclaw_tui"
+_ANSWER_SIZE = 4096
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 _SCRIPT_HEAD = 4096
 _IN_BACKQUOTES = re.compile(r"(?<=`)(?:zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))")
 _AT_THE_START = re.compile(r"^((?:[A-Z_]+=\S* )?)(zeroclaw-tui|zeroclaw)(?= |$)")
@@ -29,6 +31,30 @@ def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
         if os.path.realpath(candidate) not in ours and not _names_us(candidate):
             return candidate.absolute()
     return None
+
+
+def zeroclaw_version(binary: Path, seconds: float = 2.0) -> str | None:
+    """The version that `zeroclaw --version` prints, such as "0.7.5"; None if it prints none in time. Blocks."""
+    import subprocess
+    import tempfile
+
+    # The answer goes to a file: a child that a wrapper script leaves running would hold a pipe open.
+    try:
+        with tempfile.TemporaryFile() as answer:
+            subprocess.run(
+                [binary, "--version"],
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                timeout=seconds,
+                check=False,
+            )
+            answer.seek(0)
+            text = answer.read(_ANSWER_SIZE).decode("utf-8", "replace")
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(text)
+    return None if found is None else found.group()
 
 
 def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,13 +26,12 @@ from zeroclaw_tui.config.locations import (
     workspace_rule,
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
-from zeroclaw_tui.config.real_binary import real_zeroclaw
+from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
 from zeroclaw_tui.config.save import list_backups, read_config
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
-from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.files.disk import exists, is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
@@ -231,7 +231,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
             problem.hint += f" `{command}` restores an earlier version."
         raise
     binary = real_zeroclaw(environ)
-    version = await known_version(binary)
+    version = await asyncio.to_thread(zeroclaw_version, binary) if binary is not None else None
     target = target_of(document, install, version)
     read = _as_read(install, target)
     if not is_folder(install.root):
@@ -294,12 +294,6 @@ def check_outline(document: ConfigDocument, config_file: Path) -> None:
             raise BrokenConfig(
                 f"{config_file}: {name} is {kind_of(value)} and must be a table, [{name}].", hint="Fix that line first."
             )
-
-
-async def known_version(binary: Path | None) -> str | None:
-    """The version of the real ZeroClaw as three numbers, None if there is none or it is unknown."""
-    answer = await answered_version(binary) if binary is not None else None
-    return None if answer is None else ".".join(map(str, parse_version(answer)))
 
 
 def target_of(document: ConfigDocument, install: Install, version: str | None) -> Target:

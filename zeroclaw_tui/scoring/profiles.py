@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.errors import UsageError
@@ -178,6 +179,29 @@ def generation_made_by(version: str) -> str:
     if numbers < (0, 8, 0):
         return "G2"
     return "G3" if numbers < (0, 8, 3) else "G4"
+
+
+_RULE_TEXTS = {
+    "hides_superseded": "superseded hidden",
+    "decays_cli": "old ones decay",
+    "prefix_words": "word* is a prefix",
+    "star_lists_recent": "* lists the newest",
+    "one_injection_rule": "one injection rule",
+    "normalises_keyword_only": "keyword scores 0..1",
+    "scans_content": "content scanner",
+}
+
+
+def rule_sets(current: str) -> list[tuple[str, str]]:
+    """List one version of each set of rules, and `current`, oldest first, each with what is new in its rules."""
+    profiles = [profile_for(version) for version in sorted({*LANDMARKS, current}, key=parse_version)]
+    found = [(profiles[0].version, "the first rules")]
+    for earlier, profile in pairwise(profiles):
+        news = [text for name, text in _RULE_TEXTS.items() if getattr(profile, name) and not getattr(earlier, name)]
+        if earlier.agent_scope == "none" != profile.agent_scope:
+            news.append("agents are separate")
+        found.append((profile.version, ", ".join(news) or "nothing a list would show"))
+    return found
 
 
 def lacks(what: str) -> str:

@@ -9,7 +9,16 @@ from typing import Literal
 
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.injection import pool_size
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, ScoringSettings, Trial, float32, parse_version
+from zeroclaw_tui.scoring.profiles import (
+    SCHEMA_VERSIONS,
+    RerankSettings,
+    ScoringProfile,
+    ScoringSettings,
+    Trial,
+    float32,
+    generation_made_by,
+    parse_version,
+)
 from zeroclaw_tui.scoring.weights import (
     best_scores,
     nothing_passes,
@@ -84,19 +93,47 @@ def compare(before: RecallResult, after: RecallResult) -> Comparison:
 
 
 def complaints(
-    trial: Trial, *, has_vectors: bool, about: Collection[Setting] = ALL_SETTINGS, has_stages: bool = True
+    trial: Trial,
+    *,
+    has_vectors: bool,
+    about: Collection[Setting] = ALL_SETTINGS,
+    has_stages: bool = True,
+    generation: str | None = None,
 ) -> tuple[str, ...]:
-    """Sentences on settings that cannot work as they stand: no number, negative, a sum of 0, a threshold that no score
-    reaches, words that no version reads. Empty when all is well.
+    """Describe the settings that cannot work: no number, negative, a sum of 0, a threshold that no score reaches,
+    words that no version reads. Empty if all settings work.
 
-    `about` leaves out what is about other settings. `has_stages` is False for a backend that ranks by a rule of its
-    own, where neither weights nor search mode have a part.
+    `about` leaves out sentences about other settings. `has_stages` is False for a backend that ranks by its own rule,
+    where neither weights nor search mode have an effect. `generation` is the schema of the store, which a version of
+    another schema would change.
     """
     found = _of_numbers(trial.settings)
     if not found:
         found = _of_meaning(trial, has_vectors) if has_stages else _of_own_rule(trial.profile, trial.settings)
         found += _of_rerank(trial)
-    return tuple(dict.fromkeys(sentence for setting, sentence in found if setting in about))
+    remark = _schema_remark(trial.profile.version, generation)
+    sentences = dict.fromkeys(sentence for setting, sentence in found if setting in about)
+    return tuple(sentences) if remark is None else (*sentences, remark)
+
+
+def _schema_remark(version: str, generation: str | None) -> str | None:
+    """Say what ZeroClaw of this version would do to a store of another schema generation; None if the schema fits.
+
+    Versions up to 0.7.5 read tables from 0.8.0 on but cannot write to them. Later versions add missing columns when
+    they open a database, and 0.8.0 creates the table again.
+    """
+    made = generation_made_by(version)
+    if generation not in SCHEMA_VERSIONS or generation == made:
+        return None
+    tables = f"this file, which has the tables of {SCHEMA_VERSIONS[generation]}"
+    if made > generation:
+        locks_out = ", and versions before 0.8.0 could no longer write to it" if made >= "G3" > generation else ""
+        effect = f"would first migrate {tables}{locks_out}"
+    elif generation >= "G3" > made:
+        effect = f"could read {tables}, but not write to it"
+    else:
+        effect = f"would open {tables}, and ignore their extra columns"
+    return f"ZeroClaw {version} {effect}. The scores shown are the ones it would give."
 
 
 _Complaints = list[tuple[Setting, str]]

@@ -282,9 +282,9 @@ def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None =
 
 def profile_question(current: str) -> Question[str]:
     """Ask for the ZeroClaw version whose scoring rules recall uses; each with its news."""
-    from zeroclaw_tui.curation.library import known_rules
+    from zeroclaw_tui.scoring.profiles import rule_sets
 
-    answers = [Answer("", version, version, news) for version, news in known_rules(current)]
+    answers = [Answer("", version, version, news) for version, news in rule_sets(current)]
     return choice("Scoring of which ZeroClaw version?", answers, current)
 
 

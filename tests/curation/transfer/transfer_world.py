@@ -16,7 +16,8 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -30,7 +31,10 @@ def library_of(memory: Memory, folder: Path) -> Library:
     """An opened store with a trash in a folder."""
     install = Install(folder, folder / "workspace", folder / "brain.db", "workspace", "test", folder / "zeroclaw-tui")
     trash = Trash(install, store_name(memory.name, memory.about.location), lambda: NOW)
-    return Library(MemoryConfig(install), memory, ProfileChoice.by_hand("0.8.4"), ScoringSettings(), None, trash)
+    choice = ProfileChoice.from_version("0.8.4", "option")
+    library = Library(MemoryConfig(install), memory, choice, ScoringSettings(), None)
+    library.trash = trash
+    return library
 
 
 @asynccontextmanager

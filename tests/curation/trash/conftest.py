@@ -14,7 +14,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 
@@ -37,7 +38,9 @@ async def world(request: pytest.FixtureRequest, install: Install, clock: Clock) 
         memory = SqliteMemory(make(install.database, request.param, []))
     await memory.open()
     trash = Trash(install, store_name(memory.name, memory.about.location), clock)
-    choice = ProfileChoice.by_hand("0.8.4")
+    choice = ProfileChoice.from_version("0.8.4", "option")
     config = MemoryConfig(install)
-    yield World(Library(config, memory, choice, ScoringSettings(), None, trash), install, clock)
+    library = Library(config, memory, choice, ScoringSettings(), None)
+    library.trash = trash
+    yield World(library, install, clock)
     await memory.close()

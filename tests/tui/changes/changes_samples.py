@@ -15,7 +15,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.journal import Trash, Verb
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.change import Row, RowChange, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -126,8 +127,8 @@ class Sample:
             profile=ProfileChoice(profile_for("0.6.2"), "assumed"),
             settings=ScoringSettings(),
             embedder=None,
-            kept_in=self.trash,
         )
+        self.library.trash = self.trash
 
     async def kept(
         self,

@@ -203,7 +203,9 @@ class Known:
                 await super().close()
 
         made = sample_library(store, config, **self.library_parts)
-        return Closing(**{field: getattr(made, field) for field in Library.__dataclass_fields__})
+        library = Closing(made.config, store, made.profile, made.settings, made.embedder, made.no_embedder_because)
+        library.trash = made.trash
+        return library
 
     def _list(self, config: MemoryConfig, started: MemoryConfig | None) -> Sequence[Candidate]:
         self.may_list.wait()

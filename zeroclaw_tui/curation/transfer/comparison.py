@@ -20,7 +20,8 @@ from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene.plan import Expiry
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.journal import RunningAction, Verb
-from zeroclaw_tui.curation.library import Library, profile_to_make
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import profile_to_make
 from zeroclaw_tui.curation.transfer.fields import NoteFields, RowFields, SourceInfo, fields_of, with_key
 from zeroclaw_tui.curation.transfer.losses import Losses
 from zeroclaw_tui.curation.transfer.note_lines import in_one_line, read_line
@@ -423,9 +424,10 @@ async def compare_all(
 ) -> Comparison:
     """Compare everything that comes, for a plan. Raises Stopped if `on_progress` says no."""
     library = target.library
-    profile = (
-        await profile_to_make(target.config, memory, target.profile) if library is None else library.profile.profile
-    )
+    if library is None:
+        profile = await asyncio.to_thread(profile_to_make, target.config, target.profile)
+    else:
+        profile = library.profile.profile
     expiry = await asyncio.to_thread(Expiry.of, target.config, memory, profile.version, now)
     comparison = await Comparison.of(supply, memory, target, now)
     comparison.expiry, comparison.is_plan = expiry, True

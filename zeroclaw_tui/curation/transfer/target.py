@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +11,8 @@ from pathlib import Path
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.profile_choice import profile_to_make
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import NothingYet
 from zeroclaw_tui.memory.text import one_line
@@ -59,7 +61,7 @@ class Target:
         if self.library is None:
             memory = self._not_made()
             try:
-                await memory.make(await profile_to_make(self.config, memory, self.profile))
+                await memory.make(await asyncio.to_thread(profile_to_make, self.config, self.profile))
             finally:
                 await memory.close()
             self.library = await open_library(self.config, self.profile)
@@ -72,7 +74,7 @@ class Target:
             yield self.library.memory
             return
         memory = self._not_made()
-        profile = await profile_to_make(self.config, memory, self.profile)
+        profile = await asyncio.to_thread(profile_to_make, self.config, self.profile)
         if memory.about.path is None:
             try:
                 await memory.make(profile, dry_run=True)

@@ -396,7 +396,7 @@ class LiveRoom(StoreRoom):
             self._detail.show(turn_content(shown, self.clock()), block_lines(shown))
 
     async def _explain(self, tab: Tab | Literal[""], shown: Shown) -> None:
-        from zeroclaw_tui.curation.library import ProfileChoice
+        from zeroclaw_tui.curation.profile_choice import ProfileChoice
         from zeroclaw_tui.tui.rooms.why import WhyRoom
 
         compared = shown.compared

@@ -543,7 +543,7 @@ class WhyRoom(StoreRoom):
         entry = self.inquiry.entry
         if entry is None:
             return
-        newer = await library.newer(entry)
+        newer = await library.superseding_entry(entry)
         if newer is not None:
             self.inquiry.entry = newer
             self.look()

@@ -22,7 +22,6 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.library import profile_remark
 from zeroclaw_tui.curation.recall import trial_of, turn_limit
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -403,9 +402,13 @@ def complaint_sentences(memory: Memory, tried: TrialComparison, standing: TrialC
         ("threshold", "mode", "rerank") if idle else ("weights", "threshold", "mode", "rerank")
     )
     has_stages = standing.own_rule is None
-    found = complaints(tried.now, has_vectors=standing.has_vectors, about=about, has_stages=has_stages)
-    remark = profile_remark(tried.now.profile, memory)
-    return found if remark is None else (*found, remark)
+    return complaints(
+        tried.now,
+        has_vectors=standing.has_vectors,
+        about=about,
+        has_stages=has_stages,
+        generation=memory.about.generation,
+    )
 
 
 def command_words(library: Library, tried: TrialComparison) -> str:

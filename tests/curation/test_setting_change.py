@@ -1,0 +1,244 @@
+"""The settings of a what-if written to config.toml: what changes, what is refused, and what applies afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomlkit
+from support.config_forms import FIRST, FORMS, ROWS, THIRD
+from support.opened import opened_at
+from support.small_store import make
+
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.curation.setting_change import complaints_of, plan_settings_change, save_settings_change, way_back
+from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, profile_for
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+REQUEST = RecallRequest("rust", as_of=NOW.isoformat())
+MakeConfig = Callable[..., MemoryConfig]
+
+opened = partial(opened_at, version="0.8.3")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> MakeConfig:
+    """Make an install with this config.toml and a small database, and load it as the commands do."""
+
+    def make_config(
+        text: str = FIRST, environ: dict[str, str] | None = None, *, read_only: bool = False
+    ) -> MemoryConfig:
+        folder = tmp_path / "zc"
+        is_third = "schema_version = 3" in text
+        database = folder / ("data" if is_third else "workspace") / "memory" / "brain.db"
+        database.parent.mkdir(parents=True)
+        make(database, "G4" if is_third else "G2", ROWS)
+        (folder / "config.toml").write_bytes(text.encode())
+        options = OpenOptions(config_dir=folder, read_only=read_only)
+        return configs_for(options, {"HOME": str(tmp_path), **(environ or {})})[0]
+
+    return make_config
+
+
+def trial(library: Library, version: str | None = None, request: RecallRequest = REQUEST, **settings: Any) -> Trial:
+    profile = profile_for(version) if version else library.profile.profile
+    return Trial(request, profile, library.settings._replace(**settings))
+
+
+def file_of(config: MemoryConfig) -> Path:
+    assert config.install.config_file is not None
+    return config.install.config_file
+
+
+async def save(library: Library, environ: dict[str, str] | None = None, **settings: Any) -> None:
+    change = plan_settings_change(library, trial(library, **settings), NOW)
+    await save_settings_change(library, change, NOW, environ or {})
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_the_file_gets_these_values_and_keeps_everything_else(made: MakeConfig, form: str) -> None:
+    config = made(FORMS[form])
+    async with opened(config) as library:
+        await save(library, vector_weight=0.6, keyword_weight=0.45, threshold=0.25, search_mode="bm25")
+    fresh = load_config(config.install, {})
+    found = (fresh.vector_weight, fresh.keyword_weight, fresh.min_relevance_score, fresh.search_mode)
+    assert found == (0.6, 0.45, 0.25, "bm25")
+    assert not set(fresh.warnings) - set(config.warnings)
+    written = {"vector_weight", "keyword_weight", "min_relevance_score", "search_mode"}
+    required = {"backend": "sqlite", "auto_save": True} if form == "without [memory]" else {}
+    before, after = tomlkit.parse(FORMS[form]).unwrap(), tomlkit.parse(file_of(config).read_bytes()).unwrap()
+    others_before = {name: value for name, value in before.pop("memory", {}).items() if name not in written}
+    others_after = {name: value for name, value in after.pop("memory").items() if name not in written}
+    assert others_after == others_before | required
+    assert after == before
+
+
+async def test_the_plan_shows_only_the_lines_that_change(made: MakeConfig) -> None:
+    async with opened(made()) as library:
+        change = plan_settings_change(library, trial(library, threshold=0.25), NOW)
+    lines = [line for line in change.lines if line[0] != " "]
+    assert lines == [("-", "min_relevance_score=0.4"), ("+", "min_relevance_score=0.25")]
+    assert "verysecret" not in str(change)
+
+
+async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_has_the_old(made: MakeConfig) -> None:
+    config = made()
+    async with opened(config) as library:
+        before = await recall_memories(library, library.trial(REQUEST))
+        tried = await recall_memories(library, library.trial(REQUEST, trial(library, threshold=0.25).settings))
+        await save(library, threshold=0.25)
+        after = await recall_memories(library, library.trial(REQUEST))
+        assert (before.injected, tried.injected, after.injected) == (0, 2, 2)
+        assert after == tried
+    assert [path.read_text() for path in config.install.own_dir.rglob("backups/*")] == [FIRST]
+
+
+async def test_a_file_that_changed_since_the_plan_is_not_overwritten(made: MakeConfig) -> None:
+    config = made()
+    async with opened(config) as library:
+        change = plan_settings_change(library, trial(library, threshold=0.25), NOW)
+        file_of(config).write_text(FIRST + "# by hand\n")
+        with pytest.raises(Refused, match="changed by another program"):
+            await save_settings_change(library, change, NOW, {})
+        assert library.settings.threshold == 0.4
+    assert file_of(config).read_text() == FIRST + "# by hand\n"
+
+
+async def test_with_read_only_nothing_can_be_planned(made: MakeConfig) -> None:
+    async with opened(made(read_only=True)) as library:
+        with pytest.raises(Refused, match="--read-only"):
+            plan_settings_change(library, trial(library, threshold=0.25), NOW)
+
+
+async def test_a_store_that_was_opened_alone_has_no_config(tmp_path: Path) -> None:
+    async with opened(make(tmp_path / "alone.db", "G2", ROWS)) as library:
+        with pytest.raises(Refused, match=r"no config\.toml"):
+            plan_settings_change(library, trial(library, threshold=0.25), NOW)
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "text"),
+    [
+        ("0.8.3", {"vector_weight": math.nan}, "memory.vector_weight must be a number from 0 on, and nan is not"),
+        ("0.8.3", {"keyword_weight": math.inf}, "memory.keyword_weight must be"),
+        ("0.8.3", {"vector_weight": 1e300}, "memory.vector_weight must be"),
+        ("0.8.3", {"threshold": -0.1}, "memory.min_relevance_score must be"),
+        ("0.8.4", {"threshold": 1.5}, "memory.min_relevance_score is 1.5 and must be a number from 0 to 1"),
+        ("0.8.4", {"rerank": RerankSettings(candidate_multiplier=21)}, "from 1 to 20"),
+    ],
+)
+async def test_a_value_that_zeroclaw_does_not_take_is_refused(
+    made: MakeConfig, version: str, settings: dict[str, Any], text: str
+) -> None:
+    async with opened(made(), version=version) as library:
+        with pytest.raises(UsageError, match=text):
+            plan_settings_change(library, trial(library, **settings), NOW)
+
+
+async def test_before_0_8_4_a_threshold_may_be_above_1(made: MakeConfig) -> None:
+    """Raw BM25 scores have no upper limit."""
+    async with opened(made(), version="0.7.5") as library:
+        await save(library, threshold=2.5)
+        assert library.config.min_relevance_score == 2.5
+        with pytest.raises(UsageError):
+            plan_settings_change(library, trial(library, "0.8.4", threshold=3.5), NOW)
+
+
+async def test_an_invalid_number_in_the_file_does_not_prevent_other_changes(made: MakeConfig) -> None:
+    config = made(FIRST.replace("vector_weight = 0.7", "vector_weight = nan"))
+    async with opened(config) as library:
+        await save(library, threshold=0.25)
+    fresh = load_config(config.install, {})
+    assert math.isnan(fresh.vector_weight)
+    assert fresh.min_relevance_score == 0.25
+
+
+async def test_a_setting_that_a_variable_overrides_is_written_with_a_warning(made: MakeConfig) -> None:
+    environ = {"ZEROCLAW_memory__vector_weight": "0.9"}
+    async with opened(made(THIRD, environ)) as library:
+        change = plan_settings_change(library, trial(library, vector_weight=0.5), NOW)
+        warning = "memory.vector_weight has no effect while ZEROCLAW_memory__vector_weight is set"
+        assert warning in " ".join(change.warnings)
+        await save_settings_change(library, change, NOW, environ)
+        assert library.settings.vector_weight == 0.9
+        assert "vector_weight = 0.5" in file_of(library.config).read_text()
+        with pytest.raises(Refused) as error:
+            plan_settings_change(library, trial(library, vector_weight=0.5), NOW)
+        assert warning in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({}, "Change a weight, the threshold"),
+        ({"limit": 20}, "The limit is not written"),
+        ({"session_id": "tg"}, "The session is not written"),
+        ({"as_of": (NOW + timedelta(days=3)).isoformat()}, "The day is not written"),
+        ({"limit": 20, "session_id": "tg", "rule": "channel"}, "The limit, the session and the injection rule are not"),
+    ],
+)
+async def test_parts_of_a_trial_that_are_not_settings_are_named(
+    made: MakeConfig, change: dict[str, Any], text: str
+) -> None:
+    request = replace(REQUEST, **change)
+    async with opened(made()) as library:
+        with pytest.raises(Refused, match="nothing to write") as error:
+            plan_settings_change(library, trial(library, request=request), NOW)
+        assert text in error.value.hint
+        planned = plan_settings_change(library, trial(library, request=request, threshold=0.2), NOW)
+    assert (text in " ".join(planned.warnings)) is bool(change)
+
+
+async def test_a_search_mode_is_written_if_a_version_reads_it(made: MakeConfig) -> None:
+    """ZeroClaw reads it from 0.6.3 on."""
+    config = made()
+    async with opened(config, version="0.6.2") as library:
+        with pytest.raises(Refused):
+            plan_settings_change(library, trial(library, search_mode="bm25"), NOW)
+        change = plan_settings_change(library, trial(library, "0.7.5", search_mode="bm25"), NOW)
+        assert "0.6.2 does not read memory.search_mode; 0.6.3 and later do." in " ".join(change.warnings)
+        assert "The profile is not written" in " ".join(change.warnings)
+    async with opened(config, version="0.6.3") as library:
+        await save(library, search_mode="bm25")
+    assert load_config(config.install, {}).search_mode == "bm25"
+
+
+async def test_the_plan_warns_only_about_the_settings_that_it_writes(made: MakeConfig) -> None:
+    async with opened(made(), version="0.7.5") as library:
+        change = plan_settings_change(library, trial(library, threshold=0.2), NOW)
+    assert "raw BM25" in " ".join(change.warnings)
+    assert "weights" not in " ".join(change.warnings)
+
+
+async def test_complaints_follow_the_store(made: MakeConfig, tmp_path: Path) -> None:
+    """A version with another schema would migrate the database; Markdown uses neither weights nor search mode."""
+    async with opened(made(), version="0.8.4") as library:
+        (remark,) = complaints_of(library, trial(library), about=())
+        assert "ZeroClaw 0.8.4 would first migrate this file" in remark
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- **lang**: Prefers Rust\n")
+    async with opened(folder) as library:
+        found = complaints_of(library, trial(library, vector_weight=0.1, search_mode="bm25"))
+    assert [sentence.split(" does")[0].split(" do ")[0] for sentence in found] == ["The weights", "The search mode"]
+
+
+def test_the_command_to_restore_names_a_config_directory_that_is_not_the_default(made: MakeConfig) -> None:
+    config = made()
+    default = config._replace(install=config.install._replace(config_dir=Path.home() / ".zeroclaw"))
+    assert way_back(default) == "`zeroclaw onboard --restore` restores the previous one."
+    other = config._replace(install=config.install._replace(config_dir=Path.home() / "my claw"))
+    assert "`zeroclaw onboard --config-dir ~/'my claw' --restore`" in way_back(other)
