@@ -10,7 +10,7 @@ NO_BACKENDS = {
     # A place where copies lie, a format of files, what old agents were told apart by, Textual's animations, and who
     # makes vectors.
     *("place.kind", "self._format"),
-    *("profile.agent_scope", "before.agent_scope", "self.app.animation_level"),
+    *("profile.agent_scope", "self.app.animation_level"),
     *("provider", "after.get('memory.embedding_provider')"),
 }
 """What is compared with a word that is a backend's name too, and is none there."""
