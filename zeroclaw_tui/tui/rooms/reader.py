@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import versions_at
-from zeroclaw_tui.curation.conversations import LONGEST_MESSAGE
+from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.tui.commands import Command, Room, tell, usual_commands
@@ -153,13 +153,13 @@ class ConversationRoom(Room[None]):
     def compose(self) -> ComposeResult:
         talk = self._conversation
         told = f"The conversation that {shown_line(self._what, _LONGEST_FACT)} came from"
-        yield TitleLine(Content.assemble((told, STRONG), (f" · {_TIED[talk.by]}", MUTED)))
+        yield TitleLine(Content.assemble((told, STRONG), (f" · {_TIED[talk.found_by]}", MUTED)))
         yield TitleLine(facts_content(talk))
         with ReadingPane(id="talk"):
             if talk.before:
                 yield Static(Content.styled(f"… {talk.before:,} before", MUTED), classes="more")
             for at, message in enumerate(talk.messages):
-                is_here = at == talk.place
+                is_here = at == talk.position
                 said = Static(message_content(message, self._now, is_here=is_here), classes="message", markup=False)
                 yield said.set_class(is_here, "-here")
             if talk.after:
@@ -195,7 +195,7 @@ def facts_content(talk: Conversation) -> Content:
 def message_content(message: Message, now: datetime, *, is_here: bool = False) -> Content:
     """Who, when, and what was said."""
     role = _ROLES.get(message.role) or shown_line(message.role, _LONGEST_ROLE) or "?"
-    longest = _LONGEST_TOOL if message.role == "tool" else LONGEST_MESSAGE
+    longest = _LONGEST_TOOL if message.role == "tool" else MAX_MESSAGE_LENGTH
     said = display_text(mask_secrets(message.content[:longest]))
     more = message.length - min(len(message.content), longest)
     look = MUTED if message.role == "tool" else ""
