@@ -75,8 +75,8 @@ def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None
     recording.record(Sent("rust", OTHER))
     recording.record(Sent("rust", BLOCK, id="as predicted"))
     shown = tail().out
-    assert "✓ 1 memory sent, as predicted (lang)" in shown
-    assert "✗ not as predicted: 1 sent and not predicted, 1 predicted and not sent." in shown
+    assert "✓ Sent as predicted: 1 memory (lang)." in shown
+    assert "✗ Not as predicted: 1 sent and not predicted, 1 predicted and not sent." in shown
     assert "+ - tz: Lives in Lisbon" in shown
     assert "- - lang: Prefers rust" in shown
 
@@ -85,7 +85,7 @@ def test_a_trace_of_0_7_5_says_from_when_turns_are_read(recording: RecordingInst
     recording.record(Sent("rust", BLOCK, version="0.7.5"))
     answer = tail("--json")
     assert (answer.code, answer.out) == (0, "")
-    assert "Recorded by ZeroClaw 0.7.5; turns are read from 0.8.0 on." in answer.err
+    assert "they are read from 0.8.0 on" in tail("--json", "--profile", "0.7.5").err
 
 
 def test_what_is_not_recorded_is_not_predicted(recording: RecordingInstall, tail: Run) -> None:
@@ -93,7 +93,7 @@ def test_what_is_not_recorded_is_not_predicted(recording: RecordingInstall, tail
     recording.record(Sent("rust", BLOCK, payload="off"))
     (line,) = (json.loads(line) for line in tail("--json").out.splitlines())
     assert (line["query"], line["predicted"], line["equal"]) == ("", None, None)
-    assert "– not predicted: The trace holds no request" in tail().out
+    assert "– Not predicted: The trace holds no request" in tail().out
 
 
 def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Run) -> None:

@@ -255,13 +255,13 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
     until Ctrl-C, or until nobody reads its output. Exit code 0; with `--check` 1 where a recall made now has other
     memories than were sent.
     """
-    from zeroclaw_tui.curation.turn_trace import moment_of
     from zeroclaw_tui.curation.turns import follow, recorded
+    from zeroclaw_tui.memory.days import moment
 
     agent = agent_given(given)
     since = None
     if given.since is not None:
-        since = moment_of(moment_meant(given.since, now))
+        since = moment(moment_meant(given.since, now))
     printer = _TurnPrinter(library, given)
     if not given.follow:
         await printer.show(await recorded(library, since=since, agent=agent), is_first=True)
@@ -290,14 +290,11 @@ class _TurnPrinter:
 
     async def show(self, log: TurnLog, *, is_first: bool) -> None:
         from zeroclaw_tui.curation.turn_comparison import compare
-        from zeroclaw_tui.curation.turn_trace import OLD_TRACE
 
         for sentence in log.problems:
             self._tell(sentence)
         if log.broken_lines:
             self._tell(f"{counted(log.broken_lines, 'line')} of the trace could not be read.")
-        if log.has_old_calls:
-            self._tell(OLD_TRACE)
         if is_first and log.why_nothing is not None:
             self._tell(log.why_nothing)
             self._tell_switch()
@@ -320,10 +317,10 @@ class _TurnPrinter:
 
     def _tell_switch(self) -> None:
         """The lines of config.toml that turn recording on, where some are missing."""
-        from zeroclaw_tui.curation.turns import recording_change, recording_state
+        from zeroclaw_tui.curation.turn_recording import missing_settings, recording_change
 
         version = self._library.profile.profile.version
-        if not recording_state(self._library.config, version).keys:
+        if not missing_settings(self._library.config, version):
             return
         try:
             change = recording_change(self._library.config, version)
@@ -356,34 +353,8 @@ def _clock(turn: Turn) -> str:
 
 
 def _verdict(compared: ComparedTurn) -> Styled:
-    turn = compared.turn
-    if compared.equal:
-        return Styled(f"✓ {_memories(turn.sent or '')} sent, as predicted{_named(turn.sent or '')}", GREEN)
-    if compared.equal is False:
-        return Styled(f"✗ not as predicted: {compared.why_not_equal}", RED)
-    why = compared.why_not_equal or ""
-    if compared.changed_since:
-        named = ", ".join(cut(one_line(key), 40) for key in compared.changed_since[:5])
-        why = f"{why}: {named}"
-    if compared.predicted is None:
-        return Styled(f"– not predicted: {one_line(why)}", YELLOW)
-    would, named = _memories(compared.predicted), "" if compared.changed_since else _named(compared.predicted)
-    was = f"{_memories(turn.sent)} sent, " if turn.sent is not None else ""
-    return Styled(f"– {was}{would} predicted{named}, not compared: {one_line(why)}", YELLOW)
-
-
-def _memories(block: str) -> str:
-    from zeroclaw_tui.curation.turn_comparison import keys_of_block
-
-    return counted(len(keys_of_block(block)))
-
-
-def _named(block: str) -> str:
-    """The keys of a block that is not shown itself."""
-    from zeroclaw_tui.curation.turn_comparison import keys_of_block
-
-    keys = keys_of_block(block)
-    return f" ({first_names(keys, longest=40)})" if keys else ""
+    sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
+    return Styled(f"{sign} {one_line(compared.sentence())}", colour)
 
 
 def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:

@@ -1,57 +1,41 @@
-"""The turns that ZeroClaw recorded in its trace, listed and followed; whether it records them by this config, and the
-change of config.toml that turns recording on.
-
-The keys are in [observability]: `log_persistence` (none, rolling, rotating), `log_persistence_max_entries` and
-`log_llm_request_payload` (off, redacted, full; from 0.8.2 on). ZeroClaw still reads `runtime_trace_mode` and
-`runtime_trace_max_entries`, the names of the first two up to 0.7.5.
-"""
+"""The turns that ZeroClaw recorded in its trace: listed, followed, and counted by memory."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import os
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Event as Signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.setting_change import SettingChange, Value, planned_change
+from zeroclaw_tui.curation.turn_recording import why_no_turns
 from zeroclaw_tui.curation.turn_trace import (
-    MASKED,
-    OLD_TRACE,
     BrokenLine,
     Call,
     InboundMessage,
-    Line,
     ToolRecall,
     as_rfc3339,
-    event_of,
-    lines_from,
+    end_of_last_line,
+    keys_of_block,
     lines_from_end,
-    observability,
+    read_event,
     scrubbed,
     trace_files,
 )
-from zeroclaw_tui.files.database import FileIdentity, file_identity
-from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.scoring.profiles import Version, parse_version
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 POLL_SECONDS = 0.25
 """Seconds between two looks at the files while they are followed."""
-
 _INBOUND_BEFORE = timedelta(minutes=10)
 """So long before its request a message may come in."""
-_LINE_END = 256
-"""Bytes before the last known position, by which a trace that ZeroClaw wrote anew is recognised."""
 _NO_MESSAGE = "Its first request is no longer in the trace."
-_GROUPS = ("@g.us", "group:")
 _SCHEDULED = ("[cron:", "[heartbeat task")
 
 
@@ -59,9 +43,8 @@ _SCHEDULED = ("[cron:", "[heartbeat task")
 class Turn:
     """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
 
-    `at` is RFC 3339 in UTC: when it was sent. `sent` is the literal block, masked as the trace masks; "" when it was
-    traced without one, None when that is not known: `why_not_sent`. `session` is the first session scope that is known.
-    `version` is ZeroClaw's where the line names it.
+    `at` is RFC 3339 in UTC. `sent` is the literal block, masked as the trace masks; "" when none was sent, None when
+    that is not known, and `why_not_sent` says why. `session` is the chat's own scope. `version` is ZeroClaw's.
     """
 
     id: str
@@ -74,8 +57,6 @@ class Turn:
     query: str
     sent: str | None
     why_not_sent: str = ""
-    query_remark: str = ""
-    """Why the query is not all of the message, in a sentence."""
     scopes: tuple[str | None, ...] | None = None
     """The session scopes of its recall in their order; None where they are not recorded."""
     is_group: bool = False
@@ -99,330 +80,199 @@ class TurnLog:
     """What the agents looked up by themselves, the oldest first."""
     problems: tuple[str, ...] = ()
     """Sentences on files that could not be read."""
-    has_old_calls: bool = False
-    """Whether a part was recorded by ZeroClaw up to 0.7.5."""
 
 
 async def recorded(
     library: Library, *, since: datetime | None = None, agent: str | None = None, most: int | None = None
 ) -> TurnLog:
-    """The turns since a moment, of an agent, the newest `most`. Reads from the end of the files, in a thread.
-
-    Raises BrokenConfig; a file that cannot be read is one of the `problems`.
-    """
+    """Read the turns since a moment, of an agent, the newest `most`. Raises BrokenConfig."""
     return await _first(library, _Reader(library.config, since, agent, most))
 
 
 async def follow(
     library: Library, *, since: datetime | None = None, agent: str | None = None, most: int | None = None
 ) -> AsyncIterator[TurnLog]:
-    """First what is recorded, then each new turn within a second of its line, until the caller stops. No turn comes
+    """Give what is recorded, then each new turn within a second of its line, until the caller stops. No turn comes
     twice."""
     reader = _Reader(library.config, since, agent, most)
     yield await _first(library, reader)
     while True:
         await asyncio.sleep(POLL_SECONDS)
-        news = await _in_thread(reader.read)
-        if news.turns or news.tool_recalls or news.broken_lines or news.problems:
-            yield news
+        log = await asyncio.to_thread(reader.read)
+        if log.turns or log.broken_lines or log.problems:
+            yield log
 
 
 async def _first(library: Library, reader: _Reader) -> TurnLog:
-    log = await _in_thread(reader.read)
+    log = await asyncio.to_thread(reader.read)
     if log.turns:
         return log
-    if log.has_old_calls:
-        return replace(log, why_nothing=OLD_TRACE)
     version = library.profile.profile.version
-    return replace(log, why_nothing=await asyncio.to_thread(_why_nothing_recorded, library.config, version))
-
-
-async def _in_thread(read: Callable[[Callable[[], bool]], TurnLog]) -> TurnLog:
-    """Read in a thread that ends early when nobody waits for it any more."""
-    stopped = Signal()
-    try:
-        return await asyncio.to_thread(read, stopped.is_set)
-    finally:
-        stopped.set()
+    return replace(log, why_nothing=await asyncio.to_thread(why_no_turns, library.config, version))
 
 
 @dataclass(slots=True)
 class _Found:
-    """The lines of one look at the files, sorted by what they record."""
+    """The events of one look at the files, the newest first."""
 
     calls: dict[str, Call] = field(default_factory=dict)
     tool_recalls: list[ToolRecall] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     broken: int = 0
-    has_old_calls: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Position:
-    """How far a file is read, and the last bytes before that."""
-
-    at: int
-    before: bytes
 
 
 class _Reader:
-    """The files of one install, read once and then further."""
+    """Reads the files of one install from their end, and later only what is new in them."""
 
     def __init__(self, config: MemoryConfig, since: datetime | None, agent: str | None, most: int | None) -> None:
         self._config, self._since, self._agent, self._most = config, since, agent, most
-        self._positions: dict[FileIdentity, _Position] = {}
+        self._ends: dict[tuple[int, int], int] = {}
+        """How far each file is read, by device and inode: ZeroClaw renames a trace, or writes a shorter one anew."""
         self._known: set[str] = set()
-        self._inbound: dict[tuple[str | None, str], InboundMessage] = {}
+        self._inbound: dict[tuple[str | None, str | None], InboundMessage] = {}
 
-    def read(self, is_stopped: Callable[[], bool]) -> TurnLog:
-        """What is recorded, read from the end; the next time what is new. Blocks."""
-        found, earlier, self._positions = _Found(), self._positions, {}
+    def read(self) -> TurnLog:
+        """Read what is recorded; the next time what is new. Blocks."""
+        found = _Found()
         for path in reversed(trace_files(self._config)):
-            identity = file_identity(path)
-            if identity is None:
-                continue
             try:
-                self._positions[identity] = self._read_file(path, earlier.get(identity), found, is_stopped)
-            except InspectorError as error:
-                found.problems.append(str(error))
-        if not earlier:
-            # Read from the end, so the newest came first.
-            found.calls = dict(reversed(found.calls.items()))
-        calls = [call for call in found.calls.values() if call.trace_id not in self._known]
+                self._read_file(path, found)
+            except OSError as error:
+                found.problems.append(
+                    f"{path} cannot be read: {error.strerror}. Read it as the user who runs ZeroClaw."
+                )
+        calls = [call for call in reversed(found.calls.values()) if call.trace_id not in self._known]
         self._known |= found.calls.keys()
+        turns = [_turn_of(call, self._inbound.get((call.sender, call.message_id))) for call in calls]
         return TurnLog(
-            tuple(self._narrowed([self._turn(call) for call in calls])),
+            self._selected(turns),
             found.broken,
-            tool_recalls=tuple(sorted(found.tool_recalls, key=lambda one: one.at)),
+            tool_recalls=tuple(sorted(found.tool_recalls, key=lambda recall: recall.at)),
             problems=tuple(found.problems),
-            has_old_calls=found.has_old_calls,
         )
 
-    def _read_file(
-        self, path: Path, known: _Position | None, found: _Found, is_stopped: Callable[[], bool]
-    ) -> _Position:
-        """Read what came behind the last position, or, where the file is new or was written anew, from its end."""
-        if known is not None and _bytes_before(path, known.at) == known.before:
-            end = known.at
-            for line in lines_from(path, end, is_stopped):
-                self._take(line, found)
-                end = line.end
-        else:
-            end = 0
-            for line in lines_from_end(path, is_stopped):
-                end = end or line.end
-                if self._is_enough(found) or self._take(line, found):
+    def _read_file(self, path: Path, found: _Found) -> None:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            start = self._ends.get((status.st_dev, status.st_ino), 0)
+            if status.st_size < start:
+                start = 0
+            end = end_of_last_line(file, start)
+            self._ends[status.st_dev, status.st_ino] = end
+            for line in lines_from_end(file, start, end):
+                if self._take(line, found):
                     break
-        return _Position(end, _bytes_before(path, end))
 
-    def _take(self, line: Line, found: _Found) -> bool:
-        """Sort a line; whether everything before it is known already, or too old."""
+    def _take(self, line: bytes, found: _Found) -> bool:
+        """Sort a line, and answer whether every earlier line is known or not asked for."""
         try:
-            event = event_of(line)
+            event = read_event(line)
         except BrokenLine:
             found.broken += 1
             return False
-        if event is None:
-            return False
-        if isinstance(event, Call):
-            call = found.calls.get(event.trace_id)
-            if call is None or event.iteration < call.iteration:
-                found.calls[event.trace_id] = event
-            if event.trace_id in self._known and event.iteration == 1:
-                return True
-        elif isinstance(event, InboundMessage):
-            if event.message_id is not None:
+        match event:
+            case Call():
+                earlier = found.calls.get(event.trace_id)
+                if earlier is None or event.iteration < earlier.iteration:
+                    found.calls[event.trace_id] = event
+                if event.iteration == 1 and event.trace_id in self._known:
+                    return True
+            case InboundMessage():
                 self._inbound[event.sender, event.message_id] = event
-        elif isinstance(event, ToolRecall):
-            found.tool_recalls.append(event)
-        else:
-            found.has_old_calls = True
-        return self._since is not None and event.at < self._since - _INBOUND_BEFORE
+            case ToolRecall():
+                found.tool_recalls.append(event)
+            case None:
+                return False
+        if self._since is not None and event.at < self._since - _INBOUND_BEFORE:
+            return True
+        return self._most is not None and self._is_enough(found, self._most)
 
-    def _is_enough(self, found: _Found) -> bool:
-        """Whether the turns asked for are read, with the incoming messages before them."""
-        if self._most is None:
-            return False
-        of_agent = [one for one in found.calls.values() if self._agent is None or one.agent == self._agent]
-        # One more than asked for: the first line of the oldest may come before another turn's.
-        return sum(one.iteration == 1 for one in of_agent) > self._most
+    def _is_enough(self, found: _Found, most: int) -> bool:
+        complete = [call for call in found.calls.values() if call.iteration == 1 and self._agent in (None, call.agent)]
+        # One more than asked for: the message of the oldest came in before its own request.
+        return len(complete) > most
 
-    def _narrowed(self, turns: Sequence[Turn]) -> list[Turn]:
+    def _selected(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
         passing = [
             turn
             for turn in turns
-            if (self._agent is None or turn.agent == self._agent)
-            and (self._since is None or turn.moment >= self._since)
+            if self._agent in (None, turn.agent) and (self._since is None or turn.moment >= self._since)
         ]
         passing.sort(key=lambda turn: turn.at)
-        return passing if self._most is None else passing[-self._most :] if self._most else []
-
-    def _turn(self, call: Call) -> Turn:
-        inbound = self._inbound.get((call.sender, call.message_id)) if call.message_id is not None else None
-        sent, why = (call.sent, call.why_not_sent) if call.iteration == 1 else (None, _NO_MESSAGE)
-        query, remark = inbound.content if inbound is not None else call.asked or "", ""
-        if inbound is None and MASKED in query and scrubbed(query, call.version) == query:
-            remark = "The trace masks a part of the message."
-        target = inbound.reply_target if inbound is not None else call.reply_target
-        is_channel = inbound is not None or call.reply_target is not None or call.message_id is not None
-        is_group = target is not None and _is_group_target(target)
-        scopes: tuple[str | None, ...] | None = None
-        if is_channel and target is not None and call.sender is not None:
-            scopes = _channel_scopes(call, target, inbound.thread if inbound is not None else None, call.sender)
-        elif call.session is not None:
-            scopes = (call.session,)
-        rule: Rule = "channel" if is_channel else "library" if call.session is not None or call.is_embedded else "cli"
-        if query.lower().startswith(_SCHEDULED):
-            rule = "cron"
-        # The chat's own scope, which is the last one in a group.
-        session = call.session or (scopes[-1 if is_group else 0] if scopes else None)
-        return Turn(
-            call.trace_id, as_rfc3339(call.at), call.version, call.agent, session, call.channel, call.sender, query,
-            sent, why, remark, scopes, is_group, rule,
-        )  # fmt: skip
+        return tuple(passing if self._most is None else passing[max(0, len(passing) - self._most) :])
 
 
-def _bytes_before(path: Path, position: int) -> bytes:
-    """The last bytes of a file before a position, fewer or none where it is shorter."""
-    start = max(0, position - _LINE_END)
-    try:
-        with path.open("rb") as file:
-            file.seek(start)
-            return file.read(position - start)
-    except OSError:
-        return b""
-
-
-def _is_group_target(target: str) -> bool:
-    """Whether a reply goes to a group, as ZeroClaw's channels decide it."""
-    return _GROUPS[0] in target or target.startswith(_GROUPS[1])
-
-
-def _channel_scopes(call: Call, target: str, thread: str | None, sender: str) -> tuple[str, ...]:
-    """The scopes of a channel's turn: the chat's history key and the sender, in a group the other way round."""
-    channel = call.channel or ""
-    if channel.partition(".")[0] == "matrix":
-        thread = None
-    history = sanitised("_".join(part for part in (channel, target, thread, sender) if part is not None))
-    own = sanitised(sender)
-    return (own, history) if _is_group_target(target) else (history, own)
-
-
-RECORDS_BLOCK_SINCE = (0, 8, 2)
-RECORDED_ENTRIES = 10_000
-"""How many lines of the trace are kept: a turn has several, and ZeroClaw's own 200 are a few dozen turns at best."""
-
-_READ_SINCE = (0, 8, 0)
-_DEFAULT_ENTRIES = 200
-_WHY_FULL = (
-    'log_llm_request_payload = "full" writes the whole request, the memory block with it; "redacted" cuts it from the'
-    " end, where the block is. Both mask what looks like a credential. The trace then holds your chats."
-)
-_WHY_ENTRIES = (
-    f"A trace of {_DEFAULT_ENTRIES} lines holds a few dozen turns at best, so it is set to {RECORDED_ENTRIES:,} lines."
-)
-_NO_BLOCK = "ZeroClaw {version} records when it sends a request, but not the request: 0.8.2 and later can."
-_TOO_OLD = "Turns of ZeroClaw {version} cannot be read: they are read from 0.8.0 on."
-_RESTART = "ZeroClaw reads this when it starts: restart it afterwards."
+def _turn_of(call: Call, inbound: InboundMessage | None) -> Turn:
+    """The turn of its first request. `inbound` is the message of a channel, if the trace still has it."""
+    request = call.request
+    sent, why = (request.block, request.reason) if call.iteration == 1 else (None, _NO_MESSAGE)
+    query = inbound.content if inbound is not None else request.message
+    target = inbound.reply_target if inbound is not None else None
+    is_group = target is not None and ("@g.us" in target or target.startswith("group:"))
+    is_channel = call.message_id is not None
+    scopes: tuple[str | None, ...] | None = None if call.session is None else (call.session,)
+    session = call.session
+    if inbound is not None and target is not None and call.sender is not None:
+        # A direct chat recalls by its history and then by its sender, a group the other way round.
+        thread = None if (call.channel or "").partition(".")[0] == "matrix" else inbound.thread
+        session = sanitised("_".join(filter(None, (call.channel or "", target, thread, call.sender))))
+        scopes = (sanitised(call.sender), session) if is_group else (session, sanitised(call.sender))
+    rule: Rule = "channel" if is_channel else "library" if call.session or request.is_embedded else "cli"
+    if query.lower().startswith(_SCHEDULED):
+        rule = "cron"
+    return Turn(
+        call.trace_id, as_rfc3339(call.at), call.version, call.agent, session, call.channel, call.sender, query,
+        sent, why, scopes, is_group, rule,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingState:
-    """What ZeroClaw records by this config. `keys` are the lines that turn on what is missing."""
+class RecallCount:
+    """How many times a memory was recalled, and when last: RFC 3339 in UTC, "" where never."""
 
-    traces: bool
-    """Whether ZeroClaw writes a trace."""
-    traces_block: bool
-    """Whether the trace holds the whole request."""
-    can_trace_block: bool
-    """Whether this version can record it."""
-    keys: tuple[str, ...]
-    remark: str
-    """A sentence: what is recorded, and what is not."""
+    times: int = 0
+    last: str = ""
 
 
-def recording_state(config: MemoryConfig, version: str) -> RecordingState:
-    """What ZeroClaw of this version records by the config as it is. Raises BrokenConfig."""
-    table, numbers = observability(config), parse_version(version)
-    traces = _mode(table) in _modes(numbers)
-    can = numbers >= RECORDS_BLOCK_SINCE
-    payload = _word(table, "log_llm_request_payload") or "off"
-    keys = tuple(f"{name} = {_written(value)}" for name, value in _wanted(config, version).items())
-    return RecordingState(
-        traces, traces and can and payload == "full", can, keys, _remark(version, traces, payload, can)
-    )
+@dataclass(frozen=True, slots=True)
+class RecallCounts:
+    """How often memories were recalled, by what is recorded.
 
-
-def recording_change(config: MemoryConfig, version: str) -> SettingChange:
-    """The change that has ZeroClaw of this version record its turns, with why as `warnings`.
-
-    What is set already stays. Raises Refused for a store without a config.toml and for a version whose turns cannot be
-    read, UsageError, BrokenConfig.
+    `recalls` has the agent (None where it is not recorded) and the time of each recall of a key. `turns` are those
+    whose block is recorded, `since` the time of the first of them; `readable` are the agents whose memories each may
+    read.
     """
-    if parse_version(version) < _READ_SINCE:
-        raise Refused(_TOO_OLD.format(version=version), hint="Update ZeroClaw, or name its version with --profile.")
-    wanted = _wanted(config, version)
-    why = [_WHY_FULL] if parse_version(version) >= RECORDS_BLOCK_SINCE else [_NO_BLOCK.format(version=version)]
-    why += [_WHY_ENTRIES] if any(name.endswith("_max_entries") for name in wanted) else []
-    return planned_change(config, wanted, (*why, _RESTART) if wanted else ())
+
+    recalls: Mapping[str, Sequence[tuple[str | None, str]]]
+    turns: int
+    since: str | None
+    readable: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def of(self, key: str, agent: str | None = None) -> RecallCount:
+        """The count of a key, also where the trace masks it; of one agent's memory only what may have been it."""
+        recalls = self.recalls.get(key) or self.recalls.get(scrubbed(key), ())
+        times = [
+            at
+            for reader, at in recalls
+            if agent is None or reader is None or agent in self.readable.get(reader, (reader,))
+        ]
+        return RecallCount(len(times), max(times, default=""))
+
+    @property
+    def often(self) -> tuple[str, ...]:
+        """The keys, those recalled most often first, of equal ones the last recalled."""
+        return tuple(sorted(self.recalls, key=lambda key: (self.of(key).times, self.of(key).last), reverse=True))
 
 
-def _why_nothing_recorded(config: MemoryConfig, version: str) -> str:
-    """A sentence on why there is no turn, with the lines that turn recording on. Raises BrokenConfig."""
-    state = recording_state(config, version)
-    if state.traces_block or (not state.keys and state.traces and parse_version(version) >= _READ_SINCE):
-        has_trace = bool(trace_files(config))
-        return "No turn is recorded yet." if has_trace else "Nothing is recorded yet: ZeroClaw has written no trace."
-    lines = ", ".join(line.removeprefix("observability.") for line in state.keys)
-    how = f" In [observability], {lines} turns it on." if lines else ""
-    return f"No turn is recorded. {state.remark}{how}"
-
-
-def _wanted(config: MemoryConfig, version: str) -> dict[str, Value]:
-    """The settings that are missing, by name."""
-    table, numbers = observability(config), parse_version(version)
-    if numbers < _READ_SINCE:
-        return {}
-    mode_key = "runtime_trace_mode" if "runtime_trace_mode" in table else "log_persistence"
-    most_key = f"{mode_key.removesuffix('_mode')}_max_entries"
-    mode = _mode(table)
-    wanted: dict[str, Value] = {}
-    if mode not in _modes(numbers):
-        wanted[mode_key] = mode = "rolling"
-    most = next((table[key] for key in (most_key, "log_persistence_max_entries") if key in table), _DEFAULT_ENTRIES)
-    if mode == "rolling" and (not isinstance(most, int) or isinstance(most, bool) or most < RECORDED_ENTRIES):
-        wanted[most_key] = RECORDED_ENTRIES
-    if numbers >= RECORDS_BLOCK_SINCE and _word(table, "log_llm_request_payload") != "full":
-        wanted["log_llm_request_payload"] = "full"
-    return {f"observability.{name}": value for name, value in wanted.items()}
-
-
-def _mode(table: Mapping[str, Any]) -> str:
-    return _word(table, "log_persistence", "runtime_trace_mode") or "rolling"
-
-
-def _modes(numbers: Version) -> tuple[str, ...]:
-    """The modes in which ZeroClaw of this version writes a trace."""
-    return ("rolling", "full", "rotating") if numbers >= (0, 8, 3) else ("rolling", "full")
-
-
-def _word(table: Mapping[str, Any], *names: str) -> str | None:
-    return next((value.strip().lower() for name in names if isinstance(value := table.get(name), str)), None)
-
-
-def _written(value: Value) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _remark(version: str, traces: bool, payload: str, can: bool) -> str:
-    if parse_version(version) < _READ_SINCE:
-        return _TOO_OLD.format(version=version)
-    if not traces:
-        return "ZeroClaw writes no trace by this config."
-    if not can:
-        return _NO_BLOCK.format(version=version)
-    if payload == "full":
-        return "ZeroClaw records what it sends."
-    if payload == "redacted":
-        return "The trace cuts long requests from the end, where the memory block is."
-    return "Tracing is on but does not record prompts."
+async def recall_counts(library: Library) -> RecallCounts:
+    """Count the recalls in all that is recorded. Raises BrokenConfig."""
+    log = await recorded(library)
+    sent = [(turn.at, turn.agent, keys_of_block(turn.sent)) for turn in log.turns if turn.sent is not None]
+    looked_up = [(as_rfc3339(recall.at), recall.agent, recall.keys) for recall in log.tool_recalls]
+    recalls: dict[str, list[tuple[str | None, str]]] = {}
+    for at, agent, keys in (*sent, *looked_up):
+        for key in set(keys):
+            recalls.setdefault(key, []).append((agent, at))
+    agents = {agent for _, agent, _ in (*sent, *looked_up) if agent is not None}
+    readable = {agent: library.config.readable_by((agent,)) for agent in agents}
+    return RecallCounts(recalls, len(sent), min((at for at, _, _ in sent), default=None), readable)

@@ -43,7 +43,7 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert "≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent." in words
         assert "+ - dentist: Dentist appointments only in the morning." in words
         await press(pilot, "k")
-        assert "= Sent as predicted: 1 memory." in screen_words(app)
+        assert "= Sent as predicted: 1 memory (" in screen_words(app)
         await press(pilot, "g", "full_stop")
         assert len(rows(app)) == 3
         assert f"only session {SESSION}" in screen_words(app)
@@ -79,7 +79,7 @@ async def test_a_new_turn_stands_there_by_itself_and_is_followed_until_one_leave
         place.write([line[200:]])
         await until(pilot, lambda: len(rows(app)) == 3)
         await until(pilot, lambda: "When does the ferry" in detail(app))
-        await until(pilot, lambda: "= Sent as predicted: 1 memory." in screen_words(app))
+        await until(pilot, lambda: "= Sent as predicted: 1 memory (" in screen_words(app))
         assert "following" in screen_words(app)
         # Whoever reads further up is left there.
         await pilot.press("g")

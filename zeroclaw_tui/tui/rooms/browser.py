@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
-    from zeroclaw_tui.curation.turn_comparison import RecallCounts
+    from zeroclaw_tui.curation.turns import RecallCounts
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
@@ -279,7 +279,7 @@ class BrowserRoom(Room[None]):
     async def _recalls(self, library: Library) -> tuple[str, ...] | None:
         """The keys that are in anything that is recorded, those recalled most often first; None where no turn is."""
         # It imports the scoring code: in a thread, so that no key waits for that.
-        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turn_comparison")
+        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns")
         try:
             counts: RecallCounts = await module.recall_counts(library)
         except InspectorError as error:

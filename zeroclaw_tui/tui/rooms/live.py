@@ -15,7 +15,8 @@ from textual.content import Content
 from textual.widgets import Input
 
 from zeroclaw_tui.backends.lookup import count_matching, entries_with_key
-from zeroclaw_tui.curation.turn_comparison import compare, keys_of_block
+from zeroclaw_tui.curation.turn_comparison import compare
+from zeroclaw_tui.curation.turn_trace import keys_of_block
 from zeroclaw_tui.curation.turns import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -459,7 +460,7 @@ class LiveRoom(StoreRoom):
 
     async def _record(self) -> None:
         from zeroclaw_tui.curation.setting_change import save_change, way_back
-        from zeroclaw_tui.curation.turns import recording_change
+        from zeroclaw_tui.curation.turn_recording import recording_change
         from zeroclaw_tui.tui.dialogs import review_question
 
         version = self.library.profile.profile.version
@@ -504,8 +505,6 @@ def turn_content(shown: Shown, now: datetime) -> Content:
     parts += [f"from {shown_line(turn.sender, _LONGEST_FACT)}"] if turn.sender else []
     parts += [f"ZeroClaw {shown_line(turn.version, _LONGEST_FACT)}"] if turn.version else []
     lines = [Content.styled(said, STRONG), Content.styled(" · ".join(parts), MUTED)]
-    if turn.query_remark:
-        lines.append(Content.styled(one_line(turn.query_remark), MUTED))
     lines += [Content(""), *_verdict(shown)]
     since = since_text(shown)
     if since:
@@ -514,25 +513,14 @@ def turn_content(shown: Shown, now: datetime) -> Content:
 
 
 def _verdict(shown: Shown) -> list[Content]:
-    turn, compared, state = shown.turn, shown.compared, shown.state
+    turn, compared = shown.turn, shown.compared
     if compared is None:
-        if state == "waiting":
-            return [Content.styled("· Comparing …", MUTED)]
-        return [Content.styled(f"? {display_text(mask_secrets(shown.failure))}", MUTED)]
-    count = counted(len(keys_of_block(compared.predicted or "")), "memory")
-    if state == "equal":
-        none = "Nothing was sent before it, as predicted."
-        return [Content.assemble(("= ", "$success"), f"Sent as predicted: {count}." if compared.predicted else none)]
-    if state == "differs":
-        why = one_line(compared.why_not_equal or "")
-        return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {why[:1].lower()}{why[1:]}"), _LEGEND]
-    why = shown_line(compared.why_not_equal or turn.why_not_sent or "")
-    if compared.predicted is None:
-        return [Content.styled(f"? Not predicted: {why}", MUTED)]
-    if turn.sent is None:
-        sentence = f"? Predicted: {count}. {why}" if why else f"? Predicted: {count}."
-        return [Content.styled(sentence, MUTED)]
-    return [Content.styled(f"? Not comparable: {why}", MUTED), *([] if turn.sent == compared.predicted else [_LEGEND])]
+        failure = display_text(mask_secrets(shown.failure))
+        return [Content.styled(f"? {failure}" if shown.failure else "· Comparing …", MUTED)]
+    colour = {"equal": "$success", "differs": "$error"}.get(shown.state, MUTED)
+    lines = [Content.assemble((f"{_MARKS[shown.state][0]} ", colour), shown_line(compared.sentence()))]
+    is_shown_as_difference = turn.sent is not None and compared.predicted not in (None, turn.sent)
+    return [*lines, _LEGEND] if is_shown_as_difference else lines
 
 
 _LEGEND = Content.assemble(("+ ", "$success"), ("sent   ", MUTED), ("- ", "$error"), ("predicted", MUTED))

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.curation import recall as prompt
+from zeroclaw_tui.curation.recall import explain
 from zeroclaw_tui.memory.days import absolute_time, time_here
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.turn_comparison import RecallCounts
+    from zeroclaw_tui.curation.turns import RecallCounts
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
 _COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}
@@ -119,7 +119,7 @@ class StagesPane(Pane):
         assert inquiry.entry is not None
         question = self.question
         entry = await whole_entry(inquiry.library.memory, inquiry.entry.handle)
-        explanation = await prompt.explain(inquiry.library, entry, inquiry.trial)
+        explanation = await explain(inquiry.library, entry, inquiry.trial)
 
         def show() -> None:
             before = self.answered
@@ -154,7 +154,7 @@ class StagesPane(Pane):
 
     async def _read_recalls(self) -> None:
         """Find out how often memories were recalled."""
-        from zeroclaw_tui.curation.turn_comparison import recall_counts
+        from zeroclaw_tui.curation.turns import recall_counts
 
         try:
             self._recalls = await recall_counts(self.inquiry.library)

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
 
-from zeroclaw_tui.curation.turn_comparison import recall_counts
-from zeroclaw_tui.curation.turn_trace import lines_from_end
-from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, recorded
+from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, recall_counts, recorded
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
@@ -66,7 +64,7 @@ async def test_several_calls_of_a_turn_are_one(install: RecordingInstall) -> Non
     ("payload", "version", "why"),
     [
         ("off", "0.8.4", 'log_llm_request_payload = "full"'),
-        ("off", "0.8.1", "ZeroClaw 0.8.1 does not record what it sends"),
+        ("off", "0.8.1", "ZeroClaw 0.8.2 and later record it"),
         ("cut", "0.8.4", "The request was cut in the trace"),
     ],
 )
@@ -78,15 +76,15 @@ async def test_why_a_block_is_not_known(install: RecordingInstall, payload: str,
     assert turn.query == "Which language?"
 
 
-async def test_a_trace_of_the_older_shape_says_from_when_turns_are_read(tmp_path: Path) -> None:
-    """Nothing of it is a turn; a turn recorded after an update is."""
+async def test_lines_of_the_older_shape_are_no_turns(tmp_path: Path) -> None:
+    """A turn that is recorded after an update is."""
     install = RecordingInstall(tmp_path, old=True)
     install.record(replace(CHANNEL, version="0.7.5", channel="telegram"))
     log = await recorded(install.library(version="0.7.5"))
-    assert (log.turns, log.why_nothing) == ((), "Recorded by ZeroClaw 0.7.5; turns are read from 0.8.0 on.")
+    assert (log.turns, log.broken_lines) == ((), 0)
+    assert "they are read from 0.8.0 on" in (log.why_nothing or "")
     install.record(replace(CHANNEL, at=NOW + timedelta(hours=1)))
-    log = await recorded(install.library())
-    assert ([turn.query for turn in log.turns], log.has_old_calls) == (["Which language?"], True)
+    assert [turn.query for turn in await _turns(install)] == ["Which language?"]
 
 
 async def test_broken_lines_are_counted_and_a_torn_one_is_left(install: RecordingInstall) -> None:
@@ -197,15 +195,16 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingIn
     assert all(isinstance(turn.query, str) for turn in recording.turns)
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
-def test_lines_come_from_the_end_whatever_the_blocks_are(tmp_path: Path, size: int) -> None:
-    """Each line once, and where the next begins."""
-    file = tmp_path / "trace.jsonl"
-    content = b"first\n" + b"x" * size + b"\n\nlast\n"
-    file.write_bytes(content + b"torn")
-    lines = list(lines_from_end(file, lambda: False))
-    assert [line.raw for line in lines] == [b"last", b"", b"x" * size, b"first"]
-    assert [line.end for line in lines] == [size + 13, size + 8, size + 7, 6]
+@pytest.mark.parametrize("size", [0, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20, 33 << 20])
+async def test_lines_of_any_length_are_read_from_the_end(install: RecordingInstall, size: int) -> None:
+    """Each turn once; a line that is longer than any request is broken, and the others are read."""
+    install.record(replace(CHANNEL, id="t0"))
+    install.write(call_line(Sent("x" * size, id="long")))
+    install.record(replace(CHANNEL, id="t2", at=NOW + timedelta(minutes=1)))
+    install.write("torn", end="")
+    log = await recorded(install.library())
+    assert [turn.id for turn in log.turns] == (["t0", "long", "t2"] if size < 32_000_000 else ["t0", "t2"])
+    assert log.broken_lines == (size > 32_000_000)
 
 
 async def test_what_is_no_file_is_left_alone(install: RecordingInstall) -> None:
