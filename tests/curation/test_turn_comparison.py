@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.recall import prompt_for
+from zeroclaw_tui.curation.prompt import prompt_for
 from zeroclaw_tui.curation.turn_comparison import CHANGED, ComparedTurn, compare
 from zeroclaw_tui.curation.turn_trace import scrubbed
 from zeroclaw_tui.curation.turns import recorded

@@ -71,8 +71,8 @@ async def _cases(version: str, folder: Path) -> list[Case]:
                 with_settings(library, recorded.settings)
                 trial = trial_of(library, recorded.request)
                 gathered = await gather_evidence(library, trial)
-                for entry in sampled(rows, await gathered.replayed(trial), chance):
-                    stage = (await gathered.way(trial, entry)).stopped_at
+                for entry in sampled(rows, await gathered.replay(trial), chance):
+                    stage = (await gathered.placement(trial, entry)).stopped_at
                     if stage is not None and stages[stage] < OF_EACH_STAGE:
                         stages[stage] += 1
                         found.append(Case(recorded, trial, await explained_by(gathered, entry, trial), path))

@@ -104,4 +104,4 @@ async def test_pool_order_scores_and_block_equal_the_recorded_runs(name: str, va
             assert all(scored.injected is (scored.not_injected_because is None) for scored in result.results), run
             if place % EVERY_TENTH == 0:
                 gathered = await gather_evidence(library, trial)
-                assert parts_of(await gathered.replayed(trial)) == parts_of(result), run
+                assert parts_of(await gathered.replay(trial)) == parts_of(result), run

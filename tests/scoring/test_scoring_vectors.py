@@ -110,3 +110,15 @@ def test_another_length_or_nothing_finds_nothing() -> None:
     assert index.search(np.full(4, np.nan, dtype=np.float32), 3) == []
     assert index.search(np.ones(4, dtype=np.float32), 0) == []
     assert index.search(np.ones(4, dtype=np.float32), 3, index.positions(np.array([7, 9]))) == []
+
+
+@given(
+    st.lists(st.lists(st.floats(-3, 3, width=16), min_size=3, max_size=3), min_size=1, max_size=40),
+    st.lists(st.floats(-3, 3, width=16), min_size=3, max_size=3),
+)
+def test_every_cosine_is_the_one_search_gives(vectors: list[list[float]], query: list[float]) -> None:
+    index = VectorIndex(3, len(vectors))
+    index.append(np.arange(1, len(vectors) + 1), np.array(vectors, dtype=np.float32))
+    wanted = np.array(query, dtype=np.float32)
+    handles, scores = index.search_all(wanted)
+    assert list(zip(handles.tolist(), scores.tolist(), strict=True)) == index.search(wanted, len(vectors))

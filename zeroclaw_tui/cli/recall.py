@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.recall import Prompt
+    from zeroclaw_tui.curation.prompt import Prompt
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
@@ -527,15 +527,15 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
         document(result.as_json())
     else:
         write_lines(_lines(result), verbatim=True)
-    if result.because is not None:
-        note(f"zeroclaw: Compared by shared rare words: {one_line(result.because)}")
+    if result.reason is not None:
+        note(f"zeroclaw: Compared by shared rare words: {one_line(result.reason)}")
     return DONE
 
 
 def _lines(result: SimilarResult) -> Iterator[Line]:
-    asked = one_line(result.of.key if result.of is not None else result.query or "")
-    by = "by the cosine of their embeddings" if result.way == "vector" else "by the rare words they share"
-    yield (Styled(f"{result.backend} · {result.looked_at:,} compared {by}", DIM),)
+    asked = one_line(result.entry.key if result.entry is not None else result.query or "")
+    by = "by the cosine of their embeddings" if result.method == "vector" else "by the rare words they share"
+    yield (Styled(f"{result.backend} · {result.compared:,} compared {by}", DIM),)
     yield ()
     if not result.results:
         yield ("No memory is similar to ", Styled(cut(asked, 60), BOLD), ".")
@@ -543,7 +543,7 @@ def _lines(result: SimilarResult) -> Iterator[Line]:
     key = min(LONGEST_KEY, max(6, *(cells(one_line(near.entry.key)) for near in result.results)))
     rank = max(2, len(str(len(result.results))))
     room = max(20, width() - rank - key - 12)
-    name = "cosine" if result.way == "vector" else "words"
+    name = "cosine" if result.method == "vector" else "words"
     yield (Styled(" " * rank + "  " + padded(name, 6, right=True) + "  " + padded("key", key) + "  memory", DIM),)
     for near in result.results:
         yield (
@@ -697,7 +697,7 @@ async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> 
     "profile_source", "threshold", "results": [{"rank", "id", "key", "score", "decayed", "reranked", "rerank_place",
     "injected", "not_injected_because"}], "notes"}.
     """
-    from zeroclaw_tui.curation.recall import prompt_for
+    from zeroclaw_tui.curation.prompt import prompt_for
 
     made = await prompt_for(library, trial_given(library, given, now))
     waiting.end()

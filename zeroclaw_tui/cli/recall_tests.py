@@ -38,7 +38,7 @@ from zeroclaw_tui.memory.errors import (
     Refused,
     UsageError,
 )
-from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -114,7 +114,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     import asyncio
     from pathlib import Path
 
-    from zeroclaw_tui.curation.recall import why_by_words
+    from zeroclaw_tui.curation.recall import keyword_only_note
     from zeroclaw_tui.curation.recall_tests import STDIN, read_tests, run_tests, tests_file
 
     names: list[str] = given.file
@@ -140,7 +140,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     else:
         write_lines(run_lines(run))
     tell_notes(library, run.notes, set())
-    if why_by_words(run.notes) is not None:
+    if keyword_only_note(run.notes) is not None:
         note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
         return NOT_REACHABLE
     return DONE if run.passed == len(run.results) else REFUSED

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.curation.recall import prompt_for
-from zeroclaw_tui.curation.recall import why_by_words, turn_limit
+from zeroclaw_tui.curation.prompt import prompt_for
+from zeroclaw_tui.curation.recall import keyword_only_note, turn_limit
 from zeroclaw_tui.curation.turn_trace import MASKED, keys_of_block, scrubbed
 from zeroclaw_tui.curation.turns import Turn
 from zeroclaw_tui.memory.days import moment
@@ -130,7 +130,7 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
         # A blank message lists the newest memories, which is another question than the one that is not recorded.
         return ComparedTurn(turn, trial, why_not_equal=turn.why_not_sent or _NOT_RECORDED)
     prompt = await prompt_for(library, trial)
-    keyword_only = why_by_words(prompt.result.notes)
+    keyword_only = keyword_only_note(prompt.result.notes)
     if keyword_only is not None:
         return ComparedTurn(turn, trial, why_not_equal=keyword_only)
     predicted = scrubbed(prompt.text)

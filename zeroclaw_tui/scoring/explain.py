@@ -16,9 +16,6 @@ from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, ordinal
 from zeroclaw_tui.scoring.weights import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
 
-_NO_TRIAL_HELPS: frozenset[StageName] = frozenset({"superseded", "scanner"})
-"""Where what is tried for advice never helps, and something other than an edit may."""
-_NOTHING_HELPS = ("only editing the memory can fix this", "e")
 _WITH_OWN_MEANING = ("markdown", "postgres", "qdrant")
 _LOST_PLACES: frozenset[StageName] = frozenset({"candidates", "merge", "rank", "recent", "limit"})
 _KINDS = {"assistant reply": "assistant reply", "user message": "saved user message"}
@@ -65,28 +62,19 @@ class Explanation:
     later_stops: tuple[Step, ...] = ()
     """Everything else that would stop it as well."""
 
-    def advised(self, advice: Advice | None) -> Explanation:
+    def with_advice(self, advice: Advice) -> Explanation:
         """The same with proven advice at the step that stops it, in place of what usually helps there."""
-        last = self.steps[-1]
-        if last.mark != "stopped":
-            return self
-        words, key = last.helps, last.key
-        if advice is not None:
-            words, key = f"{advice.words} puts it in the prompt", advice.key
-        elif self._only_an_edit_helps:
-            words, key = _NOTHING_HELPS
-            if any(step.key == "R" for step in self.steps):
-                words, key = "no other setting helps, but a re-embedding may", "R"
-        return replace(self, steps=(*self.steps[:-1], replace(last, helps=words, key=key)), advice=advice)
+        return replace(self._with_help(f"{advice.words} puts it in the prompt", advice.key), advice=advice)
 
-    @property
-    def _only_an_edit_helps(self) -> bool:
-        """Whether that is so with all that stops it, where no trial puts it in and it says not itself what to edit."""
-        stops = (self.steps[-1], *self.later_stops)
-        names_its_edit = self.stopped_at == "skip" and stops[0].key == "e"
-        # Without its filters a backend's own rule is another question to the store, which no trial asks.
-        is_untried = any(step.name in _NO_TRIAL_HELPS or (step.name, step.key) == ("rank", "F") for step in stops)
-        return not names_its_edit and not is_untried
+    def with_tried(self, tried: Sequence[str]) -> Explanation:
+        """The same with the settings that were tried and do not help, where no edit of the memory is offered."""
+        last = self.steps[-1]
+        if not tried or (last.key in ("e", "R", "x") and last.name != "threshold"):
+            return self
+        return self._with_help(f"none of the settings tried ({', '.join(tried)}) brings it in", "e")
+
+    def _with_help(self, helps: str, key: str) -> Explanation:
+        return replace(self, steps=(*self.steps[:-1], replace(self.steps[-1], helps=helps, key=key)))
 
     @property
     def is_injected(self) -> bool:

@@ -338,8 +338,8 @@ def _what_is_counted(view: View) -> tuple[object, ...]:
 
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
     """The nearest memories with a part of the score that says by what they are near: a cosine, or words."""
-    is_by_vector = found.way == "vector"
-    compared = f"{found.looked_at:,} compared by {'their vectors' if is_by_vector else 'rare words'}"
+    is_by_vector = found.method == "vector"
+    compared = f"{found.compared:,} compared by {'their vectors' if is_by_vector else 'rare words'}"
     return RecallResult(
         request=request,
         backend=found.backend,
@@ -349,7 +349,7 @@ def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResu
         mode=SIMILAR,
         weights=(0.0, 0.0),
         threshold=0.0,
-        scale=_SCALES[found.way],
+        scale=_SCALES[found.method],
         results=tuple(
             ScoredEntry(
                 near.entry,
@@ -362,6 +362,6 @@ def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResu
             )
             for near in found.results
         ),
-        notes=(compared,) if found.because is None else (compared, found.because),
+        notes=(compared,) if found.reason is None else (compared, found.reason),
         awaits_vector=found.awaits_vector,
     )

@@ -27,7 +27,7 @@ async def test_where_the_database_finds_enough_its_stages_decide(
     library, tried = library_of(memory), trial("tea", "0.7.5", ALL, limit=limit)
     evidence = await gather_evidence(library, tried)
     assert isinstance(evidence.evidence[0], StageEvidence)
-    assert parts_of(await evidence.replayed(tried))[:4] == parts_of(await recalled(library, tried))[:4]
+    assert parts_of(await evidence.replay(tried))[:4] == parts_of(await recalled(library, tried))[:4]
 
 
 async def test_where_lucid_takes_part_its_answer_is_judged_anew(bridge: OpenBridge, tmp_path: Path) -> None:
@@ -37,14 +37,14 @@ async def test_where_lucid_takes_part_its_answer_is_judged_anew(bridge: OpenBrid
     library, tried = library_of(memory), trial("tea", "0.7.5", ALL)
     evidence = await gather_evidence(library, tried)
     assert isinstance(evidence.evidence[0], OwnEvidence)
-    result = await evidence.replayed(tried)
+    result = await evidence.replay(tried)
     asked = len(program.calls)
     assert [(scored.entry.key, scored.injected) for scored in result.results] == [
         ("tea0", True), ("lucid_0", True), ("lucid_1", True),
     ]  # fmt: skip
     strict = trial("tea", "0.7.5", ScoringSettings(threshold=0.97))
-    assert [scored.injected for scored in (await evidence.replayed(strict)).results] == [False, True, False]
-    assert (await evidence.way(strict, result.results[2].entry)).stopped_at == "threshold"
+    assert [scored.injected for scored in (await evidence.replay(strict)).results] == [False, True, False]
+    assert (await evidence.placement(strict, result.results[2].entry)).stopped_at == "threshold"
     assert not evidence.serves(trial("tea", "0.7.5", ALL, limit=2))
     assert len(program.calls) == asked
     rows = await entries_at(memory, [scored.entry.handle for scored in result.results])

@@ -12,8 +12,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
-from zeroclaw_tui.curation import recall as gathered_prompt
-from zeroclaw_tui.curation.recall import Prompt
+from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import are, counted, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
@@ -102,10 +101,10 @@ class PromptPane(Pane):
     async def ask(self) -> Callable[[], None]:
         """The block by the rule chosen, and by the other where that is another."""
         library, trial, question = self.inquiry.library, self.inquiry.trial, self.question
-        prompts = [await gathered_prompt.prompt_for(library, trial)]
+        prompts = [await prompt_for(library, trial)]
         if prompts[0].differs_by_rule:
             other = trial._replace(request=replace(trial.request, rule=other_rule(trial.request.rule)))
-            prompts.append(await gathered_prompt.prompt_for(library, other))
+            prompts.append(await prompt_for(library, other))
 
         def show() -> None:
             self.answered = question

@@ -194,7 +194,7 @@ class WhatIfPane(Pane):
         facets = await count_facets(inquiry.library.memory, MemoryFilter(), before.request.as_of)
         self.memories = facets.total
         gathered = list(kept.gathered) if kept is not None else [await self._gather(before)]
-        recalled = await gathered[0].replayed(before)
+        recalled = await gathered[0].replay(before)
         if not any(one.serves(tried) for one in gathered):
             gathered.append(await self._gather(tried))
         sessions = tuple(name for name in facets.session or () if name)
@@ -338,9 +338,9 @@ class WhatIfPane(Pane):
         return next((one for one in self.answer.gathered if one.serves(self.inquiry.trial)), None)
 
     def _is_decided(self, answer: StoreAnswer, gathered: GatheredEvidence) -> bool:
-        if self._is_replaying or gathered.is_big:
+        if self._is_replaying:
             return False
-        after = gathered.replayed_now(self.inquiry.trial)
+        after = gathered.replay_now(self.inquiry.trial)
         if after is not None:
             self._show_after(answer, after)
         return after is not None
@@ -352,7 +352,7 @@ class WhatIfPane(Pane):
                 tried, gathered = self.inquiry.tried, self._serving()
                 if gathered is None:
                     return
-                after = await gathered.replayed(tried.now)
+                after = await gathered.replay(tried.now)
                 if tried is self.inquiry.tried and answer is self.answer:
                     self._show_after(answer, after)
                     return

@@ -40,7 +40,7 @@ async def way_of(
     try:
         evidence = await gather_evidence(library_of(memory, embedder), tried)
         (entry,) = await entries_with_key(memory, key)
-        return await evidence.way(tried, entry)
+        return await evidence.placement(tried, entry)
     finally:
         await memory.close()
 
@@ -129,12 +129,12 @@ async def test_why_there_is_no_vector_score(tmp_path: Path) -> None:
         tried = trial("tea", session_id="s")
         evidence = await gather_evidence(library, tried)
         entries = {entry.key: entry for entry in await memory.list()}
-        reasons = [(await evidence.way(tried, entries[f"key{at}"])).no_vector for at in range(5)]
+        reasons = [(await evidence.placement(tried, entries[f"key{at}"])).no_vector for at in range(5)]
         assert reasons == ["no embedding", "other length", "not above 0", "out of scope", None]
         by_words = trial("tea", settings=ScoringSettings(search_mode="bm25"))
-        assert (await evidence.way(by_words, entries["key4"])).no_vector == "mode"
+        assert (await evidence.placement(by_words, entries["key4"])).no_vector == "mode"
         without = await gather_evidence(library_of(memory), tried)
-        assert (await without.way(tried, entries["key4"])).no_vector == "no query vector"
+        assert (await without.placement(tried, entries["key4"])).no_vector == "no query vector"
     finally:
         await memory.close()
 
@@ -146,13 +146,13 @@ async def test_a_backend_of_its_own_rule_tells_rank_limit_and_injection() -> Non
     tried = trial("tea", "0.8.3", ALL, rule="channel")
     evidence = await gather_evidence(library_of(memory), tried)
     entries = {entry.id: entry for entry in await memory.list()}
-    result = await evidence.replayed(tried)
+    result = await evidence.replay(tried)
     order = [scored.entry.id for scored in result.results]
-    ways = [await evidence.way(tried, entries[name]) for name in (*order, "id-7")]
+    ways = [await evidence.placement(tried, entries[name]) for name in (*order, "id-7")]
     assert [way.stopped_at for way in ways] == [None, None, None, None, "cap", "rank"]
     assert [way.rank for way in ways] == [1, 2, 3, 4, 5, None]
     behind = [name for name in entries if name not in (*order, "id-7")]
-    assert [(await evidence.way(tried, entries[name])).stopped_at for name in behind] == ["limit", "limit"]
+    assert [(await evidence.placement(tried, entries[name])).stopped_at for name in behind] == ["limit", "limit"]
 
 
 async def test_repairing_what_stops_a_row_lets_it_pass_that_stage(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_repairing_what_stops_a_row_lets_it_pass_that_stage(tmp_path: Path
             tried = trial("tea", "0.8.3", ALL, **asked)
             (entry,) = await entries_with_key(memory, "key20")
             evidence = await gather_evidence(library_of(memory), tried)
-            stop = (await evidence.way(tried, entry)).stopped_at
+            stop = (await evidence.placement(tried, entry)).stopped_at
             stops.append(stop)
             if stop is None:
                 break

@@ -1,27 +1,28 @@
-"""Gathering evidence: what it reads, which trials it answers, and how it ends early."""
+"""Recalls replayed on evidence that was gathered once: what it answers, and that it decides as the store does."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.replaying import FixedEmbedder, Silent, library_of, parts_of, recalled, trial
-from support.small_store import add, blob, change, make
+from support.small_store import AGENT, MOMENT, add, blob, change, make
 
 from zeroclaw_tui.backends.lookup import cached_vector, entries_with_key
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.recall import gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.injection import ScanMode
-from zeroclaw_tui.scoring.profiles import ScoringSettings
+from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings
 
+OTHER = "00000000-0000-4000-8000-00000000000f"
+FIRST_AGENT = "00000000-0000-4000-8000-000000000000"
 ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
 
 
@@ -45,7 +46,7 @@ async def test_evidence_that_serves_no_trial_of_another_query_or_other_terms_say
     for other in (trial("rust"), trial('say "rust*', "0.7.4")):
         assert not evidence.serves(other)
         with pytest.raises(UsageError, match="cannot be used for"):
-            await evidence.replayed(other)
+            await evidence.replay(other)
 
 
 async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memory: SqliteMemory) -> None:
@@ -55,24 +56,24 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
     assert not (await gather_evidence(library, by_words)).serves(trial("rust"))
     both = await gather_evidence(library, trial("rust"))
     assert both.serves(by_words)
-    assert (await both.replayed(by_words)).mode == "keyword"
+    assert (await both.replay(by_words)).mode == "keyword"
 
 
 async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: SqliteMemory) -> None:
     library, tried = library_of(memory, Silent(1, 1)), trial("rust")
     evidence = await gather_evidence(library, tried)
     assert evidence.notes == ("The endpoint is down. Keyword hits only. Start it.",)
-    assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried))
+    assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried))
 
 
 async def test_with_the_whole_store_read_no_replay_waits(memory: SqliteMemory) -> None:
     library = library_of(memory)
     ahead = await gather_evidence(library, trial("rust"), whole_store=True)
-    assert ahead.replayed_now(trial("rust", limit=40)) is not None
+    assert ahead.replay_now(trial("rust", limit=40)) is not None
     bare = await gather_evidence(library, trial("rust"))
-    assert bare.replayed_now(trial("rust")) is None
-    await bare.replayed(trial("rust"))
-    assert bare.replayed_now(trial("rust")) is not None
+    assert bare.replay_now(trial("rust")) is None
+    await bare.replay(trial("rust"))
+    assert bare.replay_now(trial("rust")) is not None
 
 
 async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
@@ -90,8 +91,8 @@ async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
     evidence = await gather_evidence(library_of(memory), trial("rust"), whole_store=True)
     for threshold in (0.1, 0.2, 0.3):
         tried = trial("rust", settings=ScoringSettings(threshold=threshold))
-        assert evidence.replayed_now(tried) is None
-        await evidence.replayed(tried)
+        assert evidence.replay_now(tried) is None
+        await evidence.replay(tried)
     assert [length for length, _ in scanned].count(300_000) == 1
     assert not any(is_on_loop for _, is_on_loop in scanned)
 
@@ -99,10 +100,10 @@ async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
 async def test_a_row_gone_meanwhile_is_left_out(memory: SqliteMemory, path: Path) -> None:
     evidence = await gather_evidence(library_of(memory), trial("number7 rust", limit=40))
     change(path, "DELETE FROM memories WHERE key = 'key7'")
-    result = await evidence.replayed(trial("number7 rust", limit=40))
+    result = await evidence.replay(trial("number7 rust", limit=40))
     assert "key7" not in [scored.entry.key for scored in result.results]
     assert [scored.rank for scored in result.results] == list(range(1, 40))
-    again = evidence.replayed_now(trial("number7 rust", limit=40))
+    again = evidence.replay_now(trial("number7 rust", limit=40))
     assert again is not None
     assert len(again.results) == 39
 
@@ -115,17 +116,9 @@ async def test_a_vector_that_is_no_blob_fails_only_the_recalls_that_meet_it(memo
     for version in ("0.8.3", "0.8.4"):
         for session, fails in ((None, True), ("a", True), ("b", False)):
             tried = trial("rust", version, session_id=session)
-            result = await evidence.replayed(tried)
+            result = await evidence.replay(tried)
             assert any("no BLOB" in note for note in result.notes) == fails, (version, session)
             assert parts_of(result) == parts_of(await recalled(library, tried))
-
-
-async def test_the_trial_of_a_library_is_its_recall_with_the_moment_filled_in(memory: SqliteMemory) -> None:
-    library = replace(library_of(memory), settings=ScoringSettings(0.5, 0.5))
-    tried = trial_of(library, RecallRequest("rust"))
-    assert (tried.settings, tried.profile) == (library.settings, library.profile.profile)
-    assert tried.request.as_of
-    assert trial_of(library, tried.request).request == tried.request
 
 
 async def test_few_named_rows_of_a_big_store_are_enough(tmp_path: Path) -> None:
@@ -139,9 +132,9 @@ async def test_few_named_rows_of_a_big_store_are_enough(tmp_path: Path) -> None:
         (found,) = evidence.evidence
         assert isinstance(found, StageEvidence)
         assert (len(found.rows.handles), found.store_rows) == (20, 1000)
-        assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried))
+        assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried))
         (stranger,) = await entries_with_key(memory, "key8")
-        assert (await evidence.way(tried, stranger)).stopped_at == "candidates"
+        assert (await evidence.placement(tried, stranger)).stopped_at == "candidates"
     finally:
         await memory.close()
 
@@ -163,3 +156,35 @@ async def test_gathering_ends_when_it_is_cancelled_interrupted_or_the_store_clos
     await memory.close()
     with pytest.raises(SearchInterrupted):
         await closing
+
+
+@pytest.mark.parametrize("asked", [{"session_id": "s"}, {"agents": ("default", "scout", "first")}, {}])
+@pytest.mark.parametrize("query", ["zebra", "tea", "ea"])
+async def test_equal_scores_keep_the_order_in_which_sqlite_meets_the_rows(
+    asked: dict[str, Any], query: str, tmp_path: Path
+) -> None:
+    """Nothing but ties: of one session and of none, of three agents, by vector, by words and by the fall-back."""
+    rows = [
+        {
+            "content": "tea",
+            "session_id": None if at % 2 else "s",
+            "agent_id": (AGENT, OTHER, FIRST_AGENT)[at % 3],
+            "embedding": None if query == "ea" else blob(1, 0),
+            "updated_at": MOMENT.format(at // 4),
+        }
+        for at in range(24)
+    ]
+    path = make(tmp_path / "brain.db", "G4", rows)
+    for alias, agent in (("scout", OTHER), ("first", FIRST_AGENT)):
+        change(path, "INSERT INTO agents (id, alias, created_at) VALUES (?, ?, '')", [agent, alias])
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        library = library_of(memory, None if query == "ea" else FixedEmbedder(1, 0))
+        for version in LANDMARKS:
+            for limit in (1, 3, 5, 20):
+                tried = trial(query, version, limit=limit, layer="store", **asked)
+                evidence = await gather_evidence(library, tried)
+                assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried)), tried
+    finally:
+        await memory.close()

@@ -47,7 +47,7 @@ async def _assert_all_same(
         for version, way in zip(versions, asking, strict=False):
             tried = trial(run["query"], version, _settings(run), **(parts | way))
             evidence = await known.serving(tried)
-            assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(known.library, tried)), tried
+            assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(known.library, tried)), tried
 
 
 @pytest.mark.parametrize(("version", "embedder"), RECORDED)
@@ -97,7 +97,7 @@ async def test_the_way_of_any_row_agrees_with_what_was_recalled(embedder: str, t
             evidence, result = await known.serving(tried), await recalled(known.library, tried)
             injected = {scored.entry.id for scored in result.results if scored.injected}
             for entry in (*some, *(scored.entry for scored in result.results)):
-                way = await evidence.way(tried, entry)
+                way = await evidence.placement(tried, entry)
                 assert (way.stopped_at is None) == (entry.id in injected), (tried, way)
     finally:
         await memory.close()

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 from support import golden
-from support.replaying import library_of, trial
 from support.small_store import change, make
 
 from zeroclaw_tui.backends.lookup import entries_with_key, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare, word_shares
@@ -84,7 +82,7 @@ async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) 
         queries = sorted({run["query"] for run in golden.runs(version, "recall_runs")["runs"]})
         compared = 0
         for query in (*queries, "rust rust tea"):
-            evidence = (await gather_evidence(library_of(memory), trial(query, version))).evidence[0]
+            evidence = await memory.search(RecallRequest(query), profile_for(version), ScoringSettings(), deep=True)
             assert isinstance(evidence, StageEvidence)
             hits = list(zip(evidence.keyword_handles.tolist(), evidence.keyword_scores.tolist(), strict=True))
             for handle, raw in (*hits[:2], *hits[-1:]):

@@ -90,10 +90,10 @@ def test_what_is_gathered_once_decides_every_trial(
             known = KnownEvidence(library)
             for tried in tries:
                 evidence = await known.serving(tried)
-                assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried)), tried
-                here = evidence.replayed_now(tried)
+                assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried)), tried
+                here = evidence.replay_now(tried)
                 assert here is not None
-                assert parts_of(here) == parts_of(await evidence.replayed(tried))
+                assert parts_of(here) == parts_of(await evidence.replay(tried))
                 await _assert_ways(memory, evidence, tried)
         finally:
             await memory.close()
@@ -107,11 +107,11 @@ def test_what_is_gathered_once_decides_every_trial(
 
 async def _assert_ways(memory: SqliteMemory, evidence: GatheredEvidence, tried: Trial) -> None:
     """Every row of the store is injected exactly when nothing stops it, at the place the recall gives it."""
-    result = await evidence.replayed(tried)
+    result = await evidence.replay(tried)
     injected = [scored.entry.id for scored in result.results if scored.injected]
     recalled_ids = [scored.entry.id for scored in result.results]
     for entry in await entries_of(memory, MemoryFilter(superseded=Superseded.SHOW)):
-        way = await evidence.way(tried, entry)
+        way = await evidence.placement(tried, entry)
         assert (way.stopped_at is None) == (entry.id in injected), (tried, way)
         assert way.place == (injected.index(entry.id) + 1 if entry.id in injected else None)
         assert way.injected == len(injected)

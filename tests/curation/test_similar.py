@@ -1,0 +1,167 @@
+"""What is near a memory or a text: by vector without any network, else by the rare words both have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_store import blob, make
+from support.warm_start import run_memory
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
+from zeroclaw_tui.memory.errors import EmbeddingFailed
+
+ROWS: tuple[dict[str, Any], ...] = (
+    {"key": "ramen", "content": "Likes ramen and rust coloured plates", "embedding": blob(1, 0, 0)},
+    {"key": "noodles", "content": "Eats noodles twice a week", "embedding": blob(0.8, 0.6, 0)},
+    {"key": "rust", "content": "Prefers Rust for command line tools", "embedding": blob(0, 1, 0)},
+    {"key": "plain", "content": "Rust coloured curtains in the kitchen"},
+    {"key": "other", "content": "A vector of another model", "embedding": blob(1, 0)},
+    {"key": "old", "content": "Likes ramen", "embedding": blob(1, 0.1, 0), "superseded_by": "id-000"},
+    {"key": "against", "content": "Points away", "embedding": blob(-1, 0, 0)},
+)
+Opens = Callable[..., Awaitable[Library]]
+
+
+@pytest.fixture
+async def opens(tmp_path: Path) -> AsyncIterator[Opens]:
+    """Opens a database of these rows, with an embedding provider where one is named."""
+    libraries: list[Library] = []
+
+    async def opened(rows: tuple[dict[str, Any], ...] = ROWS, embedding: EmbeddingConfig | None = None) -> Library:
+        config = configs_for(OpenOptions(path=make(tmp_path / f"{len(libraries)}.db", "G2", rows)))[0]
+        library = await open_library(config if embedding is None else config._replace(embedding=embedding))
+        libraries.append(library)
+        return library
+
+    yield opened
+    for library in libraries:
+        await library.close()
+
+
+async def near(library: Library, key: str, **options: Any) -> SimilarResult:
+    entry = await library.memory.get(key)
+    assert entry is not None
+    return await similar_memories(library, entry=entry, **options)
+
+
+def keys(result: SimilarResult) -> list[str]:
+    return [found.entry.key for found in result.results]
+
+
+async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(opens: Opens) -> None:
+    """By hand: (1,0,0) with (.8,.6,0) is .8, with (0,1,0) it is 0; other lengths, superseded and opposite ones do not
+    count."""
+    result = await near(await opens(), "ramen")
+    assert (result.method, result.reason, result.compared, keys(result)) == ("vector", None, 5, ["noodles"])
+    assert (result.results[0].rank, result.results[0].score) == (1, pytest.approx(0.8, abs=1e-6))
+
+
+async def test_without_a_vector_shared_rare_words_decide(opens: Opens) -> None:
+    result = await near(await opens(), "plain")
+    assert (result.method, result.reason) == ("rare words", "This memory has no vector.")
+    assert keys(result)[0] == "ramen"
+    assert set(result.results[0].shared) == {"coloured", "rust"}
+    assert not {"plain", "old"} & set(keys(result))
+    document = result.as_json()
+    assert list(document) == [
+        "backend", "location", "id", "key", "query", "way", "because", "compared", "results",
+    ]  # fmt: skip
+    assert (document["key"], document["query"], document["results"][0]["rank"]) == ("plain", None, 1)
+
+
+async def test_the_limit_counts_and_the_nearest_come_first(opens: Opens) -> None:
+    rows = tuple({"key": f"k{number}", "content": "tea", "embedding": blob(1, number / 10, 0)} for number in range(30))
+    assert keys(await near(await opens(rows), "k0", limit=7)) == [f"k{number}" for number in range(1, 8)]
+
+
+async def test_many_superseded_memories_that_are_as_near_hide_no_other(opens: Opens) -> None:
+    twin = {"content": "tea", "embedding": blob(1, 0)}
+    twins = tuple(twin | {"key": f"t{number}", "superseded_by": "id-000"} for number in range(200))
+    far = {"key": "far", "content": "tea", "embedding": blob(0.6, 0.8)}
+    assert keys(await near(await opens((twin | {"key": "now"}, *twins, far)), "now", limit=5)) == ["far"]
+
+
+async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(opens: Opens) -> None:
+    texts = (("sushi", "sushi on Tuesdays"), ("rust", "Prefers Rust"), ("tea", "green tea"))
+    rows = tuple({"key": key, "content": text, "embedding": local_vector(text, 32)} for key, text in texts)
+    result = await similar_memories(await opens(rows, EmbeddingConfig("local", "local", 32)), text="sushi for dinner")
+    assert (result.method, keys(result)[0]) == ("vector", "sushi")
+
+
+async def test_a_text_without_an_embedder_is_compared_by_words(opens: Opens) -> None:
+    result = await similar_memories(await opens(), text="noodles in the kitchen")
+    assert (result.method, keys(result)) == ("rare words", ["plain", "noodles"])
+    assert "no embeddings configured" in (result.reason or "")
+
+
+async def test_an_endpoint_that_fails_leaves_the_words(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(self: LocalEmbedder, text: str) -> Any:
+        raise EmbeddingFailed("The endpoint is down.", hint="Start it.")
+
+    monkeypatch.setattr(LocalEmbedder, "embed", broken)
+    result = await similar_memories(await opens(embedding=EmbeddingConfig("local", "local", 3)), text="noodles")
+    assert (result.reason, keys(result)) == ("The endpoint is down. Start it.", ["noodles"])
+
+
+async def test_a_memory_without_content_is_compared_by_its_key(opens: Opens) -> None:
+    rows = ({"key": "marmalade_jar", "content": ""}, {"key": "b", "content": "an old marmalade jar"})
+    assert keys(await near(await opens(rows), "marmalade_jar")) == ["b"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    """`zeroclaw memory` as a process."""
+    rows = (
+        {"key": "ramen", "content": "Likes ramen and rust coloured plates", "embedding": blob(1, 0)},
+        {"key": "noodles", "content": "Eats noodles", "embedding": blob(0.6, 0.8)},
+        {"key": "hostile", "content": "rust\x1b]0;owned\x07 \u202e coloured plates"},
+    )
+    store = make(tmp_path / "brain.db", "G1", rows)
+    return lambda *arguments, stdin="": run_memory("--location", str(store), *arguments, stdin=stdin)
+
+
+def test_the_command_prints_a_table_and_says_by_what_is_compared(run: Any) -> None:
+    by_vector, by_words = run("similar", "ramen"), run("similar", "hostile")
+    assert (by_vector.returncode, by_vector.stderr) == (0, "")
+    assert "2 compared by the cosine of their embeddings" in by_vector.stdout
+    assert "0.60" in by_vector.stdout
+    assert "Compared by shared rare words: This memory has no vector." in by_words.stderr
+    assert "both have " in by_words.stdout
+    assert not {"\x1b", "\u202e"} & set(by_words.stdout + run("similar", "--query", "-", stdin="plates\n").stdout)
+
+
+@pytest.mark.parametrize("asked", [("ramen",), ("--query", "noodles with tea")])
+def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    own: list[dict[str, Any]] = [
+        {"key": "ramen", "content": "Likes ramen", "embedding": blob(1, 0), "agent": "writer"},
+        {"key": "udon", "content": "noodles with tea daily", "embedding": blob(0.6, 0.8), "agent": "writer"},
+    ]
+    others = [{"key": f"k{at}", "content": "noodles with tea", "embedding": blob(1, 0.01)} for at in range(60)]
+    others += [{"key": f"k{at}", "content": f"plain{at}"} for at in range(60, 260)]
+    store = make(tmp_path / "agents.db", "G4", [*own, *others])
+    answer = run_memory("--location", str(store), "similar", *asked, "--limit", "1", "--agent", "writer", "--json")
+    assert [found["key"] for found in json.loads(answer.stdout)["results"]] == ["udon"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "No memory given."),
+        (("ramen", "--query", "tea"), 2, "Both a memory and a text are given."),
+        (("--query", "  "), 2, "The text is blank."),
+        (("nobody",), 1, "nobody"),
+    ],
+)
+def test_wrong_use_is_a_sentence(run: Any, arguments: tuple[str, ...], code: int, message: str) -> None:
+    answer = run("similar", *arguments)
+    assert (answer.returncode, "Traceback" in answer.stderr) == (code, False)
+    assert message in answer.stderr

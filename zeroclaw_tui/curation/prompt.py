@@ -1,0 +1,146 @@
+"""The text that ZeroClaw puts before a message: the prompt block of a recall."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.curation.recall import keyword_only_note, recall_memories
+from zeroclaw_tui.embeddings.base import estimate_tokens
+from zeroclaw_tui.memory.recall import RecallResult, Rule, ScoredEntry
+from zeroclaw_tui.scoring.injection import context_block
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.scoring.weights import told_apart
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+_FAILS_WITHOUT_VECTOR = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
+_REASONS = {
+    "skipped": "skipped as {detail}",
+    "withheld": "withheld from the agent ({detail})",
+    "limit": "behind the pool",
+    "rerank": "left out by rerank",
+    "cap": "too long for the prompt",
+}
+"""Of the kinds in `not_injected_because` ("kind: detail")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is put before the message. `text` is literal, "" when nothing is injected.
+
+    `why_empty` says in a sentence why nothing is injected. `differs_by_rule` says that the CLI agent and the channels
+    inject by different rules in this version.
+    """
+
+    text: str
+    rule: Rule
+    result: RecallResult
+    differs_by_rule: bool
+    why_empty: str | None
+
+    @property
+    def characters(self) -> int:
+        """The length of the text."""
+        return len(self.text)
+
+    @property
+    def tokens(self) -> int:
+        """A rough count of the text's tokens."""
+        return estimate_tokens(len(self.text))
+
+    @property
+    def entries(self) -> int:
+        """How many memories are in it."""
+        return self.result.injected
+
+    def as_json(self) -> dict[str, Any]:
+        """The document the prompt command prints."""
+        result = self.result
+        return {
+            "query": result.request.query,
+            "text": self.text,
+            "rule": self.rule,
+            "differs_by_rule": self.differs_by_rule,
+            "characters": self.characters,
+            "tokens": self.tokens,
+            "entries": self.entries,
+            "why_empty": self.why_empty,
+            "profile": result.profile,
+            "profile_source": result.profile_source,
+            "threshold": result.threshold,
+            "results": [_result_json(scored, is_read=result.not_read_because is None) for scored in result.results],
+            "notes": list(result.notes),
+        }
+
+
+def _result_json(scored: ScoredEntry, *, is_read: bool) -> dict[str, Any]:
+    return {
+        "rank": scored.rank,
+        "id": scored.entry.id,
+        "key": scored.entry.key,
+        "score": scored.score,
+        "decayed": scored.decayed,
+        "reranked": scored.reranked,
+        "rerank_place": scored.place,
+        "injected": scored.injected if is_read else None,
+        "not_injected_because": scored.not_injected_because,
+    }
+
+
+async def prompt_for(library: Library, trial: Trial) -> Prompt:
+    """Make the prompt block for the trial's message by its request's rule. Raises InspectorError kinds.
+
+    It is always what reaches the agent, whatever layer the request names.
+    """
+    request = replace(trial.request, layer="agent")
+    result = await recall_memories(library, trial._replace(request=request))
+    if keyword_only_note(result.notes):
+        left_out = [
+            replace(scored, injected=False, not_injected_because=_FAILS_WITHOUT_VECTOR) for scored in result.results
+        ]
+        result = replace(result, results=tuple(left_out))
+    text = context_block(result.results, trial.profile, request.rule)
+    differs = not trial.profile.one_injection_rule
+    return Prompt(text, request.rule, result, differs, None if text else _why_empty(result))
+
+
+def _why_empty(result: RecallResult) -> str:
+    """Say why none of the recalled memories is injected."""
+    if result.not_read_because is not None:
+        return result.not_read_because
+    if keyword_only_note(result.notes):
+        return _FAILS_WITHOUT_VECTOR
+    if not result.results and result.withheld:
+        kinds = ", ".join(dict.fromkeys(scored.withheld or "" for scored in result.withheld))
+        return f"Nothing was recalled for the agent: {len(result.withheld)} withheld from it ({kinds})."
+    if not result.results:
+        return "Nothing was recalled."
+    named = [(scored.not_injected_because or "").partition(": ") for scored in result.results]
+    reasons = Counter(_REASONS[kind].format(detail=detail) for kind, _, detail in named if kind in _REASONS)
+    parts = [f"{count} {reason}" for reason, count in reasons.items()]
+    below = [scored for scored in result.results if (scored.not_injected_because or "").startswith("threshold")]
+    if below:
+        parts.append(_below_threshold(below, result.threshold))
+    return f"{len(result.results)} recalled, none injected: {', '.join(parts)}."
+
+
+def _below_threshold(below: list[ScoredEntry], threshold: float) -> str:
+    """How many are below the threshold, the best of them, and its score before rerank or decay."""
+    best = max(below, key=_compared_score)
+    if math.isinf(_compared_score(best)):
+        return f"{len(below)} below the threshold {threshold:.2f} (without a score)"
+    shown, limit = told_apart(_compared_score(best), threshold)
+    changed = "rerank" if best.reranked is not None else "decay" if best.decayed is not None else ""
+    was_enough = changed and best.score is not None and best.score >= threshold
+    before = f" after {changed} from {best.score:.2f}" if was_enough else ""
+    return f"{len(below)} below the threshold {limit} (the best is {shown}{before})"
+
+
+def _compared_score(scored: ScoredEntry) -> float:
+    """The score that is compared with the threshold; what is no number is below every threshold."""
+    score = scored.held
+    return -math.inf if score is None or math.isnan(score) else score
