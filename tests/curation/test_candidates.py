@@ -1,53 +1,191 @@
-"""One line says which backend was chosen and why, by every way there is to choose one."""
+"""The configs that a person may mean, the stores that a config knows, and why a backend was chosen."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.small_store import create_database
+from support.two_stores import install_of_two_stores
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for, describe_choice
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import Candidate, candidates, check_candidate, configs_for, describe_choice
+from zeroclaw_tui.memory.errors import UsageError
+
+SECRET = "hunter2"
+SERVER = f"postgres://z:{SECRET}@db:5432"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An install of before 0.8.0: brain.db with two memories, and notes with three."""
+    return install_of_two_stores(tmp_path)
+
+
+def config_of(folder: Path, environ: Mapping[str, str] | None = None, **options: Any) -> MemoryConfig:
+    return configs_for(OpenOptions(path=folder, **options), environ or {})[0]
+
+
+def known(folder: Path, environ: Mapping[str, str] | None = None) -> list[Candidate]:
+    variables = environ or {}
+    return list(candidates(config_of(folder, variables), variables))
+
+
+def names(found: list[Candidate]) -> list[tuple[str, str]]:
+    return [(candidate.name, candidate.why) for candidate in found]
+
+
+def test_a_store_that_is_fully_named_needs_no_install(folder: Path) -> None:
+    database = folder / "workspace" / "memory" / "brain.db"
+    options = OpenOptions(backend="sqlite", location=str(database))
+    assert [config.database for config in configs_for(options, {"HOME": "/nonexistent"})] == [database]
+
+
+def test_a_user_without_a_home_directory_names_the_config_directory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(UsageError, match="no home directory"):
+        configs_for(OpenOptions(), {})
+    assert configs_for(OpenOptions(config_dir=folder), {})[0].install.config_dir == folder
+
+
+def test_a_database_is_opened_as_one_whatever_backend_the_config_names(folder: Path, tmp_path: Path) -> None:
+    (folder / "config.toml").write_text('[memory]\nbackend = "markdown"\n')
+    database = tmp_path / "other.db"
+    create_database(database, "G1")
+    config = config_of(folder, location=str(database))
+    assert (config.backend, config.database) == ("sqlite", database)
+    assert describe_choice(config).startswith("sqlite: the content of the file overrides")
+
+
+def test_existing_files_are_stores(folder: Path) -> None:
+    assert names(known(folder)) == [
+        ("sqlite", "config.toml"), ("markdown", "its Markdown notes"), ("none", "every config"),
+    ]  # fmt: skip
+
+
+def test_tables_of_the_config_and_the_environment_name_each_store_once(folder: Path) -> None:
+    (folder / "config.toml").write_text(
+        f'[memory]\nbackend = "sqlite"\n[memory.qdrant]\nurl = "http://localhost:6333"\ncollection = "mine"\n'
+        f'[storage.provider.config]\nprovider = ""\ndb_url = "{SERVER}/own"\n'
+    )
+    environ = {"ZEROCLAW_POSTGRES_URL": f"{SERVER}/ours", "ZEROCLAW_LUCID_CMD": "/usr/bin/lucid"}
+    found = known(folder, environ)
+    assert names(found) == [
+        ("sqlite", "config.toml"),
+        ("postgres", "config.toml, [storage.provider.config]"),
+        ("qdrant", "config.toml, [memory.qdrant]"),
+        ("markdown", "its Markdown notes"),
+        ("lucid", "environment ZEROCLAW_LUCID_CMD"),
+        ("postgres", "environment ZEROCLAW_POSTGRES_URL"),
+        ("none", "every config"),
+    ]
+    places = [candidate.location for candidate in found]
+    assert places[1:3] == ["postgres://db:5432/own · public.memories", "http://localhost:6333 · mine"]
+    choices = [describe_choice(candidate.config) for candidate in found]
+    assert 'markdown: your choice here (its Markdown notes) overrides memory.backend = "sqlite";' in choices[3]
+    assert SECRET not in repr(places + choices)
+
+
+def test_every_alias_of_schema_3_is_a_store(folder: Path) -> None:
+    (folder / "config.toml").write_text(
+        'schema_version = 3\n[memory]\nbackend = "postgres.work"\n'
+        '[storage.postgres.work]\ndb_url = "postgres://db/work"\n[storage.postgres.home]\ndb_url = "postgres://db/home"\n'
+    )
+    found = names(known(folder))
+    assert found[0] == ("postgres.work", "config.toml")
+    assert ("postgres.home", "config.toml, [storage.postgres.home]") in found
+    assert [name for name, _ in found].count("postgres.work") == 1
+
+
+def test_the_database_of_database_url_is_read_only_until_it_is_confirmed(folder: Path) -> None:
+    environ = {"DATABASE_URL": f"{SERVER}/another"}
+    (foreign,) = (candidate for candidate in known(folder, environ) if candidate.name == "postgres")
+    assert (foreign.is_foreign, foreign.config.read_only) == (True, True)
+    confirmed = foreign.confirmed()
+    (again,) = (candidate for candidate in known(folder, environ) if candidate.name == "postgres")
+    for candidate in (confirmed, again):
+        assert (candidate.is_foreign, candidate.config.read_only) == (False, False)
+
+
+def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    create_database(other, "G1")
+    started = config_of(folder, location=str(other))
+    (markdown,) = (candidate for candidate in candidates(started, {}) if candidate.name == "markdown")
+    found = candidates(markdown.config, {}, started=started)
+    assert (found[0].is_current, found[0].why) == (True, "its Markdown notes")
+    databases = [candidate.location for candidate in found if candidate.name == "sqlite"]
+    assert databases == [str(other), str(folder / "workspace" / "memory" / "brain.db")]
+
+
+async def test_a_status_has_the_count_and_what_the_store_can_and_cannot_do(folder: Path) -> None:
+    found = {candidate.name: await check_candidate(candidate) for candidate in known(folder)}
+    assert {name: status.count for name, status in found.items()} == {"sqlite": 2, "markdown": 3, "none": 0}
+    assert {"keyword", "sessions", "write"} <= set(found["sqlite"].badges)
+    assert "write" in found["markdown"].badges
+    assert "sessions" in found["markdown"].limitations
+    assert "write" in found["none"].limitations
+
+
+async def test_a_store_that_zeroclaw_has_not_created_yet_is_missing(folder: Path) -> None:
+    (folder / "workspace" / "memory" / "brain.db").unlink()
+    (folder / "workspace" / "MEMORY.md").unlink()
+    status = await check_candidate(known(folder)[0])
+    assert status.is_missing
+
+
+async def test_a_server_that_is_down_or_never_answers_is_a_problem(folder: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        port = silent.getsockname()[1]
+        environ = {"ZEROCLAW_POSTGRES_URL": f"postgres://z:{SECRET}@127.0.0.1:{port}/db"}
+        (server,) = (candidate for candidate in known(folder, environ) if candidate.name == "postgres")
+        assert (await check_candidate(server, seconds=0.3)).problem == "no answer within 0.3 s"
+    problem = (await check_candidate(server)).problem
+    assert problem is not None
+    assert "127.0.0.1" in problem
+    assert SECRET not in problem
+
 
 PROVIDER = '[memory]\nbackend = "sqlite"\n[storage.provider.config]\nprovider = "postgres"\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.work]\ndb_url = "postgres://h/d"\n'
-
-
-def line_of(tmp_path: Path, text: str, environ: dict[str, str] | None = None, **options: object) -> str:
-    folder = tmp_path / "zc"
-    folder.mkdir(exist_ok=True)
-    (folder / "config.toml").write_text(text)
-    variables = {"HOME": str(tmp_path), **(environ or {})}
-    return describe_choice(configs_for(OpenOptions(config_dir=folder, **options), variables)[0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("text", "environ", "options", "line"),
     [
         ('[memory]\nbackend = "markdown"\n', {}, {}, 'markdown: memory.backend = "markdown" in config.toml.'),
-        ("[memory]\n", {}, {}, "sqlite: the default, since memory.backend is not set."),
-        (PROVIDER, {}, {}, 'postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".'),
-        (PROVIDER.replace("sqlite", "postgres"), {}, {}, 'postgres: memory.backend = "postgres" in config.toml.'),
+        ("[memory]\n", {}, {}, "sqlite: the default, because memory.backend is not set."),
+        (PROVIDER, {}, {}, 'postgres: [storage.provider.config] provider overrides memory.backend = "sqlite".'),
         (
             PROVIDER, {"ZEROCLAW_STORAGE_PROVIDER": "markdown"}, {},
-            'markdown: environment ZEROCLAW_STORAGE_PROVIDER stands above memory.backend = "sqlite".',
+            'markdown: environment ZEROCLAW_STORAGE_PROVIDER overrides memory.backend = "sqlite".',
         ),
         (
             PROVIDER, {}, {"backend": "markdown"},
-            'markdown: --backend stands above memory.backend = "sqlite"; ZeroClaw itself would use postgres.',
+            'markdown: --backend overrides memory.backend = "sqlite"; ZeroClaw itself would use postgres.',
         ),
         (
             PROVIDER, {}, {"location": "rediss://h"},
-            'redis: the scheme of --location stands above memory.backend = "sqlite"; '
+            'redis: the scheme of --location overrides memory.backend = "sqlite"; '
             "ZeroClaw itself would use postgres.",
         ),
-        ("[memory]\n", {}, {"backend": "sqlite"}, "sqlite: --backend stands above the default, sqlite."),
+        ("[memory]\n", {}, {"backend": "sqlite"}, "sqlite: chosen by --backend."),
         (MODERN, {}, {}, 'postgres.work: memory.backend = "postgres.work" in config.toml.'),
         (MODERN, {"ZEROCLAW_memory__backend": "none"}, {}, "none: environment ZEROCLAW_memory__backend."),
         (
             '[memory]\nbackend = "In-Memory"\n', {}, {},
-            'in-memory: memory.backend = "In-Memory" in config.toml; ZeroClaw itself would use markdown, since it does '
-            "not know that name.",
+            'in-memory: memory.backend = "In-Memory" in config.toml; ZeroClaw itself would use markdown, because it '
+            "does not know that name.",
         ),
         (
             '[memory]\nbackend = "cortex"\n', {}, {},
@@ -55,24 +193,26 @@ def line_of(tmp_path: Path, text: str, environ: dict[str, str] | None = None, **
         ),
     ],
 )  # fmt: skip
-def test_the_line_names_what_chose_and_what_it_stands_above(
+def test_a_choice_names_what_chose_the_backend_and_what_it_overrides(
     tmp_path: Path, text: str, environ: dict[str, str], options: dict[str, str], line: str
 ) -> None:
-    assert line_of(tmp_path, text, environ, **options) == line
+    (tmp_path / "config.toml").write_text(text)
+    found = configs_for(OpenOptions(config_dir=tmp_path, **options), {"HOME": str(tmp_path), **environ})  # type: ignore[arg-type]
+    assert describe_choice(found[0]) == line
 
 
-def test_a_store_alone_says_how_it_was_named(tmp_path: Path) -> None:
-    variables = {"HOME": str(tmp_path)}
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "MEMORY.md").write_text("- one\n")
-    (config,) = configs_for(OpenOptions(path=tmp_path / "notes"), variables)
-    assert describe_choice(config) == "markdown: the path given."
-    (config,) = configs_for(OpenOptions(location="postgres://h/d"), variables)
-    assert describe_choice(config) == "postgres: the scheme of --location."
-    (config,) = configs_for(OpenOptions(location="http://h:6333", backend="qdrant"), variables)
-    assert describe_choice(config) == "qdrant: named by --backend."
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"location": "postgres://h/d"}, "postgres: chosen by the scheme of --location."),
+        ({"location": "http://h:6333", "backend": "qdrant"}, "qdrant: chosen by --backend."),
+    ],
+)
+def test_a_store_without_an_install_says_how_it_was_named(tmp_path: Path, options: dict[str, str], line: str) -> None:
+    (config,) = configs_for(OpenOptions(**options), {"HOME": str(tmp_path)})  # type: ignore[arg-type]
+    assert describe_choice(config) == line
 
 
-def test_a_secret_in_the_place_of_a_name_is_not_shown(tmp_path: Path) -> None:
-    line = line_of(tmp_path, '[memory]\nbackend = "postgres://ada:hunter2@h/d"\n')
-    assert "hunter2" not in line
+def test_a_secret_in_place_of_a_backend_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(f'[memory]\nbackend = "postgres://ada:{SECRET}@h/d"\n')
+    assert SECRET not in describe_choice(configs_for(OpenOptions(config_dir=tmp_path), {"HOME": str(tmp_path)})[0])

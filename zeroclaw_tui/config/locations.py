@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from zeroclaw_tui.config.toml import TooLargeError, parse_toml, problem_of
 from zeroclaw_tui.files.disk import NotARegularFileError, exists, is_folder, names_in, read_regular, status_of
@@ -95,8 +95,6 @@ class OpenOptions(NamedTuple):
     profile: str | None = None
     agent: str | None = None
     read_only: bool = False
-    backend_by_scheme: bool = False
-    """Whether `backend` was not named, but is what the URL's scheme means."""
     is_made: bool = False
     """Whether a store that is named and is not there will be made."""
 
@@ -618,6 +616,19 @@ def without_password(url: str) -> str:
     host, slash, path = server.partition("/")
     scheme = "postgres" if scheme == "postgresql" else scheme
     return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (f"?{urlencode(kept)}" if kept else "")
+
+
+def server_address(url: str) -> str:
+    """Scheme, host, port and path of a URL; anything else in it may be a secret."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "localhost", parts.port
+    except ValueError:
+        return "an address that cannot be read"
+    if not parts.scheme:
+        return "no address"
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:

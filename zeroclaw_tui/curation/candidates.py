@@ -1,4 +1,4 @@
-"""From what a person typed to the configs it may mean, and the other stores a config knows, each with how it is."""
+"""The configs that a person may mean, and the other stores that a config knows, with the status of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import (
@@ -36,6 +36,7 @@ from zeroclaw_tui.config.locations import (
     is_url,
     lone_server,
     read_toml,
+    server_address,
     without_password,
 )
 from zeroclaw_tui.config.memory_config import (
@@ -50,7 +51,6 @@ from zeroclaw_tui.config.memory_config import (
 )
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
 from zeroclaw_tui.config.storage import (
-    LUCID_VARIABLES,
     OTHERS_DB_URL,
     OUR_DB_URLS,
     STORAGE_DB_URL,
@@ -65,137 +65,112 @@ from zeroclaw_tui.memory.text import mask_secrets
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import Install
 
-
-_NAMED = "the URL given"
-_BY_CONTENT = "recognized by the file's contents"
 _CUT_URL = r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)"
-_WEB = frozenset({"http", "https"})
-_KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for profile in BACKENDS for scheme in profile.schemes)
+_KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for info in BACKENDS for scheme in info.schemes)
 _URL_HINT = f"Valid URLs: {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
+_BACKEND = "memory.backend"
+_BY_CONTENT = "the content of the file"
+"""The source of a backend that the named file itself shows."""
 
 
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
-    """The configs the options may mean, the one that wins first.
+    """Find the configs that the options may mean, the one that ZeroClaw uses first. Blocks.
 
-    Raises NoInstall, Unreadable, BrokenConfig, or UsageError for a user without a home or a location that cannot be
-    meant, each with what to do next.
+    Raises NoInstall, Unreadable, BrokenConfig, or UsageError for a user without a home directory or a location that is
+    not valid, each with what to do next.
     """
-    for given in (options.location, options.path):
-        check_location(given)
-    options = _with_backend(options)
+    check_location(options.location)
+    check_location(options.path)
     variables = os.environ if environ is None else environ
+    source = None
+    if options.location is not None and is_url(options.location):
+        backend = _backend_of_url(options.location, options.backend)
+        source = SCHEME if options.backend is None and backend is not None else None
+        options = options._replace(backend=backend)
     home = home_folder(variables, options.config_dir)
     if options.is_made and options.path is not None and not exists(expand(str(options.path), home)):
-        # What is not there tells no backend, and a database is what ZeroClaw makes unless it is told otherwise.
+        # A new store is a database unless another backend is named.
         options = options._replace(backend=options.backend or "sqlite", location=str(options.path))
-    return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
+    return tuple(_config_of(install, options, variables, source) for install in _installs(options, variables, home))
 
 
-def check_location(given: str | Path | None) -> None:
-    """Raise UsageError, which shows nothing of it, for libpq's `host=… password=…` and for a URL that lacks a slash.
+def check_location(location: str | Path | None) -> None:
+    """Raise UsageError for libpq's `host=… password=…` and for a URL that lacks a slash, without showing them.
 
-    Taken for a path either would be printed, password and all, by every error.
+    As a path, either would appear in every error, with its password.
     """
-    if given is not None and is_connection_string(str(given)) and not Path(given).exists():
+    text = "" if location is None else str(location)
+    if is_connection_string(text) and not Path(text).exists():
         raise UsageError(
             "A PostgreSQL store needs a URL, not host=… user=… password=….",
             hint="Give a URL: postgres://user:password@host:5432/database.",
         )
-    if given is not None and re.match(_CUT_URL, str(given)) and not Path(given).exists():
+    if re.match(_CUT_URL, text) and not Path(text).exists():
         raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
 
 
-def _with_backend(options: OpenOptions) -> OpenOptions:
-    """The same with the backend that the scheme of a URL means. Raises UsageError for a URL that fits no backend."""
-    url = options.location
-    if url is None or not is_url(url):
-        return options
+def _backend_of_url(url: str, named: str | None) -> str | None:
+    """The backend that was named, else that of the URL's scheme. Raises UsageError for a URL that fits no backend."""
     if not without_password(url):
         raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
-    meant = backend_of_url(url)
-    if options.backend is None:
-        if meant is None and url.partition("://")[0].lower() not in _WEB:
-            raise UsageError(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
-        return options._replace(backend=meant, backend_by_scheme=meant is not None)
-    profile = backend_info(options.backend)
-    name = options.backend if profile is None else profile.key
-    if profile is not None and (not profile.takes_url or meant not in (None, name)):
-        raise UsageError(f"The backend {name} does not use {_shown_scheme(url)} URLs.", hint=_URL_HINT)
-    return options
+    scheme, by_scheme = url.partition("://")[0], backend_of_url(url)
+    if named is None:
+        if by_scheme is None and scheme.lower() not in ("http", "https"):
+            raise UsageError(f"No backend is known for {shown(scheme)}:// URLs.", hint=_URL_HINT)
+        return by_scheme
+    info = backend_info(named)
+    if info is not None and not (info.takes_url and by_scheme in (None, info.key)):
+        raise UsageError(f"The backend {info.key} does not use {shown(scheme)}:// URLs.", hint=_URL_HINT)
+    return named
 
 
-def _no_backend(url: str) -> UsageError:
-    return UsageError(f"A {_shown_scheme(url)} URL alone does not name the backend.", hint="Add --backend NAME.")
+def _needs_backend(url: str) -> UsageError:
+    scheme = shown(url.partition("://")[0])
+    return UsageError(f"A {scheme}:// URL alone does not name the backend.", hint="Add --backend NAME.")
 
 
-def _shown_scheme(url: str) -> str:
-    return f"{shown(url.partition('://')[0])}://"
-
-
-def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tuple[Install, ...]:
+def _installs(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tuple[Install, ...]:
     if options.path is not None:
-        return (_named(options.path, options, variables, home),)
+        return (_install_at(options.path, options, variables, home),)
     try:
         return find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
     except Unreadable:
         if options.workspace is None or options.config_dir is not None:
             raise
-        return (_named(options.workspace, options, variables, home),)
+        return (_install_at(options.workspace, options, variables, home),)
     except NoInstall:
-        # A store that is fully named needs no install around it, but one that is named as well must be there.
+        # A location needs no install, but an install that was named must exist.
         if options.location is None or options.config_dir is not None or options.workspace is not None:
             raise
         if not is_url(options.location):
             return (install_at(Path(options.location), variables, home),)
         if options.backend is None:
-            raise _no_backend(options.location) from None
-        return (lone_server(options.location, _NAMED, variables, home),)
+            raise _needs_backend(options.location) from None
+        return (lone_server(options.location, "the URL given", variables, home),)
 
 
-def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home: Path) -> Install:
-    """The install at a path; a folder that is named for Markdown may have nothing in it yet."""
+def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], home: Path) -> Install:
+    """Find the install at a path, which may be empty for Markdown, and missing for a store that will be made."""
     try:
         return install_at(path, variables, home)
     except Unreadable as error:
-        kind = backend_info(options.backend or "")
-        if options.is_made and kind is not None and not exists(expand(str(path), home)):
-            return install_to_be(path, variables, home, is_folder=kind.has_notes)
+        info = backend_info(options.backend or "")
         folder = expand(str(path), home)
-        if not is_folder(folder):
-            raise
-        if kind is None:
+        if info is None and is_folder(folder):
             from zeroclaw_tui.curation.formats.registry import not_a_store
 
             raise not_a_store(folder, error) from error
-        if not kind.has_notes:
+        is_new = options.is_made and not exists(folder)
+        if info is None or not (is_new or (info.has_notes and is_folder(folder))):
             raise
-        return install_to_be(path, variables, home, is_folder=True)
+        return install_to_be(path, variables, home, is_folder=info.has_notes)
 
 
-def _backend_by_content(install: Install, options: OpenOptions) -> str | None:
-    """The backend of another program whose store the named file is; None for any other file."""
-    if options.location is not None:
-        file = None if is_url(options.location) else Path(options.location).expanduser()
-    else:
-        file = install.database if install.layout == "lone" else None
-    if file is None or not file.is_file():
-        return None
-    return backend_of_file(file)
+def _config_of(
+    install: Install, options: OpenOptions, variables: Mapping[str, str], source: str | None
+) -> MemoryConfig:
+    """Load the config of an install; `source` is what chose the backend, if that is not config or option."""
 
-
-def _names_database(location: str | None) -> bool:
-    """Whether it is the path of a SQLite database that is no other program's."""
-    if location is None or is_url(location):
-        return False
-    file = Path(location).expanduser()
-    try:
-        return file.is_file() and backend_of_file(file) is None and is_database(file)
-    except OSError:
-        # Opening it says why it cannot be read.
-        return False
-
-
-def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:
     def load(backend: str | None) -> MemoryConfig:
         return load_config(
             install,
@@ -206,59 +181,78 @@ def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, s
             version=options.profile,
         )
 
-    by_content = None if options.backend is not None else _backend_by_content(install, options)
-    config = load(by_content or options.backend)
-    if options.backend is None and not has_database(config.backend) and _names_database(options.location):
-        # The store in use is another one, whose backend would take a database for notes, or for nothing.
-        by_content = "sqlite"
-        config = load(by_content)
-    kind = backend_info(config.backend)
-    if is_url(options.location) and options.backend is None and kind is not None and not kind.takes_url:
-        # A file backend would take it for a path, which is printed with its password and may even be created.
-        raise _no_backend(str(options.location))
-    if by_content is not None:
-        config = config._replace(sources={**config.sources, "memory.backend": _BY_CONTENT})
-    if install.layout == "lone" and kind is not None and not kind.in_zeroclaw:
-        # No config says anything else: this is what every name that ZeroClaw does not know leads to.
+    config = load(options.backend)
+    by_content = None if options.backend is not None else _backend_by_content(install, options.location)
+    if by_content is not None and not (has_database(by_content) and has_database(config.backend)):
+        config, source = load(by_content), _BY_CONTENT
+    info = backend_info(config.backend)
+    if is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
+        # A backend of files would create a file of this name, and show its password.
+        raise _needs_backend(str(options.location))
+    if source is not None:
+        config = config._replace(sources={**config.sources, _BACKEND: source})
+    if install.layout == "lone" and info is not None and not info.in_zeroclaw:
+        # ZeroClaw takes every name that it does not know for Markdown.
         config = config._replace(zeroclaw_backend="markdown")
-    if options.backend_by_scheme:
-        config = config._replace(sources={**config.sources, "memory.backend": SCHEME})
     if install.layout == "lone" and options.backend is None and has_notes(config.backend):
-        config = _of_another_tool(config)
+        config = _read_only_if_foreign(config)
     problem = settings_problem(install)
     return config if problem is None else config._replace(warnings=(*config.warnings, problem))
 
 
-def _of_another_tool(config: MemoryConfig) -> MemoryConfig:
-    """The notes of another tool are only looked at, and it is said what brings them in."""
+def _backend_by_content(install: Install, location: str | None) -> str | None:
+    """The backend whose store the named file is, by its content; None for anything but a file, and for other files."""
+    if is_url(location):
+        return None
+    if location is not None:
+        file = Path(location).expanduser()
+    elif install.layout == "lone":
+        file = install.database
+    else:
+        return None
+    # The store itself explains why a file cannot be read.
+    with suppress(OSError):
+        if file.is_file():
+            return backend_of_file(file) or ("sqlite" if is_database(file) else None)
+    return None
+
+
+def _read_only_if_foreign(config: MemoryConfig) -> MemoryConfig:
+    """The same config, read-only if its notes are certainly those of another tool."""
     folder = Path(config.location).expanduser() if config.location is not None else config.install.root
     if not is_folder(folder):
         return config
     from zeroclaw_tui.curation.formats.registry import owner_of_notes
 
-    found = owner_of_notes(folder)
-    if found is None:
+    owner = owner_of_notes(folder)
+    if owner is None:
         return config
-    reason = f"These notes look like those of {found.title}, which can only be read here."
+    reason = f"These notes look like those of {owner.title}, which can only be read here."
     return config._replace(read_only=True, read_only_because=reason)
 
 
-MARKS = (
+# Other stores of the same config.
+
+BADGES = (
     "keyword", "vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
 )  # fmt: skip
-"""What a standing tells of, in reading order."""
-CHOSEN_HERE = "chosen here"
-"""Among the sources of a config: what names a store that a person looks at in place of the one in use."""
-_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
-_LUCID = ("ZEROCLAW_LUCID_CMD", *LUCID_VARIABLES)
-_USUAL = {"schema": "public", "table": "memories"}
-_FOREIGN = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
-_CLOSING_SECONDS = 2.0
-NOT_THERE_YET = "not created yet; ZeroClaw creates it at its first start"
+"""What a store may be able to do, in reading order."""
+_CHOSEN_HERE = "chosen here"
+"""The entry of `MemoryConfig.sources` for a store that was chosen from the list: what names that store."""
+_DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
+_NAMED_BY_ENVIRONMENT = {
+    "lucid": "storage.binary_path",
+    "postgres": "storage.db_url",
+    "qdrant": "storage.url",
+}
+"""The backends whose store an environment variable may name, each with the setting that it replaces."""
+_DEFAULT_TABLE = {"schema": "public", "table": "memories"}
+_UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
+_CLOSE_SECONDS = 2.0
 
 
 class Candidate(NamedTuple):
-    """One store that could be opened. `why` is what names it ("config.toml", "its memory/brain.db")."""
+    """A store that could be opened. `why` is what names it ("config.toml", "its memory/brain.db")."""
 
     config: MemoryConfig
     why: str
@@ -266,180 +260,111 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The backend, with its alias where the config has one."""
-        config = self.config
-        return f"{config.backend}.{config.alias}" if config.alias else config.backend
+        """The backend, with its alias if it has one."""
+        return _backend_name(self.config)
 
     @property
     def location(self) -> str:
-        """Where it lies, without any password: a path, or the address of a server."""
-        return location_of(self.config)
+        """Where the store is, for people: a path, or the address of a server without user, password and options."""
+        config = self.config
+        info = backend_info(config.backend)
+        has_options = info is not None and info.has_url_options
+        if config.location and not has_options:
+            return server_address(config.location) if "://" in config.location else config.location
+        if info is not None and not info.takes_url:
+            is_file = info.has_local_database or info.is_foreign_file
+            return info.place or str(config.database if is_file else config.install.root)
+        from urllib.parse import parse_qsl
+
+        url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
+        named = {**_DEFAULT_TABLE, **config.storage, **(dict(parse_qsl(url.partition("?")[2])) if has_options else {})}
+        within = ".".join(str(named[name]) for name in (() if info is None else info.within) if named.get(name))
+        return server_address(url) + (f" · {within}" if within else "")
 
     @property
     def is_foreign(self) -> bool:
-        """Whether only DATABASE_URL names it, which may be another program's database."""
-        return is_foreign(self.config)
+        """Whether only DATABASE_URL names the store, and nobody has confirmed yet that it is ZeroClaw's."""
+        return store_to_confirm(self.config) is not None
 
     @classmethod
-    def of_file(cls, path: Path) -> Candidate:
-        """A file or folder as a store to look at, of the kind its content says.
-
-        Blocks for a few file looks. Raises Unreadable or UsageError for one that holds no memories.
-        """
+    def from_path(cls, path: Path) -> Candidate:
+        """The store in a file or directory. Blocks. Raises Unreadable or UsageError if there is none."""
         return cls(configs_for(OpenOptions(path=path))[0], "opened here")
 
     def confirmed(self) -> Candidate:
-        """The same as it may be opened from now on: a person says that its database is ZeroClaw's, which is kept.
+        """Remember that the database of DATABASE_URL is ZeroClaw's, and return it open for writing. Blocks.
 
-        Blocks. Raises BrokenConfig or Unreadable when that cannot be kept.
+        Raises BrokenConfig or Unreadable if this cannot be saved.
         """
         name = store_to_confirm(self.config)
         if name is not None:
             confirm_store(self.config.install, name)
-        warnings = tuple(CONFIRMED if told == READ_ONLY else told for told in self.config.warnings)
+        warnings = tuple(CONFIRMED if sentence == READ_ONLY else sentence for sentence in self.config.warnings)
         return self._replace(config=self.config._replace(read_only=False, warnings=warnings), is_current=False)
-
-
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
-    """How a candidate is: whether it opened, a sentence where it did not, how many memories, and what it can do.
-
-    `marks` are names of what it can do ("keyword", "vectors", "sessions", "agents", "write"); `cannot` maps each other
-    one to its reason.
-    """
-
-    ok: bool
-    summary: str
-    count: int | None = None
-    marks: tuple[str, ...] = ()
-    cannot: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def is_not_there_yet(self) -> bool:
-        """Whether ZeroClaw would make it at its first start."""
-        return self.summary == NOT_THERE_YET
 
 
 def candidates(
     config: MemoryConfig, environ: Mapping[str, str] | None = None, *, started: MemoryConfig | None = None
 ) -> tuple[Candidate, ...]:
-    """Every store the config of this install, its folders, the environment and the plug-ins know; the current first.
+    """Find the stores that config.toml, the directories, the environment and plug-ins name, the open one first. Blocks.
 
-    `started` is the config the session began with, which stays a candidate. No store is named twice. Blocks for a few
-    file looks: run it in a thread. Raises BrokenConfig where config.toml cannot be read any more.
+    `started` is the config with which the program was started. Raises BrokenConfig if config.toml cannot be read.
     """
-    variables = os.environ if environ is None else environ
-    known: dict[tuple[Any, ...], Candidate] = {}
-    for candidate in _known(config, variables, started):
-        known.setdefault(_place(candidate.config), candidate)
-    # What a person chose here is named by what makes it known.
-    same = known.pop(_place(config), None)
-    why = same.why if same is not None and _why(config) == OPTION else _why(config)
-    return (Candidate(config, why, is_current=True), *known.values())
+    found: dict[tuple[str, str], Candidate] = {}
+    current = Candidate(config, _why(config), is_current=True)
+    for candidate in (current, *_known_stores(config, os.environ if environ is None else environ, started)):
+        found.setdefault((candidate.config.backend, candidate.location), candidate)
+    return tuple(found.values())
 
 
-async def standing_of(candidate: Candidate, profile: str | None, seconds: float = 5.0) -> StoreStatus:
-    """Open it read-only, count, and let go of it; what goes wrong or takes longer is told in the answer.
-
-    `profile` is the ZeroClaw version whose rules were asked for; how a store stands does not depend on it.
-    """
-    config = candidate.config
-    memory: Memory | None = None
-    try:
-        async with asyncio.timeout(seconds):
-            # Made in a thread: the first look at a backend imports its driver.
-            memory = await asyncio.to_thread(create_memory, config._replace(read_only=True))
-            await memory.open()
-            count = await memory.count()
-            return _standing(memory, config, count)
-    except NothingYet:
-        return StoreStatus(False, NOT_THERE_YET)
-    except InspectorError as error:
-        return StoreStatus(False, mask_secrets(error.message))
-    except TimeoutError:
-        return StoreStatus(False, f"no answer within {seconds:g} s")
-    finally:
-        if memory is not None:
-            await _let_go(memory)
-
-
-def location_of(config: MemoryConfig) -> str:
-    """Where the store of a config lies, for people: a path, or a server's address without user, password and query."""
-    profile = backend_info(config.backend)
-    has_options = profile is not None and profile.has_url_options
-    if config.location and not has_options:
-        return _address(config.location) if "://" in config.location else config.location
-    if profile is not None and not profile.takes_url:
-        is_file = profile.has_local_database or profile.is_foreign_file
-        return profile.place or str(config.database if is_file else config.install.root)
-    url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
-    from urllib.parse import parse_qsl
-
-    named = {**_USUAL, **config.storage, **(dict(parse_qsl(url.partition("?")[2])) if has_options else {})}
-    within = ".".join(str(named[name]) for name in (() if profile is None else profile.within) if named.get(name))
-    return _address(url) + (f" · {within}" if within else "")
-
-
-def chosen_words(config: MemoryConfig) -> str:
-    """What chose the store, in one line."""
-    why = config.sources.get(CHOSEN_HERE)
-    line = describe_choice(config)
-    return line if why is None else line.replace("--backend stands above", f"chosen here ({why}) in place of")
-
-
-def is_foreign(config: MemoryConfig) -> bool:
-    """Whether the store is the one DATABASE_URL names and nobody has said yet that it is ZeroClaw's."""
-    return store_to_confirm(config) is not None
-
-
-def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConfig | None) -> Iterator[Candidate]:
-    """The candidates in the order they are shown, some of them twice."""
+def _known_stores(
+    config: MemoryConfig, environ: Mapping[str, str], started: MemoryConfig | None
+) -> Iterator[Candidate]:
+    """The stores in the order in which they are shown, some of them twice."""
     if started is not None:
         yield Candidate(started, _why(started))
-    asked_read_only = any(one.read_only and not is_foreign(one) for one in (config, started or config))
-
-    def loaded(name: str | None, why: str | None, variables: Mapping[str, str] = environ) -> Candidate:
-        made = load_config(config.install, variables, backend=name, read_only=asked_read_only)
-        if why is not None:
-            made = made._replace(sources={**made.sources, CHOSEN_HERE: why})
-        return Candidate(made, why or _why(made))
-
-    open_here = backend_info(config.backend)
-    if open_here is not None and open_here.is_foreign_file and config.install.layout == "lone":
-        # No config is there, and the file is none of ZeroClaw's.
+    install = config.install
+    info = backend_info(config.backend)
+    if info is not None and info.is_foreign_file and install.layout == "lone":
+        # A file of another program has no config.
         return
-    yield loaded(None, None)
-    yield from (loaded(name, why, _without_urls(environ)) for name, why in _in_file(config))
-    if exists(config.install.database):
-        yield loaded("sqlite", f"its {_short(config, config.install.database)}")
-        given = next((name for name in _LUCID if environ.get(name, "").strip()), None)
-        if given is not None:
-            yield loaded("lucid", source_of(given))
-    if has_markdown(config.install.root):
-        yield loaded("markdown", "its Markdown notes")
-    for variable in _URLS:
-        if environ.get(variable, "").strip():
-            made = loaded("postgres", source_of(variable), {**_without_urls(environ), variable: environ[variable]})
-            if made.config.sources.get("storage.db_url") == source_of(variable):
-                yield made
-    if environ.get("QDRANT_URL", "").strip():
-        made = loaded("qdrant", source_of("QDRANT_URL"))
-        if made.config.sources.get("storage.url") == source_of("QDRANT_URL"):
-            yield made
-    yield from (loaded(name, "an installed plug-in") for name in plugin_names())
-    yield loaded("none", "every config")
+    is_read_only = any(one.read_only and store_to_confirm(one) is None for one in (config, started or config))
+    without_urls = {name: value for name, value in environ.items() if name not in _DB_URLS}
+
+    def load(name: str | None, variables: Mapping[str, str] = environ) -> MemoryConfig:
+        return load_config(install, variables, backend=name, read_only=is_read_only)
+
+    def choose(loaded: MemoryConfig, why: str) -> Candidate:
+        return Candidate(loaded._replace(sources={**loaded.sources, _CHOSEN_HERE: why}), why)
+
+    configured = load(None)
+    yield Candidate(configured, _why(configured))
+    for name, why in _stores_in_file(config):
+        yield choose(load(name, without_urls), why)
+    if exists(install.database):
+        yield choose(load("sqlite"), f"its {os.path.relpath(install.database, install.root)}")
+    if has_markdown(install.root):
+        yield choose(load("markdown"), "its Markdown notes")
+    for name, setting in _NAMED_BY_ENVIRONMENT.items():
+        loaded = load(name)
+        source = loaded.sources.get(setting, "")
+        if source.startswith("environment "):
+            yield choose(loaded, source)
+    for name in plugin_names():
+        yield choose(load(name), "an installed plug-in")
+    yield choose(load("none"), "every config")
 
 
-def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
-    """Each store that config.toml has settings for: the name that chooses it, and which table names it."""
+def _stores_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
+    """Each store that config.toml has settings for: the name that chooses it, and the table that names it."""
     file = config.install.config_file
     document = (read_toml(file) if file is not None else None) or {}
     notes = Notes()
     form = form_of(document, config.install, notes)
     if not form.is_modern:
         provider = notes.table(document, "storage", "provider", "config")
-        named = backend_info(str(provider.get("provider") or ""))
-        if provider.get("db_url") or (named is not None and named.has_url_options):
+        info = backend_info(str(provider.get("provider") or ""))
+        if provider.get("db_url") or (info is not None and info.has_url_options):
             yield "postgres", f"{FILE}, [storage.provider.config]"
         for kind in ("postgres", "qdrant"):
             if notes.table(document, "memory", kind):
@@ -447,93 +372,76 @@ def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
         return
     kinds = notes.table(to_third_schema(document, form, notes), "storage")
     for kind in kinds:
-        is_file_store = has_database(kind)
-        if backend_info(kind) is None or (is_file_store and not exists(config.install.database)):
-            continue
-        for alias in notes.table(kinds, kind):
-            yield f"{kind}.{alias}", f"{FILE}, [storage.{kind}.{alias}]"
-
-
-def _place(config: MemoryConfig) -> tuple[Any, ...]:
-    """What tells one store from another, whatever names it."""
-    kind, storage = config.backend, config.storage
-    if config.location:
-        return (kind, config.location)
-    profile = backend_info(kind)
-    if profile is not None and not profile.takes_url:
-        return (kind, location_of(config))
-    named = ("db_url", "schema", "table", "url", "collection")
-    return (kind, *(str(storage.get(name, "")).rstrip("/") for name in named))
-
-
-def _standing(memory: Memory, config: MemoryConfig, count: int) -> StoreStatus:
-    marks = tuple(name for name in MARKS if name not in memory.why_not)
-    cannot = tuple((name, memory.why_not[name]) for name in MARKS if name in memory.why_not)
-    if is_foreign(config):
-        cannot = tuple((name, _FOREIGN if why == ASKED_READ_ONLY else why) for name, why in cannot)
-    elif not config.read_only:
-        # It was opened so only for this look, so that nothing is told about writing by that.
-        cannot = tuple((name, why) for name, why in cannot if why != ASKED_READ_ONLY)
-        is_silent = "write" not in marks and all(name != "write" for name, _ in cannot)
-        marks = (*marks, "write") if is_silent else marks
-    said = "keeps nothing" if memory.about.keeps_nothing else "answers"
-    return StoreStatus(True, said, count, marks, cannot)
-
-
-async def _let_go(memory: Memory) -> None:
-    # A server that hangs must not hold up the answer that it does.
-    with suppress(TimeoutError, InspectorError):
-        async with asyncio.timeout(_CLOSING_SECONDS):
-            await memory.close()
+        is_missing = has_database(kind) and not exists(config.install.database)
+        if backend_info(kind) is not None and not is_missing:
+            for alias in notes.table(kinds, kind):
+                yield f"{kind}.{alias}", f"{FILE}, [storage.{kind}.{alias}]"
 
 
 def _why(config: MemoryConfig) -> str:
-    return config.sources.get("memory.backend", "") or "opened"
+    source = config.sources.get(_CHOSEN_HERE) or config.sources.get(_BACKEND) or "opened"
+    return "--backend" if source == OPTION else source
 
 
-def _short(config: MemoryConfig, path: os.PathLike[str]) -> str:
-    """A path from the workspace on."""
-    return os.path.relpath(path, config.install.root)
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """The result of opening a store for a look."""
+
+    problem: str | None = None
+    """Why the store did not open, in a sentence; None if it did."""
+    count: int | None = None
+    badges: tuple[str, ...] = ()
+    """What the store can do, of BADGES."""
+    limitations: Mapping[str, str] = field(default_factory=dict)
+    """What it cannot do, of BADGES, each with the reason."""
+    is_missing: bool = False
+    """Whether ZeroClaw creates the store at its first start."""
 
 
-def _without_urls(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if name not in _URLS}
-
-
-def _address(url: object) -> str:
-    """Host, port and database of a URL; anything else in it may be a secret."""
-    from urllib.parse import urlsplit
-
+async def check_candidate(candidate: Candidate, seconds: float = 5.0) -> StoreStatus:
+    """Open a store read-only and count its memories; an error, or no answer in time, is part of the status."""
+    memory: Memory | None = None
     try:
-        parts = urlsplit(str(url or ""))
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return "an address that cannot be read"
-    if not parts.scheme:
-        return "no address"
-    shown = f"[{host}]" if host and ":" in host else host or "localhost"
-    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
-
-
-_BACKEND = "memory.backend"
+        async with asyncio.timeout(seconds):
+            # In a thread, because the first look at a backend imports its driver.
+            memory = await asyncio.to_thread(create_memory, candidate.config._replace(read_only=True))
+            await memory.open()
+            count = await memory.count()
+    except NothingYet:
+        return StoreStatus("not created yet; ZeroClaw creates it at its first start", is_missing=True)
+    except InspectorError as error:
+        return StoreStatus(mask_secrets(error.message))
+    except TimeoutError:
+        return StoreStatus(f"no answer within {seconds:g} s")
+    finally:
+        if memory is not None:
+            # A server that does not answer must not delay the answer.
+            with suppress(TimeoutError, InspectorError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await memory.close()
+    limitations = {name: memory.why_not[name] for name in BADGES if name in memory.why_not}
+    if limitations.get("write") == ASKED_READ_ONLY:
+        if candidate.is_foreign:
+            limitations["write"] = _UNCONFIRMED
+        elif not candidate.config.read_only:
+            # The store is read-only for this look alone.
+            del limitations["write"]
+    return StoreStatus(None, count, tuple(name for name in BADGES if name not in limitations), limitations)
 
 
 def describe_choice(config: MemoryConfig) -> str:
-    """Give the backend, what chose it over what, and what ZeroClaw itself would use if that is another.
+    """Name the backend, what chose it over what, and the one that ZeroClaw itself would use if that is another.
 
-    For example `postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".`
+    For example `postgres: [storage.provider.config] provider overrides memory.backend = "sqlite".`
     """
-    profile = backend_info(config.backend)
-    is_known = profile is not None and profile.in_zeroclaw
-    line = f"{shown(f'{config.backend}.{config.alias}' if config.alias else config.backend)}: {_choice_reason(config)}"
-    if config.install.layout == "lone":
-        if profile is None or is_known:
-            return f"{line}."
-        return f"{line}; ZeroClaw itself does not know that name and would use Markdown."
-    if config.zeroclaw_backend == (config.backend if profile is None else profile.key):
+    line = f"{shown(_backend_name(config))}: {_choice_reason(config)}"
+    info = backend_info(config.backend)
+    is_known = info is not None and info.in_zeroclaw
+    is_known_alone = config.install.layout == "lone" and (is_known or info is None)
+    if is_known_alone or config.zeroclaw_backend == (config.backend if info is None else info.key):
         return f"{line}."
     by_option = config.sources.get(_BACKEND) in (OPTION, SCHEME)
-    reason = "" if is_known or by_option else ", since it does not know that name"
+    reason = "" if is_known or by_option else ", because it does not know that name"
     return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{reason}."
 
 
@@ -541,14 +449,19 @@ def _choice_reason(config: MemoryConfig) -> str:
     source = config.sources.get(_BACKEND, DEFAULT)
     written = config.values.get("backend")
     setting = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
-    in_file = source.startswith(FILE)
-    if setting and (source in (DEFAULT, FILE) or (in_file and written == config.backend)):
-        return f"{setting} in {FILE}"
-    if source == DEFAULT:
-        return "the default, since memory.backend is not set"
-    if (in_file and setting is None) or (source.startswith("environment") and source != source_of(STORAGE_PROVIDER)):
+    if source in (DEFAULT, FILE):
+        return f"{setting} in {FILE}" if setting else "the default, because memory.backend is not set"
+    if source.startswith("environment ") and source != source_of(STORAGE_PROVIDER):
+        # Such a variable replaces the setting itself.
         return source
-    if config.install.layout == "lone":
-        return "named by --backend" if source == OPTION else source
-    chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
-    return f"{chosen} stands above {setting or 'the default, sqlite'}"
+    chosen_here = config.sources.get(_CHOSEN_HERE)
+    if chosen_here is not None:
+        chosen = f"your choice here ({chosen_here})"
+    else:
+        chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
+    is_same = written in (config.backend, _backend_name(config))
+    return f"chosen by {chosen}" if setting is None or is_same else f"{chosen} overrides {setting}"
+
+
+def _backend_name(config: MemoryConfig) -> str:
+    return f"{config.backend}.{config.alias}" if config.alias else config.backend

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
 Lister = Callable[["MemoryConfig", "MemoryConfig"], "Sequence[Candidate]"]
-Asker = Callable[["Candidate", "str | None"], "Awaitable[StoreStatus]"]
+Checker = Callable[["Candidate"], "Awaitable[StoreStatus]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
@@ -72,8 +72,8 @@ class HasUnsavedText(Protocol):
 class InspectorApp(TypeAhead[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it.
 
-    `finder` and `opener` stand in for finding the configs and opening one, `lister` and `asker` for the stores one
-    config knows and how one of them stands; `pace` holds everything that depends on time.
+    `finder` and `opener` stand in for finding the configs and opening one, `lister` and `checker` for the stores one
+    config knows and the status of one of them; `pace` holds everything that depends on time.
     """
 
     TITLE = "zeroclaw"
@@ -90,7 +90,7 @@ class InspectorApp(TypeAhead[int]):
         finder: Finder | None = None,
         opener: Opener | None = None,
         lister: Lister | None = None,
-        asker: Asker | None = None,
+        checker: Checker | None = None,
         pace: Pace | None = None,
     ) -> None:
         pace = pace or Pace()
@@ -99,7 +99,7 @@ class InspectorApp(TypeAhead[int]):
         self._finder = finder or _configs_for
         self._opener = opener or _open_config
         self._lister = lister or _candidates
-        self._asker = asker or _standing_of
+        self._checker = checker or _check_candidate
         self._pace = pace
         self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
@@ -177,7 +177,7 @@ class InspectorApp(TypeAhead[int]):
             started = self._configs[self._chosen]
             current = self._library.config if self._library is not None else started
             find = partial(self._lister, current, started)
-            room = StoresRoom(self._library, find, self._asker, self._options.profile, self._pace.patience)
+            room = StoresRoom(self._library, find, self._checker, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
         if copies:
             self.notify("Select the target store, then press C to copy these memories to it.", markup=False)
@@ -399,10 +399,10 @@ def _candidates(current: MemoryConfig, started: MemoryConfig) -> Sequence[Candid
     return candidates(current, started=started)
 
 
-async def _standing_of(candidate: Candidate, profile: str | None) -> StoreStatus:
-    from zeroclaw_tui.curation.candidates import standing_of
+async def _check_candidate(candidate: Candidate) -> StoreStatus:
+    from zeroclaw_tui.curation.candidates import check_candidate
 
-    return await standing_of(candidate, profile)
+    return await check_candidate(candidate)
 
 
 def _snapshot_to_make_from(config: MemoryConfig) -> Path | None:

@@ -34,8 +34,8 @@ def test_reading_answers_and_says_what_zeroclaw_would_do(filled: Memory) -> None
     health = json.loads(filled("health", "--json").out)
     assert (health["ok"], health["backend"]) == (True, "shoe-box")
     assert health["chosen"] == (
-        'shoe-box: memory.backend = "shoe-box" in config.toml; ZeroClaw itself would use markdown, since it does not '
-        "know that name."
+        'shoe-box: memory.backend = "shoe-box" in config.toml; ZeroClaw itself would use markdown, because it does '
+        "not know that name."
     )
     assert any("does not know the backend" in finding for finding in health["findings"])
 

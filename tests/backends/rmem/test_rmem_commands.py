@@ -89,7 +89,7 @@ def test_explain_goes_to_what_rmem_returns_and_no_further(ask: Ask) -> None:
 def test_health_says_what_zeroclaw_would_do_with_the_name(ask: Ask) -> None:
     health = ask("health")
     assert health["ok"]
-    assert "ZeroClaw itself does not know that name and would use Markdown" in health["chosen"]
+    assert "ZeroClaw itself would use markdown, because it does not know that name" in health["chosen"]
 
 
 def test_the_embedder_of_a_config_makes_the_vector_of_a_query(file: RMemFile, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_config_may_name_the_file(file: RMemFile, tmp_path: Path) -> None:
     config.write_text(f'[memory]\nbackend = "rmem"\n[storage.rmem]\npath = "{file.path}"\n')
     health = json.loads(run_memory("health", "--config-dir", str(config.parent), "--json").stdout)
     assert (health["backend"], health["facts"]["memories"]) == ("rmem", 2)
-    assert "ZeroClaw itself would use markdown, since it does not know that name" in health["chosen"]
+    assert "ZeroClaw itself would use markdown, because it does not know that name" in health["chosen"]
 
 
 def test_a_link_is_followed(file: RMemFile, tmp_path: Path) -> None:

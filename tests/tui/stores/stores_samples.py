@@ -178,7 +178,7 @@ class Known:
             finder=lambda _: (self.config(next(iter(self.memories))),),
             opener=self._open,
             lister=self._list,
-            asker=self._ask,
+            checker=self._check,
             pace=self.pace,
         )
 
@@ -216,9 +216,9 @@ class Known:
             for name in dict.fromkeys(names)
         ]
 
-    async def _ask(self, candidate: Candidate, profile: str | None) -> StoreStatus:
+    async def _check(self, candidate: Candidate) -> StoreStatus:
         self.asked.append(candidate.name)
-        answer = self.answers.get(candidate.name, StoreStatus(True, "answers", 12, ("keyword", "sessions", "write")))
+        answer = self.answers.get(candidate.name, StoreStatus(count=12, badges=("keyword", "sessions", "write")))
         if answer is None:
             await asyncio.Event().wait()
         assert answer is not None

@@ -26,15 +26,14 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
     """Counts right-aligned; below, where the chosen one is, what it can, and what not and why."""
     known = Known(PLACE, stores())
     known.answers = {
-        "sqlite": StoreStatus(True, "answers", 12431, ALL, (("agents", "This database has no column for agents."),)),
+        "sqlite": StoreStatus(None, 12431, ALL, {"agents": "This database has no column for agents."}),
         "markdown": StoreStatus(
-            True,
-            "answers",
+            None,
             4,
             ("keyword", "write"),
-            (("vectors", NO_VECTORS), ("sessions", NO_SESSION), ("agents", "These notes are one agent's.")),
+            {"vectors": NO_VECTORS, "sessions": NO_SESSION, "agents": "These notes are one agent's."},
         ),
-        "none": StoreStatus(True, "keeps nothing", 0, (), (("keyword", "Nothing is stored."),)),
+        "none": StoreStatus(None, 0, (), {"keyword": "Nothing is stored."}),
     }
     assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("b", "j"))
 

@@ -11,7 +11,7 @@ from support.settling import burst, press, running, settled, until
 from tui_samples import browser
 
 from zeroclaw_tui.config.settings import confirmed_stores
-from zeroclaw_tui.curation.candidates import NOT_THERE_YET, StoreStatus
+from zeroclaw_tui.curation.candidates import StoreStatus
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen, StoresRoom
 from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -25,10 +25,10 @@ def known(tmp_path: Path) -> Known:
 async def test_b_lists_every_store_and_fills_in_what_each_answers(known: Known) -> None:
     """And `r` asks every store again."""
     known.answers = {
-        "sqlite": StoreStatus(True, "answers", 248, ("keyword", "vectors", "sessions", "write")),
-        "markdown": StoreStatus(True, "answers", 4, ("keyword", "write"), (("sessions", NO_SESSION),)),
-        "none": StoreStatus(False, NOT_THERE_YET),
-        "postgres": StoreStatus(False, "No server listens at db:5432."),
+        "sqlite": StoreStatus(count=248, badges=("keyword", "vectors", "sessions", "write")),
+        "markdown": StoreStatus(count=4, badges=("keyword", "write"), limitations={"sessions": NO_SESSION}),
+        "none": StoreStatus("not created yet", is_missing=True),
+        "postgres": StoreStatus("No server listens at db:5432."),
     }
     known.refusals = {"postgres": GONE}
     async with running(known.app(), WIDE) as (app, pilot):

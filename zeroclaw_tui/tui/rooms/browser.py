@@ -488,12 +488,12 @@ class BrowserRoom(Room[None]):
 
     def action_show_notices(self) -> None:
         """The notices of this store."""
-        from zeroclaw_tui.curation.candidates import chosen_words
+        from zeroclaw_tui.curation.candidates import describe_choice
         from zeroclaw_tui.tui.help import notices_page
         from zeroclaw_tui.tui.widgets.header import notices_of
 
         if self.library is not None:
-            self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))
+            self.app.push_screen(notices_page((describe_choice(self.library.config), *notices_of(self.library))))
 
     def action_show_why(self, tab: Tab) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would

@@ -1,4 +1,4 @@
-"""Stores: what the config knows, how each stands, files of other tools, and the ways on when one does not open."""
+"""Stores: what the config knows, the status of each, files of other tools, and the ways on when one does not open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
-from zeroclaw_tui.curation.candidates import Candidate, chosen_words
+from zeroclaw_tui.curation.candidates import Candidate, describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, store_options, tell, usual_commands
@@ -54,7 +54,7 @@ class StoreRow:
     """A store with what it has answered so far."""
 
     candidate: Candidate
-    standing: StoreStatus | None = None
+    status: StoreStatus | None = None
 
 
 class StoresRoom(Room["Candidate | None"]):
@@ -72,14 +72,14 @@ class StoresRoom(Room["Candidate | None"]):
         self,
         library: Library | None,
         find: Callable[[], Sequence[Candidate]],
-        ask: Callable[[Candidate, str | None], Awaitable[StoreStatus]],
+        check: Callable[[Candidate], Awaitable[StoreStatus]],
         profile: str | None,
         patience: float,
     ) -> None:
         super().__init__()
         self._library = library
         self._find_all = find
-        self._ask_one = ask
+        self._check_one = check
         self._profile = profile
         self._patience = patience
         self._rows: list[StoreRow] = []
@@ -141,12 +141,12 @@ class StoresRoom(Room["Candidate | None"]):
             self.query_one("#failure", Banner).fail(error)
             return
         self._paint()
-        self.workers.cancel_group(self, "ask")
+        self.workers.cancel_group(self, "check")
         for row in self._rows:
-            start_work(self, "ask", self._ask, row, exclusive=False)
+            start_work(self, "check", self._check, row, exclusive=False)
 
-    async def _ask(self, row: StoreRow) -> None:
-        row.standing = await self._ask_one(row.candidate, self._profile)
+    async def _check(self, row: StoreRow) -> None:
+        row.status = await self._check_one(row.candidate)
         # The stores may have been found again in the meantime.
         if any(row is shown for shown in self._rows):
             self._paint()
@@ -155,7 +155,7 @@ class StoresRoom(Room["Candidate | None"]):
         about = "A brain.db, a directory of notes, or a file of R-Mem, memory-rs or another tool (read-only)."
         values = await self.app.push_screen_wait(path_form("Open which file or directory?", about))
         if values is not None:
-            self.dismiss(await asyncio.to_thread(Candidate.of_file, path_typed(values["path"])))
+            self.dismiss(await asyncio.to_thread(Candidate.from_path, path_typed(values["path"])))
 
     async def _copy(self, library: Library, candidate: Candidate) -> None:
         said = await copy_to(self.app, library, candidate, self._profile, self._patience)
@@ -196,38 +196,38 @@ class StoresRoom(Room["Candidate | None"]):
         if candidate.config.read_only:
             return "This store is read-only, so nothing can be copied into it."
         row = self._list.selected
-        standing = None if row is None else row.standing
-        return dict(standing.cannot).get("write") if standing is not None else None
+        status = None if row is None else row.status
+        return status.limitations.get("write") if status is not None else None
 
     def _paint(self) -> None:
-        self.query_one(TitleLine).update(title_words([row.standing for row in self._rows]))
+        self.query_one(TitleLine).update(title_words([row.status for row in self._rows]))
         self._list.set_rows(self._rows)
 
     def _paint_about(self) -> None:
         row = self._list.selected
         width = self.size.width - 2
-        self.query_one(AboutPane).show(Content("") if row is None else about_lines(row.candidate, row.standing, width))
+        self.query_one(AboutPane).show(Content("") if row is None else about_lines(row.candidate, row.status, width))
 
 
 def _state(row: StoreRow) -> Content | str:
-    if row.standing is None:
+    if row.status is None:
         return Content.styled("… asking", "muted")
-    if row.standing.ok:
+    if row.status.problem is None:
         return "✓ answers"
-    return Content.styled("– not yet", "muted") if row.standing.is_not_there_yet else Content.styled("✗ fails", "bad")
+    return Content.styled("– not yet", "muted") if row.status.is_missing else Content.styled("✗ fails", "bad")
 
 
 def _count(row: StoreRow) -> str:
-    if row.standing is None:
+    if row.status is None:
         return "…"
-    return NO_VALUE if row.standing.count is None else f"{row.standing.count:,}"
+    return NO_VALUE if row.status.count is None else f"{row.status.count:,}"
 
 
 def _marks(row: StoreRow) -> Content | str:
-    standing = row.standing
-    if standing is None or not standing.ok:
+    status = row.status
+    if status is None or status.problem is not None:
         return ""
-    words = [(mark, "text") if mark in standing.marks else (NO_VALUE.ljust(len(mark)), "faint") for mark in _MARKS]
+    words = [(mark, "text") if mark in status.badges else (NO_VALUE.ljust(len(mark)), "faint") for mark in _MARKS]
     return Content(" ").join(Content.styled(word, look) for word, look in words)
 
 
@@ -244,13 +244,13 @@ _COLUMNS = (
 )
 
 
-def title_words(standings: Iterable[StoreStatus | None]) -> str:
+def title_words(statuses: Iterable[StoreStatus | None]) -> str:
     """How many stores there are and how many of them answer."""
-    found = list(standings)
+    found = list(statuses)
     if not found:
         return "Searching for the stores of this config …"
-    answering = sum(standing is not None and standing.ok for standing in found)
-    asked = sum(standing is None for standing in found)
+    answering = sum(status is not None and status.problem is None for status in found)
+    asked = sum(status is None for status in found)
     silent = len(found) - answering - asked
     one = "it " if len(found) == 1 else "1 "
     facts = [f"{one}answers" if answering == 1 else f"{answering} answer"] if answering else []
@@ -259,32 +259,32 @@ def title_words(standings: Iterable[StoreStatus | None]) -> str:
     return f"{counted(len(found), 'store')} configured: {', '.join(facts)}"
 
 
-def about_lines(candidate: Candidate, standing: StoreStatus | None, width: int) -> Content:
+def about_lines(candidate: Candidate, status: StoreStatus | None, width: int) -> Content:
     """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
     parts: list[str | tuple[str, str]] = [
         (clean(candidate.name), STRONG),
         (f"  {clean(candidate.location)}", ""),
         (f"\nknown by {clean(candidate.why)}", MUTED),
-        (f"\nshown now: {clean(chosen_words(candidate.config))}" if candidate.is_current else "", MUTED),
+        (f"\nshown now: {clean(describe_choice(candidate.config))}" if candidate.is_current else "", MUTED),
     ]
     if candidate.is_foreign:
         parts.append((f"\n! {FOREIGN}", WARNING))
-    if standing is None:
+    if status is None:
         return Content.assemble(*parts, ("\nchecking …", MUTED))
-    if not standing.ok:
-        return Content.assemble(*parts, f"\n{clean(standing.summary)}")
-    if standing.marks:
-        can = packed([_WORDS.get(name, name) for name in standing.marks], max(20, width - 4))
+    if status.problem is not None:
+        return Content.assemble(*parts, f"\n{clean(status.problem)}")
+    if status.badges:
+        can = packed([_WORDS.get(name, name) for name in status.badges], max(20, width - 4))
         parts += ["\ncan ", "\n    ".join(can)]
-    for names, why in reasons(standing):
+    for names, why in reasons(status):
         parts += ["\n", ("no ", MUTED), ", ".join(names), (f": {clean(why)}", MUTED)]
     return Content.assemble(*parts)
 
 
-def reasons(standing: StoreStatus) -> list[tuple[list[str], str]]:
+def reasons(status: StoreStatus) -> list[tuple[list[str], str]]:
     """What it cannot, by reason: those with the same one together."""
     by_reason: dict[str, list[str]] = {}
-    for name, why in standing.cannot:
+    for name, why in status.limitations.items():
         by_reason.setdefault(why, []).append(_WORDS.get(name, name))
     return [(names, why) for why, names in by_reason.items()]
 
