@@ -41,7 +41,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.words import among_fact, change_words
+from zeroclaw_tui.curation.words import change_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded, size_shown
@@ -120,7 +120,8 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
             note(f"zeroclaw: {sentence}")
         return await carry_out(library, given, findings)
     if given.json:
-        document(report_as_json(library, report, findings, given.limit))
+        place = {"backend": library.memory.name, "location": library.memory.about.location}
+        document({**place, **report.as_json(kinds, given.limit)})
         return DONE
     write_lines(report_lines(library, report, findings, given.limit, chosen=bool(given.only)))
     for sentence in report.notes:
@@ -182,8 +183,7 @@ def report_lines(
     library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int, *, chosen: bool
 ) -> Iterator[Line]:
     """A line of totals, a table of the findings, then each with its first memories and what can be done."""
-    among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
-    yield (Styled(f"{counted(report.rows)}{among}, {size_shown(report.size)}", BOLD),)
+    yield (Styled(report.headline(), BOLD),)
     yield (Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM),)
     yield ()
     if not findings:
@@ -194,39 +194,6 @@ def report_lines(
     for finding in findings:
         yield ()
         yield from _finding_lines(finding, limit)
-
-
-def report_as_json(library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int) -> dict[str, Any]:
-    """The document; its names stand at the head of this module."""
-    return {
-        "backend": library.memory.name,
-        "location": library.memory.about.location,
-        "rows": report.rows,
-        "superseded": len(report.superseded),
-        "size": report.size,
-        "findings": [
-            {
-                "kind": finding.kind,
-                "count": finding.count,
-                "size": finding.size,
-                "won": finding.freed,
-                "remark": finding.remark,
-                "whole": finding.is_whole,
-                "groups": [[finding.samples[at].stamp.id for at in group] for group in finding.groups],
-                "samples": [
-                    {
-                        **named_as_json(sample.stamp),
-                        "excerpt": sample.excerpt,
-                        "remark": sample.remark,
-                        "spelled": sample.spelled or None,
-                    }
-                    for sample in finding.samples[:limit]
-                ],
-            }
-            for finding in findings
-        ],
-        "notes": list(report.notes),
-    }
 
 
 def _table(report: CleanUpReport, findings: Sequence[Finding]) -> Iterator[Line]:
@@ -294,7 +261,7 @@ def _remedy(finding: Finding) -> Iterator[Line]:
 def _key(sample: Sample) -> str:
     from zeroclaw_tui.memory.secret_text import masked
 
-    return cut(one_line(masked(sample.stamp.key)) or "(no key)", LONGEST_KEY)
+    return cut(one_line(masked(sample.version.key)) or "(no key)", LONGEST_KEY)
 
 
 def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
@@ -310,7 +277,7 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
 
     if given.merge:
         return await _merge(library, given, findings)
-    plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
+    plan = plan_of(_every(stamp for finding in findings for stamp in finding.versions))
 
     async def purging(on_progress: ProgressCallback) -> Outcome:
         return await remove_memories(library, plan, "purge", on_progress=on_progress)
@@ -415,7 +382,7 @@ def _group_lines(stays: Sample, going: Sequence[Sample]) -> Iterator[Line]:
 def _copy_text(sample: Sample) -> str:
     from zeroclaw_tui.memory.secret_text import masked
 
-    stamp = sample.stamp
+    stamp = sample.version
     session = "no session" if sample.session is None else f"session {one_line(masked(sample.session))}"
     facts = (one_line(stamp.category), cut(session, _SESSION_CELLS), date_shown(stamp.updated_at or stamp.when))
     return f"{_key(sample)} ({', '.join(facts)})"

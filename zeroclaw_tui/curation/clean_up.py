@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.duplicates import DuplicateFinder, Duplicates
@@ -22,7 +22,10 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secrets_remark
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line, size_shown
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
@@ -99,7 +102,7 @@ _MASKED_CHARACTERS = 4000
 _LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
 _LAST_TOKEN_CHARACTERS = 12
 _HEAD = 64
-_ASSISTANT = "assistant_resp"
+_ASSISTANT = re.compile(r"\s*assistant_resp(_|\s*\Z)", re.IGNORECASE)
 _MARKS: Mapping[FindingKind, tuple[str, str]] = {
     "recall blobs": ("[Memory context]", "recalled block"),
     "tool results": ("<tool_result", "tool result"),
@@ -107,7 +110,6 @@ _MARKS: Mapping[FindingKind, tuple[str, str]] = {
 _RUNTIME_STARTS = {"[cron:": "cron", "[heartbeat task": "heartbeat", "[distilled_": "distilled"}
 _RUNTIME_MARK = re.compile("distilled_index_sig:", re.IGNORECASE)
 _BATCH_SIZE = 500
-_PROGRESS_ROWS, _PROGRESS_BYTES = 200, 2_000_000
 _CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
 """Every other category is between core and daily."""
 
@@ -116,7 +118,7 @@ _CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
 class Sample:
     """A memory of a finding. `excerpt` is one line of its content, secrets masked, not cleaned for a screen."""
 
-    stamp: RowVersion
+    version: RowVersion
     excerpt: str
     remark: str = ""
     """The exact problem, such as "96 % alike" or "an API key"."""
@@ -125,6 +127,22 @@ class Sample:
     spelled: str = ""
     """What its hidden characters spell, secrets masked, not cleaned for a screen; "" if they spell nothing."""
     session: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The memory as the command prints it."""
+        version = self.version
+        return {
+            "id": version.id,
+            "key": version.key,
+            "category": version.category,
+            "agent": version.agent,
+            "timestamp": version.timestamp,
+            "updated_at": version.updated_at,
+            "size": version.size,
+            "excerpt": self.excerpt,
+            "remark": self.remark,
+            "spelled": self.spelled or None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +166,9 @@ class Finding:
         return len(self.samples)
 
     @property
-    def stamps(self) -> tuple[RowVersion, ...]:
+    def versions(self) -> tuple[RowVersion, ...]:
         """The versions of the memories that were checked."""
-        return tuple(sample.stamp for sample in self.samples)
+        return tuple(sample.version for sample in self.samples)
 
     @property
     def freed(self) -> int:
@@ -158,6 +176,19 @@ class Finding:
         if self.kind in DUPLICATES:
             return plan_merge([self]).to_delete.size
         return 0 if self.kind == "stale vectors" else self.size
+
+    def as_json(self, limit: int) -> dict[str, Any]:
+        """The finding with its first memories as the command prints it."""
+        return {
+            "kind": self.kind,
+            "count": self.count,
+            "size": self.size,
+            "won": self.freed,
+            "remark": self.remark,
+            "whole": self.is_whole,
+            "groups": [[self.samples[at].version.id for at in group] for group in self.groups],
+            "samples": [sample.as_json() for sample in self.samples[:limit]],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,19 +199,34 @@ class CleanUpReport:
     rows: int
     size: int
     notes: tuple[str, ...] = ()
-    superseded: frozenset[Handle] = frozenset()
-    """The rows that a newer memory replaced: the list of memories hides them."""
+    superseded: int = 0
+    """How many of the rows a newer memory replaced."""
 
     def finding(self, kind: FindingKind) -> Finding | None:
         """The finding of one kind, if there is one."""
         return next((finding for finding in self.findings if finding.kind == kind), None)
 
+    def headline(self) -> str:
+        """How many memories were checked, and their size."""
+        superseded = f", {self.superseded:,} of them superseded" if self.superseded else ""
+        return f"{counted(self.rows)}{superseded}, {size_shown(self.size)}"
+
+    def as_json(self, kinds: Collection[FindingKind], limit: int) -> dict[str, Any]:
+        """The report on some kinds as the command prints it."""
+        return {
+            "rows": self.rows,
+            "superseded": self.superseded,
+            "size": self.size,
+            "findings": [finding.as_json(limit) for finding in self.findings if finding.kind in kinds],
+            "notes": list(self.notes),
+        }
+
 
 def own_findings(key: str, content: str) -> dict[FindingKind, str]:
     """The kinds of findings that one memory shows without any other, with a remark each."""
     found: dict[FindingKind, str] = {}
-    text, lower_key = content.strip(WHITE_SPACE), key[:_HEAD].strip(WHITE_SPACE).lower()
-    if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
+    text = content.strip(WHITE_SPACE)
+    if _ASSISTANT.match(key):
         found["assistant replies"] = ""
     if not key.strip(WHITE_SPACE):
         found["empty keys"] = "no key" if not key else "key of blanks only"
@@ -200,35 +246,20 @@ def own_findings(key: str, content: str) -> dict[FindingKind, str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenText:
-    """Characters of a memory that no screen shows: their kinds, what they spell, and an excerpt around the first."""
-
-    remark: str
-    spelled: str
-    excerpt: str
-
-
-def hidden_text_in(key: str, content: str) -> HiddenText | None:
-    """Look for hidden characters in the content, then in the key; None if there are none."""
-    for text, where in ((content, ""), (key, "in the key: ")):
-        if text.isascii():
-            continue
-        runs = list(islice(suspicious_runs(text), _MAX_HIDDEN_RUNS))
+def _with_hidden_text(sample: Sample, content: str) -> Sample | None:
+    """The sample with its hidden characters, of the content or else of the key; None if there are none."""
+    for text, where in ((content, ""), (sample.version.key, "in the key: ")):
+        runs = [] if text.isascii() else list(islice(suspicious_runs(text), _MAX_HIDDEN_RUNS))
         if not runs:
             continue
         count = sum(run.end - run.start for run in runs)
         kinds = tuple(dict.fromkeys(kind for run in runs for kind in run.kinds))
-        if len(kinds) > 1:
-            remark = f"{count:,} hidden characters: {', '.join(kinds)}"
-        elif kinds[0].startswith("U+"):
-            remark = kinds[0] if count == 1 else f"{count:,} × {kinds[0]}"
-        else:
-            remark = kinds[0].removesuffix("s") if count == 1 else f"{count:,} {kinds[0]}"
+        remark = ", ".join(kinds) + (f" ({count:,})" if count > 1 else "")
         spelled = " ".join(run.spelled for run in runs if run.spelled)
         spelled = masked(spelled if len(spelled) <= _MAX_SPELLED else spelled[:_MAX_SPELLED] + "…")
         start = max(0, runs[0].start - _BEFORE_HIDDEN) if text is content else 0
-        return HiddenText(where + remark, spelled, ("…" if start else "") + beginning_of(content[start:]))
+        excerpt = ("…" if start else "") + beginning_of(content[start:])
+        return replace(sample, remark=where + remark, spelled=spelled, excerpt=excerpt)
     return None
 
 
@@ -251,53 +282,6 @@ def _beginning(content: str, *, is_cut: bool) -> str:
     return head
 
 
-@dataclass(slots=True)
-class _Pass:
-    """What one pass over the rows gathers: their own findings, and hashes to find duplicates by."""
-
-    version_of: Callable[[Row], RowVersion]
-    check_cancelled: Callable[[int], None]
-    rows: int = 0
-    size: int = 0
-    duplicates: DuplicateFinder = field(default_factory=DuplicateFinder)
-    found: dict[FindingKind, list[tuple[int, Sample]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-    superseded: set[Handle] = field(default_factory=set)
-    seen: list[tuple[Handle, int]] = field(default_factory=list)
-    """The handle of each row and the hash of its state, to notice changes during the check."""
-    next_progress: tuple[int, int] = (1, 1)
-
-    def visit(self, row: Row) -> None:
-        """Check one row."""
-        version, value = self.version_of(row), row.values.get
-        content, dimensions = column_text(value("content")), value("embedding_dimensions")
-        is_superseded = value("superseded_by") is not None
-        session = None if value("session_id") is None else column_text(value("session_id"))
-        sample = Sample(version, "", pinned=bool(value("pinned")), session=session)
-        self.duplicates.add(
-            f"{version.agent or ''}\0{column_text(value('namespace') or 'default')}",
-            content,
-            vector=value("embedding"),
-            dimensions=dimensions if isinstance(dimensions, int) else None,
-            rank=_rank(sample),
-            is_compared=not is_superseded,
-        )
-        self.seen.append((version.handle, hash(version.state)))
-        if is_superseded:
-            self.superseded.add(version.handle)
-        if remarks := own_findings(version.key, content):
-            excerpt = beginning_of(content)
-            for kind, remark in remarks.items():
-                self.found[kind].append((self.rows, replace(sample, excerpt=excerpt, remark=remark)))
-        if hidden := hidden_text_in(version.key, content):
-            sample = replace(sample, excerpt=hidden.excerpt, remark=hidden.remark, spelled=hidden.spelled)
-            self.found["hidden text"].append((self.rows, sample))
-        self.rows += 1
-        self.size += version.size
-        if self.rows >= self.next_progress[0] or self.size >= self.next_progress[1]:
-            self.next_progress = self.rows + _PROGRESS_ROWS, self.size + _PROGRESS_BYTES
-            self.check_cancelled(self.rows)
-
-
 async def check_memories(
     library: Library, on_progress: ProgressCallback | None = None, agents: Sequence[str] = ()
 ) -> CleanUpReport:
@@ -317,80 +301,152 @@ async def check_memories(
         if stop.is_set() or (on_progress is not None and not on_progress(done)):
             raise SearchInterrupted
 
-    checked = _Pass(library.memory.stamp_of, check_cancelled)
+    check = _Check(library, check_cancelled)
     try:
-        await library.memory.scan(checked.visit, wanted)
-        check_cancelled(checked.rows)
-        duplicates = await asyncio.to_thread(checked.duplicates.find, lambda: check_cancelled(checked.rows))
-        return await _report(library, checked, duplicates)
+        await library.memory.scan(check.visit, wanted)
+        check_cancelled(check.rows)
+        duplicates = await asyncio.to_thread(check.duplicates.find, lambda: check_cancelled(check.rows))
+        return await check.report(duplicates)
     finally:
         stop.set()
 
 
-async def _report(library: Library, checked: _Pass, duplicates: Duplicates) -> CleanUpReport:
-    finder, found = checked.duplicates, checked.found
-    expected = library.config.embedding.dimensions if library.embedder is not None else finder.most_common_length
-    invalid = finder.invalid_vectors(expected)
-    numbers = {*invalid, *(number for group in (*duplicates.exact, *duplicates.near) for number in group)}
-    samples = await _load_samples(library.memory, checked, sorted(numbers))
-    found["stale vectors"] = [
-        (number, replace(samples[number], remark=remark)) for number, remark in invalid.items() if number in samples
-    ]
-    groups: dict[FindingKind, Sequence[Sequence[int]]] = {
-        "exact duplicates": _existing_groups(duplicates.exact, samples),
-        "near duplicates": _existing_groups(duplicates.near, samples),
-    }
-    for number in sorted(number for group in groups["exact duplicates"] for number in group):
-        found["exact duplicates"].append((number, samples[number]))
-    for number in sorted(number for group in groups["near duplicates"] for number in group):
-        remark = f"{int(duplicates.likeness[number] * 100 + 1e-6)} % alike"
-        found["near duplicates"].append((number, replace(samples[number], remark=remark)))
-    findings = [_finding(kind, each, groups.get(kind, ())) for kind, each in found.items() if each]
-    notes: list[str] = []
-    if duplicates.left_out and found["near duplicates"]:
+class _Check:
+    """One pass over all rows, which collects their own findings and what duplicates are found by."""
+
+    def __init__(self, library: Library, check_cancelled: Callable[[int], None]) -> None:
+        self.rows = 0
+        self.duplicates = DuplicateFinder()
+        self._library = library
+        self._check_cancelled = check_cancelled
+        self._size = 0
+        self._superseded = 0
+        self._found: dict[FindingKind, dict[int, Sample]] = {kind: {} for kind in KINDS}
+        self._seen: list[tuple[Handle, int]] = []
+        """The handle of each row and the hash of its state, to notice changes during the check."""
+        self._vector_lengths: dict[int, int] = {}
+        self._bad_vectors: dict[int, str] = {}
+
+    def visit(self, row: Row) -> None:
+        """Check one row."""
+        number, self.rows = self.rows, self.rows + 1
+        version, value = self._library.memory.stamp_of(row), row.values.get
+        content = column_text(value("content"))
+        session = None if value("session_id") is None else column_text(value("session_id"))
+        sample = Sample(version, "", pinned=bool(value("pinned")), session=session)
+        self._seen.append((version.handle, hash(version.state)))
+        vector = self._check_vector(number, value("embedding"), value("embedding_dimensions"))
+        if value("superseded_by") is None:
+            owner = f"{version.agent or ''}\0{column_text(value('namespace') or 'default')}"
+            self.duplicates.add(number, owner, content, vector)
+        else:
+            # Recall hides it, and its newer copy is what replaced it.
+            self._superseded += 1
+        if remarks := own_findings(version.key, content):
+            excerpt = beginning_of(content)
+            for kind, remark in remarks.items():
+                self._found[kind][number] = replace(sample, excerpt=excerpt, remark=remark)
+        if hidden := _with_hidden_text(sample, content):
+            self._found["hidden text"][number] = hidden
+        self._size += version.size
+        self._check_cancelled(self.rows)
+
+    def _check_vector(self, number: int, data: object, dimensions: object) -> np.ndarray | None:
+        """The vector with the length 1; None without a valid one. Some stores return only its `dimensions`."""
+        import numpy as np
+
+        if not isinstance(data, bytes):
+            if dimensions == 0:
+                self._bad_vectors[number] = "an empty vector"
+            elif isinstance(dimensions, int):
+                self._vector_lengths[number] = dimensions
+            return None
+        if not data or len(data) % 4:
+            self._bad_vectors[number] = "a truncated vector" if data else "an empty vector"
+            return None
+        numbers = np.frombuffer(data, dtype="<f4")
+        with np.errstate(all="ignore"):
+            norm = float(np.linalg.norm(numbers.astype(np.float64)))
+        if not np.isfinite(norm) or norm == 0:
+            self._bad_vectors[number] = "all zeros" if norm == 0 else "invalid numbers"
+            return None
+        self._vector_lengths[number] = len(numbers)
+        return (numbers / norm).astype(np.float32)
+
+    async def report(self, duplicates: Duplicates) -> CleanUpReport:
+        """Load the memories of duplicates and stale vectors, and put all findings together."""
+        remarks = dict(self._bad_vectors)
+        expected = self._expected_length()
+        if expected is not None:
+            wrong = {number: length for number, length in self._vector_lengths.items() if length != expected}
+            remarks |= {number: f"{length:,} numbers instead of {expected:,}" for number, length in wrong.items()}
+        numbers = {*remarks, *chain.from_iterable((*duplicates.exact, *duplicates.near))}
+        samples = await self._load(sorted(numbers))
+        self._found["stale vectors"] = {
+            number: replace(samples[number], remark=remarks[number]) for number in sorted(remarks) if number in samples
+        }
+        groups: dict[FindingKind, list[list[int]]] = {
+            "exact duplicates": _existing(duplicates.exact, samples),
+            "near duplicates": _existing(duplicates.near, samples),
+        }
+        for kind, existing in groups.items():
+            self._found[kind] = {number: samples[number] for number in sorted(chain.from_iterable(existing))}
+        for number, sample in self._found["near duplicates"].items():
+            remark = f"{int(duplicates.likeness[number] * 100 + 1e-6)} % alike"
+            self._found["near duplicates"][number] = replace(sample, remark=remark)
+        left_out = duplicates.left_out
         findings = [
-            replace(finding, remark=f"{finding.remark} {duplicates.left_out}", is_whole=False)
-            if finding.kind == "near duplicates"
-            else finding
-            for finding in findings
+            _finding(kind, found, groups.get(kind, ()), left_out if kind == "near duplicates" else "")
+            for kind, found in self._found.items()
+            if found
         ]
-    elif duplicates.left_out:
-        notes.append(duplicates.left_out)
-    if changed := len(numbers) - len(samples):
-        notes.append(f"{counted(changed)} changed during the check and may be missing here. Check again to see all.")
-    findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
-    return CleanUpReport(tuple(findings), checked.rows, checked.size, tuple(notes), frozenset(checked.superseded))
+        findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
+        notes = [left_out] if left_out and not self._found["near duplicates"] else []
+        if changed := len(numbers) - len(samples):
+            notes.append(f"{counted(changed)} changed during the check and may be missing here. Check again.")
+        return CleanUpReport(tuple(findings), self.rows, self._size, tuple(notes), self._superseded)
+
+    def _expected_length(self) -> int | None:
+        """The configured length of vectors, else the one that most have; None without a majority."""
+        if self._library.embedder is not None:
+            return self._library.config.embedding.dimensions
+        lengths = Counter(self._vector_lengths.values())
+        (length, count), (_, next_count) = [*lengths.most_common(2), (0, 0), (0, 0)][:2]
+        return length if count > next_count else None
+
+    async def _load(self, numbers: Sequence[int]) -> dict[int, Sample]:
+        """Load memories by number, without those that changed during the check."""
+        samples: dict[int, Sample] = {}
+        for start in range(0, len(numbers), _BATCH_SIZE):
+            self._check_cancelled(self.rows)
+            by_handle = {self._seen[number][0]: number for number in numbers[start : start + _BATCH_SIZE]}
+            handles = list(by_handle)
+            versions = {version.handle: version for version in await versions_at(self._library.memory, handles)}
+            for entry in await self._library.memory.rows(Query(EXCERPTS, handles=handles)):
+                version, number = versions.get(entry.handle), by_handle[entry.handle]
+                if version is None or hash(version.state) != self._seen[number][1]:
+                    continue
+                excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
+                samples[number] = Sample(version, excerpt, pinned=bool(entry.pinned), session=entry.session_id)
+        return samples
 
 
-def _finding(kind: FindingKind, found: Sequence[tuple[int, Sample]], groups: Sequence[Sequence[int]]) -> Finding:
-    samples = tuple(sample for _, sample in found)
-    places = {number: place for place, (number, _) in enumerate(found)}
-    size = sum(sample.stamp.size for sample in samples)
-    return Finding(kind, samples, size, REMARKS[kind], tuple(tuple(map(places.__getitem__, each)) for each in groups))
-
-
-def _existing_groups(groups: Sequence[Sequence[int]], samples: Collection[int]) -> list[list[int]]:
-    """The groups without memories that changed during the check; groups of one are left out."""
+def _existing(groups: Iterable[Sequence[int]], samples: Collection[int]) -> list[list[int]]:
+    """The groups without memories that changed during the check; a group of one is none."""
     existing = [[number for number in group if number in samples] for group in groups]
     return [group for group in existing if len(group) > 1]
 
 
-async def _load_samples(memory: Memory, checked: _Pass, numbers: Sequence[int]) -> dict[int, Sample]:
-    """Load these memories by number, without those that changed during the check."""
-    samples: dict[int, Sample] = {}
-    for start in range(0, len(numbers), _BATCH_SIZE):
-        checked.check_cancelled(checked.rows)
-        by_handle = {checked.seen[number][0]: number for number in numbers[start : start + _BATCH_SIZE]}
-        handles = list(by_handle)
-        versions = {version.handle: version for version in await versions_at(memory, handles)}
-        for entry in await memory.rows(Query(EXCERPTS, handles=handles)):
-            version = versions.get(entry.handle)
-            if version is None or hash(version.state) != checked.seen[by_handle[entry.handle]][1]:
-                continue
-            excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
-            sample = Sample(version, excerpt, pinned=bool(entry.pinned), session=entry.session_id)
-            samples[by_handle[entry.handle]] = sample
-    return samples
+def _finding(kind: FindingKind, found: Mapping[int, Sample], groups: Sequence[Sequence[int]], left_out: str) -> Finding:
+    index = {number: index for index, number in enumerate(found)}
+    return Finding(
+        kind=kind,
+        samples=tuple(found.values()),
+        size=sum(sample.version.size for sample in found.values()),
+        remark=f"{REMARKS[kind]} {left_out}".rstrip(),
+        groups=tuple(tuple(index[number] for number in group) for group in groups),
+        is_whole=not left_out,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,19 +467,21 @@ def plan_merge(findings: Iterable[Finding], *, only: Sequence[int] | None = None
     groups: list[dict[Which, Sample]] = []
     for finding in findings:
         for number in range(len(finding.groups)) if only is None else only:
-            group = {which(sample.stamp): sample for sample in map(finding.samples.__getitem__, finding.groups[number])}
+            group = {
+                which(sample.version): sample for sample in map(finding.samples.__getitem__, finding.groups[number])
+            }
             for other in [other for other in groups if not group.keys().isdisjoint(other)]:
                 groups.remove(other)
                 group = other | group
             groups.append(group)
     merged = tuple(pair for group in groups for pair in _merge_group(group.values()))
-    return MergePlan(merged, plan_of(copy.stamp for _, copies in merged for copy in copies))
+    return MergePlan(merged, plan_of(copy.version for _, copies in merged for copy in copies))
 
 
 def _rank(sample: Sample) -> tuple[bool, int, bool, float]:
     """How long ZeroClaw remembers a memory and in how many conversations, then how new it is; the highest stays."""
-    written = moment(sample.stamp.updated_at or sample.stamp.when)
-    category = _CATEGORY_RANKS.get(sample.stamp.category, 2)
+    written = moment(sample.version.updated_at or sample.version.when)
+    category = _CATEGORY_RANKS.get(sample.version.category, 2)
     return sample.pinned, category, sample.session is None, written.timestamp() if written else 0.0
 
 
@@ -433,13 +491,13 @@ async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback
     A group whose remaining memory changed or was deleted meanwhile is skipped and reported: its text may differ now.
     """
     refuse_read_only(library)
-    states = {stays.stamp.handle: stays.stamp.state for stays, _ in plan.groups}
+    states = {stays.version.handle: stays.version.state for stays, _ in plan.groups}
     found = await versions_at(library.memory, list(states))
     unchanged = {version.handle for version in found if version.state == states[version.handle]}
     skipped = {
-        copy.stamp.handle: copy.stamp.id
+        copy.version.handle: copy.version.id
         for stays, copies in plan.groups
-        if stays.stamp.handle not in unchanged
+        if stays.version.handle not in unchanged
         for copy in copies
     }
     to_delete = plan.to_delete
@@ -455,7 +513,7 @@ def _merge_group(group: Iterable[Sample]) -> Iterator[tuple[Sample, tuple[Sample
     stays: list[tuple[Sample, list[Sample]]] = []
     first_of_session: dict[str | None, int] = {}
     for _, sample in ranked:
-        if sample.stamp.category == "conversation":
+        if sample.version.category == "conversation":
             # A conversation memory is replaced only by one that is recalled in the same session.
             better = [first_of_session[each] for each in (None, sample.session) if each in first_of_session]
         else:

@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.clean_up import (
     which,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.words import among_fact, change_words, done_words
+from zeroclaw_tui.curation.words import change_words, done_words
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -89,12 +89,12 @@ class _Row:
 
 _GROUP_COLUMNS: Sequence[Column[tuple[Sample, bool]]] = (
     Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
-    Column("key", lambda row: row[0].stamp.key or EMPTY_KEY, shortened=cut_key, hidden_below=44),
+    Column("key", lambda row: row[0].version.key or EMPTY_KEY, shortened=cut_key, hidden_below=44),
     Column("memory", lambda row: row[0].excerpt, flex=True),
-    Column("category", lambda row: row[0].stamp.category, width=12, look="muted"),
+    Column("category", lambda row: row[0].version.category, width=12, look="muted"),
     Column("session", lambda row: row[0].session or "–", width=16, look="muted"),
     Column(
-        "changed", lambda row: date_shown(row[0].stamp.updated_at or row[0].stamp.when), width=10,
+        "changed", lambda row: date_shown(row[0].version.updated_at or row[0].version.when), width=10,
         hidden_below=72, look="muted",
     ),
 )  # fmt: skip
@@ -163,7 +163,7 @@ class CleanUp(UpkeepPane):
         self._total: int | None = None
         self.kinds = TableList[Finding](self._kind_columns(), key=_kind_of, mark=_kind_of, id="kinds")
         """What was found."""
-        self.memories = TableList[_Row](self._memory_columns(), mark=lambda row: which(row.sample.stamp), id="of")
+        self.memories = TableList[_Row](self._memory_columns(), mark=lambda row: which(row.sample.version), id="of")
         """The memories of one kind."""
 
     def compose_lists(self) -> ComposeResult:
@@ -266,7 +266,7 @@ class CleanUp(UpkeepPane):
         if row is None:
             return
         try:
-            whole = await whole_entry(self.library.memory, row.sample.stamp.handle)
+            whole = await whole_entry(self.library.memory, row.sample.version.handle)
         except InspectorError as error:
             warn(self, str(error))
             return
@@ -397,7 +397,7 @@ class CleanUp(UpkeepPane):
             warn(self, _NOTHING_CHOSEN)
             stamps = []
         else:
-            stamps = [row.sample.stamp]
+            stamps = [row.sample.version]
         return stamps
 
     def _groups_of(self, finding: Finding) -> list[int] | None:
@@ -406,7 +406,7 @@ class CleanUp(UpkeepPane):
         marked = [
             number
             for number, group in enumerate(finding.groups)
-            if marks and any(which(samples[at].stamp) in marks for at in group)
+            if marks and any(which(samples[at].version) in marks for at in group)
         ]
         if marked or self.kinds.has_focus:
             return marked or None
@@ -432,7 +432,7 @@ class CleanUp(UpkeepPane):
     async def _load_detail(self, sample: Sample) -> None:
         detail = self.query_one(MemoryDetail)
         try:
-            entry = await whole_entry(self.library.memory, sample.stamp.handle)
+            entry = await whole_entry(self.library.memory, sample.version.handle)
         except NotFound:
             detail.show_nothing("This memory no longer exists. Press r to check again.")
             return
@@ -471,18 +471,18 @@ class CleanUp(UpkeepPane):
     def _memory_columns(self, finding: Finding | None = None) -> Sequence[Column[_Row]]:
         now = self.room.clock()
         columns: list[Column[_Row]] = [
-            Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint"), shortened=cut_key),
+            Column("key", lambda row: row.sample.version.key or Content.styled(EMPTY_KEY, "faint"), shortened=cut_key),
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
-            Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
+            Column("category", lambda row: row.sample.version.category, hidden_below=84, look="muted"),
             Column(
                 "size",
-                lambda row: size_shown(row.sample.stamp.size),
+                lambda row: size_shown(row.sample.version.size),
                 width=6,
                 right=True,
                 hidden_below=96,
                 look="muted",
             ),
-            Column("age", lambda row: short_age(row.sample.stamp.when, now), width=6, right=True, look="muted"),
+            Column("age", lambda row: short_age(row.sample.version.when, now), width=6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):
             columns.insert(2, Column("found", lambda row: row.sample.remark, look="keyword", hidden_below=64))
@@ -498,7 +498,7 @@ def _kind_of(finding: Finding) -> FindingKind:
 async def _to_mark(finding: Finding) -> Iterable[RowVersion]:
     """Of duplicates those that a merge deletes; of every other kind all."""
     if not finding.groups:
-        return finding.stamps
+        return finding.versions
     return (await asyncio.to_thread(plan_merge, [finding])).to_delete.stamps
 
 
@@ -510,21 +510,20 @@ def _indexed(
     report: CleanUpReport,
 ) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, RowVersion], tuple[str, str]]:
     """Which memories are of which kind, each in the state found now, and the title; for a thread."""
-    kinds = {finding.kind: frozenset(map(which, finding.stamps)) for finding in report.findings}
-    found = {which(stamp): stamp for finding in report.findings for stamp in finding.stamps}
+    kinds = {finding.kind: frozenset(map(which, finding.versions)) for finding in report.findings}
+    found = {which(stamp): stamp for finding in report.findings for stamp in finding.versions}
     return kinds, found, _title_words(report, found)
 
 
 def _safe_marks(report: CleanUpReport) -> list[Which]:
     """What is safe to remove, except pinned memories."""
     safe = (finding for finding in report.findings if finding.kind in SAFE_TO_REMOVE)
-    return [which(one.stamp) for finding in safe for one in finding.samples if not one.pinned]
+    return [which(one.version) for finding in safe for one in finding.samples if not one.pinned]
 
 
 def _title_words(report: CleanUpReport, found: Mapping[Which, RowVersion]) -> tuple[str, str]:
     """What there is, and how much of it is pollution; each memory counts once."""
-    among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
-    whole = f"{counted(report.rows)}{among}, {size_shown(report.size)}"
+    whole = report.headline()
     kinds = len(report.findings)
     if not kinds:
         return whole, " · no findings"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import string
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.clean_up import beginning_of, check_memories, excerpt_of
+from zeroclaw_tui.curation.clean_up import beginning_of, excerpt_of
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
@@ -129,18 +128,3 @@ def test_a_beginning_that_is_shown_never_ends_within_a_secret(ahead: int) -> Non
     text = "x " * (ahead // 2) + secret + " end"
     for shown in (excerpt_of(text), beginning_of(text[:400], is_cut=True)):
         assert secret[:16] not in shown
-
-
-async def test_the_finding_shows_what_it_is_and_never_the_secret(opened: Any) -> None:
-    secret = f"ghp_{MIXED}"
-    rows = [
-        {"content": f"token for CI: {secret} and password=hunter2"},
-        {"content": f"token for CI: {secret} and password=hunter2 "},
-        {"content": "Anna keeps her passwords in a book"},
-    ]
-    report = await check_memories(await opened("G4", rows))
-    finding = report.finding("secrets")
-    assert finding is not None
-    assert [sample.remark for sample in finding.samples] == ["a GitHub token, a password"] * 2
-    shown = [sample.excerpt for other in report.findings for sample in other.samples]
-    assert not any(secret in excerpt or "hunter2" in excerpt for excerpt in shown)
