@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_info, create_memory
-from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
 
 
 def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: object) -> MemoryConfig:
@@ -57,30 +54,6 @@ async def test_markdown_of_0_8_has_the_agents_folders_too(tmp_path: Path) -> Non
         (None, "of the install"),
         ("ada", "of ada"),
     ]
-
-
-async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> None:
-    memory = create_memory(config_of(tmp_path, "none", zeroclaw_backend="none"))
-    await memory.open()
-    await memory.store("key", "content", "core")
-    assert await memory.count() == 0
-    assert await memory.list() == []
-    assert await memory.get("key") is None
-    assert await memory.recall("content", 5) == []
-    assert await memory.forget("key") is False
-    assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
-    assert (await count_facets(memory, MemoryFilter(), "2026-11-21T00:00:00Z")).total == 0
-    assert await memory.health_check()
-    assert 'memory.backend is "none"' in sentences(memory.notices)[0]
-    assert "config.toml" in sentences(memory.notices)[0]
-    assert (await memory.health()).findings == sentences(memory.notices)
-    assert 'memory.backend is "none"' in memory.why_not["vectors"]
-
-
-async def test_in_memory_takes_what_it_is_given(tmp_path: Path) -> None:
-    memory = create_memory(config_of(tmp_path, "in-memory"))
-    await memory.store("key", "content", "core")
-    assert await memory.count() == 1
 
 
 SERVERS = {

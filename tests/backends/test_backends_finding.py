@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query, Sort
-from zeroclaw_tui.testing.tools import entries_of, handles_of
+from zeroclaw_tui.testing.tools import handles_of
 
 ENDLESS = "(a|aa)+$"
 TRAP = "a" * 60 + "b"
@@ -30,17 +28,6 @@ async def test_in_memory_stops_a_pattern_that_runs_for_ever(monkeypatch: pytest.
     with pytest.raises(UsageError, match=r"0\.05 s"):
         (await handles_of(memory, MemoryFilter(regex=ENDLESS), Sort()))
     assert len(await handles_of(memory, MemoryFilter(regex="B$"), Sort())) == 2
-
-
-async def test_markdown_stops_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "MEMORY.md").write_text(f"# Notes\n\n- **trap**: {TRAP}\n- **tea**: Black Tea\n")
-    memory = MarkdownMemory(tmp_path)
-    await memory.open()
-    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
-    with pytest.raises(UsageError, match=r"0\.05 s"):
-        (await entries_of(memory, MemoryFilter(regex=ENDLESS)))
-    assert len(await entries_of(memory, MemoryFilter(contains="ck TEA"))) == 1
-    await memory.close()
 
 
 async def test_the_loop_goes_on_while_a_pattern_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,10 +55,6 @@ def test_a_text_is_found_in_any_case_and_alphabet(wanted: str, text: str) -> Non
     assert not finds("in 12 jars", key="jar", contains=wanted)
 
 
-def test_a_filter_without_text_leaves_everything() -> None:
-    assert finds("", contains=None, regex=None)
-
-
 @given(texts)
 def test_folding_keeps_every_place(text: str) -> None:
     assert len(folded(text)) == len(text)

@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Change, Row
 from zeroclaw_tui.memory.query import ROWS, Query
-from zeroclaw_tui.testing.tools import JournalRecorder, undo
+from zeroclaw_tui.testing.tools import JournalRecorder
 
 WHEN = "2026-01-01T00:00:00+00:00"
 
@@ -45,20 +45,6 @@ async def test_what_is_in_the_way_is_left_out_and_not_counted(memory: Any) -> No
     assert await bring(Change(_row("1", "a", "what it was"), None)) == 0
     assert {entry.key: entry.content for entry in await memory.list()} == {"a": "first", "b": "second", "d": "new"}
     assert [change.row.id for change in journal.changes] == ["4"]
-
-
-async def test_two_rows_exchange_their_keys_and_undo_exchanges_them_again(memory: Any) -> None:
-    first, second = _row("1", "a", "first"), _row("2", "b", "second")
-    await memory.apply([Change(None, first), Change(None, second)], None)
-    rows = {row.key: row for row in await memory.rows(Query(ROWS))}
-    swapped = [
-        Change(rows[old], replace(rows[old], values={**rows[old].values, "key": new})) for old, new in ("ab", "ba")
-    ]
-    journal = JournalRecorder()
-    assert (await memory.apply(swapped, journal)).written == 2
-    assert {entry.id: entry.key for entry in await memory.list()} == {"1": "b", "2": "a"}
-    assert (await undo(memory, journal.changes[::-1])).written == 2
-    assert {row.key: row for row in await memory.rows(Query(ROWS))} == rows
 
 
 async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed(memory: Any) -> None:

@@ -11,7 +11,6 @@ In place of `new_memory` a fixture `memory` of one's own may give it, open and w
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ from zeroclaw_tui.backends.lookup import (
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.memory.change import Draft, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
@@ -135,17 +134,30 @@ class MemoryContract(Contract):
                 found = [value(by_handle[handle]) for handle in order]
                 assert found == sorted(found, reverse=descending)
 
-    async def test_rows_come_in_the_order_asked_and_are_beginnings(self, memory: Memory) -> None:
-        """`rows` follows its handles; an excerpt is the beginning of the whole."""
+    async def test_rows_come_in_the_order_asked_and_excerpts_are_beginnings(self, memory: Memory) -> None:
+        """`rows` follows its handles and leaves out one without a row; an excerpt is the beginning of the whole."""
         handles = list(await handles_of(memory, EVERY, Sort(SortField.KEY)))
-        rows = await excerpts_at(memory, handles)
-        assert [row.handle for row in rows] == handles
-        for row in rows:
-            whole = await whole_entry(memory, row.handle)
-            assert whole.content.startswith(row.content)
-            assert row.is_excerpt == (row.content != whole.content)
-            assert row.size == whole.size == len(whole.content.encode("utf-8", "surrogateescape"))
-            assert not whole.is_excerpt
+        entries = await entries_at(memory, [*handles, "no such row"])
+        assert [entry.handle for entry in entries] == handles
+        assert list(await memory.rows(Query(HANDLES, handles=[handles[0], "no such row"]))) == handles[:1]
+        for row, entry in zip(await excerpts_at(memory, handles), entries, strict=True):
+            assert entry == await whole_entry(memory, row.handle)
+            assert entry.content.startswith(row.content)
+            assert (row.is_excerpt, entry.is_excerpt) == (row.content != entry.content, False)
+            assert row.size == entry.size == len(entry.content.encode("utf-8", "surrogateescape"))
+
+    async def test_a_key_and_an_id_lead_to_their_rows(self, memory: Memory) -> None:
+        """`get` and queries by id, by key and by the beginning of a key agree with the listing; contents are whole."""
+        for row in await entries_of(memory, EVERY):
+            assert await entry_with_id(memory, row.id) == row
+            got = await memory.get(row.key)
+            assert got is not None
+            assert (got.key, got.is_excerpt) == (row.key, False)
+            assert row.content in [entry.content for entry in await entries_with_key(memory, row.key)]
+            starting = await keys_starting(memory, row.key[:2], 500)
+            assert all(entry.key.startswith(row.key[:2]) for entry in starting)
+            if row.superseded_by is None:
+                assert str(row.handle) in _handles(starting)
 
     async def test_a_query_for_contents_finds_the_rows_with_exactly_these(self, memory: Memory) -> None:
         """Only the whole content counts, whatever the key; a content that no row has finds nothing."""
@@ -190,23 +202,6 @@ class MemoryContract(Contract):
         assert await entry_with_id(memory, "no such id, surely") is None
         assert (await keys_starting(memory, "no such key, surely", 5)) == []
 
-    async def test_an_id_leads_to_its_row(self, memory: Memory) -> None:
-        """A query by id finds the one row of that id, superseded or not, with its full content."""
-        for row in await entries_of(memory, EVERY):
-            assert await entry_with_id(memory, row.id) == row
-
-    async def test_a_key_leads_to_its_rows(self, memory: Memory) -> None:
-        """`get`, `with_key` and `keys_starting` agree with the listing; contents are whole."""
-        for row in await entries_of(memory, EVERY):
-            got = await memory.get(row.key)
-            assert got is not None
-            assert (got.key, got.is_excerpt) == (row.key, False)
-            assert row.content in [entry.content for entry in await entries_with_key(memory, row.key)]
-            starting = await keys_starting(memory, row.key[:2], 500)
-            assert all(entry.key.startswith(row.key[:2]) for entry in starting)
-            if row.superseded_by is None:
-                assert str(row.handle) in _handles(starting)
-
     async def test_recall_ranks_rows_of_the_store(self, memory: Memory) -> None:
         """At most `limit` rows, ranked from 1, never rising in score, each one in the listing."""
         handles = set(map(str, (await handles_of(memory, EVERY, Sort()))))
@@ -238,13 +233,6 @@ class MemoryContract(Contract):
             assert [scored.entry.handle for scored in found.entries] == [scored.entry.handle for scored in ranked]
             assert [scored.score for scored in found.entries] == [scored.score for scored in ranked]
             assert found.scale
-
-    async def test_entries_become_json_with_the_fixed_names(self, memory: Memory) -> None:
-        """Every entry is a JSON object of the same names, whatever it contains."""
-        for row in await entries_of(memory, EVERY):
-            document = json.loads(json.dumps(row.as_json()))
-            assert list(document) == list(JSON_FIELDS)
-            assert document["content"] == row.content
 
     async def test_it_says_how_it_is(self, memory: Memory) -> None:
         """A sound store is healthy, in one sentence and with its facts."""
@@ -333,15 +321,6 @@ class MemoryContract(Contract):
             assert [share.word for share in shares] == told
             assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
 
-    async def test_rows_named_by_handles_come_in_that_order(self, memory: Memory) -> None:
-        """With their full content, in the order of the handles; a handle without a row is left out, also of handles."""
-        rows = list(await entries_of(memory, EVERY))[::-1]
-        found = await entries_at(memory, [*(row.handle for row in rows[:3]), "no such row", rows[-1].handle])
-        assert [row.id for row in found] == [row.id for row in (*rows[:3], rows[-1])]
-        handles = [rows[0].handle, "no such row"]
-        assert list(await memory.rows(Query(HANDLES, handles=handles))) == handles[:1]
-        assert [row.content for row in found] == [(await whole_entry(memory, row.handle)).content for row in found]
-
 
 def _filters(rows: Sequence[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     categories = sorted({row.category for row in rows})
@@ -350,22 +329,8 @@ def _filters(rows: Sequence[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     found += [MemoryFilter(category=tuple(categories[:2])), MemoryFilter(category=("no such category",))]
     found += [MemoryFilter(newer_than=limit) for limit in moments]
     found += [MemoryFilter(older_than=moments[1], newer_than=moments[0])]
-    texts = (
-        "rust",
-        "RUST",
-        "peanut",
-        "花生",
-        "É",
-        "the KEY",
-        "%",
-        "_",
-        "'",
-        "\\",
-        "[/markup]",
-        "no such text",
-        "the very end",
-    )
-    found += [MemoryFilter(contains=text) for text in (*texts, "the very end")]
+    texts = ("rust", "RUST", "花生", "É", "the KEY", "%", "_", "'", "\\", "[/markup]", "no such text", "the very end")
+    found += [MemoryFilter(contains=text) for text in texts]
     patterns = (r"\brust\b", "^.", r"\p{Han}", r"[[:alpha:]]{12}", "(a|aa)+z", r"x*", r"\x00", r"no such .* text")
     found += [MemoryFilter(regex=pattern) for pattern in patterns]
     found += [MemoryFilter(contains="e", regex="i"), MemoryFilter(category=(categories[0],), regex="e")]

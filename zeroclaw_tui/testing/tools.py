@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +32,7 @@ from zeroclaw_tui.memory.change import (
     undoing,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.errors import InspectorError, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import STATISTICS_FIELDS, Statistics
@@ -155,17 +158,96 @@ class JournalRecorder(Journal):
         """Add some."""
         if self.fails:
             raise Refused("The disk is full.")
-        first = len(self.changes) + 1
-        self.changes += [
-            RowChange(change.before, change.after, number, change.reverses)
-            for number, change in enumerate(changes, first)
-        ]
+        numbers = itertools.count(len(self.changes) + 1)
+        self.changes += [RowChange(one.before, one.after, next(numbers), one.reverses) for one in changes]
         self._last = len(changes)
 
     def withdraw(self) -> None:
         """Take the last ones out."""
         del self.changes[len(self.changes) - self._last :]
         self._last = 0
+
+
+class Canceller:
+    """Cancels what it runs, from whichever thread; the thread goes on only when that has arrived."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+        self._arrived = threading.Event()
+
+    async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
+        """Run it to its end, which is its own or that of being cancelled."""
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._task = asyncio.ensure_future(deed)
+        await soon(ended(self._task))
+
+    def cancel(self) -> None:
+        """Once: cancel it."""
+        if self._task is None or self._loop is None or self._arrived.is_set():
+            return
+        if threading.get_ident() == self._thread:
+            self._task.cancel()
+            self._arrived.set()
+            return
+        self._loop.call_soon_threadsafe(self._arrive)
+        assert self._arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
+
+    def _arrive(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._arrived.set()
+
+
+class EndingJournal(JournalRecorder):
+    """Records, and fails after that: the batch does not get any further."""
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some, then fail."""
+        super().record(changes)
+        raise Refused("The program ends here.")
+
+
+class RacingJournal(JournalRecorder):
+    """Starts what another program does as soon as a batch is recorded."""
+
+    def __init__(self, deed: Coroutine[Any, Any, ApplyResult]) -> None:
+        super().__init__()
+        self._deed, self._loop = deed, asyncio.get_running_loop()
+        self._running: Future[ApplyResult] | None = None
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some, and start it the first time."""
+        super().record(changes)
+        if self._running is None:
+            self._running = asyncio.run_coroutine_threadsafe(self._deed, self._loop)
+
+    async def result(self) -> ApplyResult:
+        """What it came to."""
+        assert self._running is not None
+        return await asyncio.wrap_future(self._running)
+
+
+class CancellingJournal(JournalRecorder):
+    """Records, and cancels what is being done as soon as something has been recorded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.canceller = Canceller()
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Add some, then cancel."""
+        super().record(changes)
+        self.canceller.cancel()
+
+
+async def ended(task: asyncio.Future[Any]) -> None:
+    """Wait for the end of a task that may have been cancelled."""
+    try:
+        await task
+    except (asyncio.CancelledError, SearchInterrupted):
+        assert task.done()
 
 
 async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *, replace: bool = False) -> ApplyResult:

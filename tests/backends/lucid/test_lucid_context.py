@@ -136,12 +136,6 @@ def _is_item(line: str) -> bool:
     return bool(items_in(block(line))) and line.strip() not in (OPENING, CLOSING)
 
 
-@given(st.text())
-def test_no_text_is_an_error(text: str) -> None:
-    """Without the tags nothing comes out of it."""
-    assert items_in(text) == [] or OPENING in text
-
-
 def test_local_rows_come_first_and_the_limit_cuts() -> None:
     """The local rows keep their places whatever their scores; lucid fills what is left."""
     rows = merged([local("tea", "green")], read(block("- [bug] a", "- [bug] b", "- [bug] c")), 3)
@@ -157,12 +151,6 @@ def test_a_row_with_the_same_key_and_content_comes_once() -> None:
         9,
     )
     assert [(row.entry.key, row.entry.content) for row in rows] == [("LUCID_0", "Green"), ("lucid", "_0green")]
-
-
-def test_lucid_s_copy_of_a_local_row_is_not_taken_for_it() -> None:
-    """Its text is `key: content`, so ZeroClaw shows both."""
-    rows = merged([local("tea", "green")], read(block("- [decision] tea: green")), 5)
-    assert [row.entry.content for row in rows] == ["green", "tea: green"]
 
 
 @pytest.mark.parametrize(

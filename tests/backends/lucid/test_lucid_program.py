@@ -42,33 +42,6 @@ async def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
     assert program.calls == [arguments]
 
 
-async def test_an_option_and_a_task_that_begin_with_dashes(tmp_path: Path) -> None:
-    """The program takes such a query for an option, so it sees no task and fails; that is its own way."""
-    program = write_program(tmp_path)
-    message = await failure_of(program.path, "context", "--help", "--budget=200")
-    assert "exit code 1: Usage: lucid context <task>" in message
-    assert program.calls == [["context", "--help", "--budget=200"]]
-
-
-async def test_the_stand_in_answers_as_the_real_program_does(tmp_path: Path) -> None:
-    """Stored memories come back between the tags, the text cut to 150 characters; nothing relevant is no output."""
-    program = write_program(tmp_path, memories=[("bug", "tea " + "x" * 200), ("Visual, image", "tea cup")])
-    stored = await run_program(str(program.path), ["store", "k: green tea", "--type=a=b", "--project=/w"], PATIENT)
-    assert stored == '{"success":true,"id":"stand-in-3"}\n'
-    answer = await run_program(str(program.path), ["context", "tea", "--budget=200", "--project=/w"], PATIENT)
-    assert answer.splitlines() == [
-        "<lucid-context>",
-        "Relevant context (2 text, 1 visual, ~41 tokens):",
-        "- [bug] tea " + "x" * 146,
-        "- [Visual, image] tea cup",
-        "- [a] k: green tea",
-        "</lucid-context>",
-    ]
-    assert (await run_program(str(program.path), ["context", "coffee"], PATIENT)) == ""
-    assert (await run_program(str(program.path), [], PATIENT)).startswith("lucid <context|store|")
-    assert "Usage: lucid store" in await failure_of(program.path, "store", "--type=bug")
-
-
 async def test_a_program_on_the_path_is_found_and_has_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,15 +93,6 @@ async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -
     assert (await running).endswith("lucid did not answer within 1200 ms.")
     for number in numbers:
         wait_for_end(number)
-
-
-async def test_a_program_that_closes_its_output_is_waited_for_no_longer_than_the_time_out(tmp_path: Path) -> None:
-    """An answer is one only when the program has ended."""
-    program = write_program(tmp_path, "closes early")
-    running = asyncio.ensure_future(failure_of(program.path, "context", "tea", milliseconds=1200))
-    numbers = await hanging(program, 1)
-    assert "did not answer within" in await running
-    wait_for_end(numbers[0])
 
 
 async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:

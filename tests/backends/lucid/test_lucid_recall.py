@@ -11,7 +11,6 @@ from support.lucid_program import until, wait_for_end, write_program, write_sayi
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.lucid import LucidMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
@@ -121,26 +120,6 @@ async def test_an_answer_ends_the_rest(bridge: OpenBridge, tmp_path: Any, clock:
     assert len(program.calls) == 3
 
 
-async def test_a_program_that_takes_too_long_is_ended(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Its children too; the note names the time it had."""
-    program = write_program(tmp_path / "bin", "hanging")
-    memory = await bridge(program, TEA[:1], recall_timeout_ms=1200)
-    running = asyncio.ensure_future(search(memory))
-    await until(lambda: len(program.hanging) == 2)
-    found = await running
-    assert contents(found) == ["tea of kind 0"]
-    assert "did not answer within 1200 ms" in found.notes[0]
-    assert (await search(memory)).notes[0].startswith("Lucid was not asked: it rests")
-    for number in program.hanging:
-        wait_for_end(number)
-
-
-async def test_a_slow_program_is_waited_for(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Within its time-out."""
-    memory = await bridge(write_program(tmp_path / "bin", "slow", LUCID))
-    assert len((await search(memory)).entries) == 3
-
-
 async def test_a_program_that_is_not_there_costs_only_its_rows(bridge: OpenBridge) -> None:
     """One sentence says so."""
     memory = await bridge(None, TEA[:2])
@@ -155,22 +134,6 @@ async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
     found = await search(memory)
     assert contents(found) == ["tea of kind 0"]
     assert "its answer has another form" in found.notes[0]
-
-
-async def test_ten_megabytes_give_no_more_rows_than_the_limit(bridge: OpenBridge, tmp_path: Any) -> None:
-    context = "<lucid-context>\n" + "- [bug] tea\n" * 900_000
-    memory = await bridge(write_saying(tmp_path / "bin", context))
-    found = await search(memory, limit=5)
-    assert contents(found) == ["tea"] * 5
-
-
-async def test_hostile_text_is_kept_as_it_came(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Those who show it clean it."""
-    text = "\x1b]0;owned\x07 \u202egnp [/bold]"
-    said = f"<lucid-context>\n- [\x1b[31mBUG\x07] {text}\n</lucid-context>"
-    (row,) = (await search(await bridge(write_saying(tmp_path / "bin", said)))).entries
-    assert row.entry.content == text
-    assert row.entry.category == "\x1b[31mbug\x07"
 
 
 @pytest.mark.parametrize(
@@ -298,19 +261,3 @@ async def test_a_copy_of_a_row_in_the_database_comes_once(bridge: OpenBridge, tm
     """Where key and content are the same but for their case."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "LUCID_1", "content": "B"}])
     assert contents(await search(memory, "b")) == ["B", "a", "c"]
-
-
-@pytest.mark.parametrize("namespace", ["default", "work", "nobody's"])
-@pytest.mark.parametrize("limit", [1, 2, 3, 9])
-async def test_a_namespace_without_the_program_is_as_in_the_database(
-    bridge: OpenBridge, namespace: str, limit: int
-) -> None:
-    """The same rows with the same places and scores."""
-    rows = [row | {"namespace": "work"} if at % 2 else row for at, row in enumerate(TEA)]
-    memory = await bridge(None, rows)
-    local = SqliteMemory(memory.path)
-    await local.open()
-    request = RecallRequest("tea", limit, namespace=namespace)
-    expected = await recall_of(local, request, profile_for("0.7.5"), ScoringSettings())
-    await local.close()
-    assert (await search(memory, limit=limit, namespace=namespace)).entries == expected.entries

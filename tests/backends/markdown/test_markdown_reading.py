@@ -22,7 +22,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.plan import old_files
 from zeroclaw_tui.curation.hygiene.rules import rules_for
 from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
@@ -274,15 +274,6 @@ async def test_a_dead_link_for_the_core_file_hides_nothing_else(tmp_path: Path) 
     memory = await opened(tmp_path)
     assert [entry.content for entry in await memory.list()] == ["fine"]
     assert sentences(memory.notices) == ("MEMORY.md is a link that leads nowhere.",)
-
-
-async def test_a_huge_line_is_an_excerpt_in_lists_and_whole_on_its_own(tmp_path: Path) -> None:
-    line = "wörd " * 400_000 + "end"
-    memory = await opened(write(tmp_path, MEMORY=f"- {line}\n"))
-    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=10))
-    assert page[0].is_excerpt
-    assert page[0].size == len(line.encode())
-    assert (await whole_entry(memory, "MEMORY:0")).content == line
 
 
 async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:

@@ -346,16 +346,6 @@ async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
     assert core(tmp_path) == b"- of all\n"
 
 
-async def test_the_first_memory_comes_beside_files_that_are_none(tmp_path: Path) -> None:
-    (tmp_path / "SOUL.md").write_text("- kind\n")
-    memory = await opened(tmp_path)
-    await create(memory, Draft("k", "v"))
-    assert core(tmp_path) == b"# Long-Term Memory\n\n- **k**: v\n"
-    assert [entry.key for entry in await memory.list()] == ["MEMORY:0"]
-    await delete(memory, await versions(memory, MemoryFilter()))
-    assert (tmp_path / "SOUL.md").read_text() == "- kind\n"
-
-
 async def test_one_file_alone_takes_a_line(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- Kyoto\n")
     alone = await opened(tmp_path / "MEMORY.md")

@@ -13,7 +13,6 @@ import asyncpg
 import pytest
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
-from support.postgres_server import TLS_ONLY
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
@@ -128,13 +127,6 @@ async def test_an_unknown_database(place: PostgresPlace, refused) -> None:
     error = await refused(place.server.url(place.user, PASSWORD, "not_made"))
     assert isinstance(error, NotReachable)
     assert "has no database not_made" in error.message
-
-
-async def test_a_server_that_wants_tls_and_has_none(place: PostgresPlace, refused) -> None:
-    place.server.make_database(TLS_ONLY)
-    error = await refused(place.server.url(place.user, PASSWORD, TLS_ONLY) + "?sslmode=disable")
-    assert isinstance(error, NotReachable)
-    assert "over TLS only" in error.message
 
 
 async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_port: int, opens) -> None:
@@ -266,19 +258,3 @@ async def test_another_engine_that_speaks_the_protocol(place: PostgresPlace, ref
     assert isinstance(error, Refused)
     assert error.message.endswith("is not PostgreSQL but CockroachDB.")
     assert "ZeroClaw needs PostgreSQL" in error.hint
-
-
-@pytest.mark.parametrize(
-    "answer", [asyncpg.FeatureNotSupportedError, asyncpg.UndefinedFunctionError, asyncpg.UndefinedObjectError]
-)
-async def test_a_server_that_lacks_a_part_of_the_language(place: PostgresPlace, opens, monkeypatch, answer) -> None:
-    place.make_table("key")
-    memory = await opens()
-
-    async def refuse(self: Any, query: str, *values: Any, **named: Any) -> Any:
-        raise answer("not supported")
-
-    monkeypatch.setattr(asyncpg.Connection, "fetch", refuse)
-    with pytest.raises(Refused, match="it is not PostgreSQL, or too old") as told:
-        await memory.recall("rust", 5)
-    assert "PostgreSQL 10" in told.value.hint

@@ -12,7 +12,7 @@ from support.postgres_place import PASSWORD, PostgresPlace
 from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NEWEST_STORED, MemoryFilter, Query
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import handles_of
 
@@ -150,17 +150,6 @@ async def test_nothing_stays_on_a_pooled_connection(
                 )
             )
     assert set(left) == {("0", "0", 0)}
-
-
-async def test_a_pooler_that_hands_out_other_servers_every_time_is_no_matter(
-    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
-) -> None:
-    pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
-    wanted = list(await handles_of(memory, MemoryFilter(), NEWEST_STORED))
-    found = await asyncio.gather(*(pooled.rows(Query(HANDLES, MemoryFilter(), NEWEST_STORED)) for _ in range(12)))
-    assert all(list(order) == wanted for order in found)
-    listings = await asyncio.gather(*(pooled.list() for _ in range(12)))
-    assert {len(listing) for listing in listings} == {len(wanted)}
 
 
 async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored_afterwards(

@@ -46,14 +46,6 @@ async def test_without_sslmode_tls_is_used_where_it_is_offered(place: PostgresPl
     assert (await (await opens(place.url)).health()).ok
 
 
-async def test_disable_and_allow_go_without_where_that_is_enough(
-    place: PostgresPlace, either: PgBouncer, opens
-) -> None:
-    for mode in ("disable", "allow"):
-        await opens(url_of(either, place, f"sslmode={mode}"))
-        assert not either.last_login_used_tls
-
-
 async def test_allow_encrypts_where_it_must(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
     await opens(url_of(guarded, place, "sslmode=allow"))
     assert guarded.last_login_used_tls

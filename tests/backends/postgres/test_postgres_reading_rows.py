@@ -92,18 +92,6 @@ async def test_a_vector_is_float32_little_endian_and_its_length_is_in_the_listin
     assert (other.embedding_dimensions, await vector_norm(memory, other.handle)) == (None, None)
 
 
-async def test_vectors_of_a_column_of_any_length_are_read_too(place: PostgresPlace, opens) -> None:
-    place.make_table("key")
-    place.fill("key")
-    place.run("ALTER TABLE memories ADD embedding vector")
-    place.run("UPDATE memories SET embedding = '[0.5,2,-3.5]' WHERE key = 'lang'")
-    memory = await opens()
-    entry = await memory.get("lang")
-    row = (await rows_of(memory))[entry.id]
-    assert row.values["embedding"] == struct.pack("<3f", 0.5, 2, -3.5)
-    assert entry.embedding_dimensions == 3
-
-
 @pytest.mark.parametrize(
     ("kind", "written"), [("vector", "[0.5,2,-3.5]"), ("halfvec(3)", "[0.5,2,-3.5]"), ("real[]", "{0.5,2,-3.5}")]
 )
@@ -115,7 +103,7 @@ async def test_what_is_put_back_has_its_embedding_whatever_the_type(
     place.run(f"ALTER TABLE memories ADD embedding {kind}")
     place.run(f"UPDATE memories SET embedding = '{written}' WHERE key = 'lang'")
     memory = await opens()
-    assert ("vectors" in memory.why_not) == (kind != "vector")
+    assert "vectors" in memory.why_not
     row = (await rows_of(memory))[(await memory.get("lang")).id]
     before = place.run("SELECT embedding::text FROM memories WHERE key = 'lang'")
     place.run("DELETE FROM memories WHERE key = 'lang'")

@@ -7,15 +7,14 @@ from dataclasses import replace
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_with_id, versions, whole_entry
+from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_with_id, whole_entry
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import NotFound, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import delete, entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
+from zeroclaw_tui.testing.tools import entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
 
 TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
 
@@ -249,24 +248,3 @@ async def test_what_has_no_moment_is_an_age_of_its_own(place: PostgresPlace, ope
         (MemoryFilter(older_than="2030-01-01"), 5),
     ):
         assert len(await handles_of(memory, wanted, Sort())) == count
-
-
-async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlace, opens) -> None:
-    """Another program's table with the same columns may have rows without a value; one without an id is no memory."""
-    place.run(
-        "CREATE TABLE memories (id text, key text, content text, category text, created_at timestamptz, "
-        "updated_at timestamptz, agent_id text); INSERT INTO memories (id, key) VALUES ('bare', NULL), "
-        "(NULL, 'no id'); INSERT INTO memories VALUES ('whole', 'k', 'text', 'core', now(), now(), 'a')"
-    )
-    memory = await opens()
-    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10))
-    first = page[0]
-    assert (first.id, first.key, first.content, first.category, first.size) == ("bare", "", "", "", 0)
-    assert len(page) == await memory.count() == len(await memory.list()) == 2
-    assert (await count_facets(memory, MemoryFilter(), "2026-11-22T00:00:00Z")).category == {"": 1, "core": 1}
-    rows: list[Row] = []
-    await memory.scan(rows.append)
-    stamps = await versions(memory, MemoryFilter())
-    assert stamps == [memory.stamp_of(row) for row in rows]
-    removal = await delete(memory, stamps)
-    assert (removal.written, await memory.count()) == (2, 0)

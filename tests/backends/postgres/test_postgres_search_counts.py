@@ -8,7 +8,7 @@ from support.postgres_place import FORMS
 from zeroclaw_tui.backends.lookup import biggest as biggest_of
 from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.matching import count_entries
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, STATISTICS_FIELDS
 from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import entries_of, statistics_of
@@ -54,19 +54,3 @@ async def test_a_time_that_is_no_moment_counts_as_older_and_undated(place, opens
     memory = await opens()
     assert (await statistics_of(memory)).undated == 2
     assert sum((await count_facets(memory, MemoryFilter(), NOW.isoformat())).age.values()) == 2
-
-
-async def test_facets_of_many_sessions_are_in_order_and_hold_all(place, opens):
-    place.make_table("agents")
-    place.run(
-        "INSERT INTO memories (id, key, content, category, created_at, updated_at, session_id, namespace, agent_id) "
-        "SELECT n, n, n, 'core', now(), now(), CASE WHEN n % 10 > 0 THEN 's' || n % 4001 END, "
-        "CASE WHEN n % 2 = 0 THEN '' END, 'a-scout' FROM generate_series(1, 6000) AS n"
-    )
-    memory = await opens()
-    facets = await count_facets(memory, MemoryFilter(), NOW.isoformat())
-    entries = await entries_of(memory, MemoryFilter())
-    expected = Facets.of(count_entries(entries, [], memory.why_not, NOW.isoformat(), FACET_FIELDS))
-    assert len(facets.session) > 3600
-    assert list(facets.session.items()) == list(expected.session.items())
-    assert (facets.total, facets.agent, facets.namespace) == (6000, {"scout": 6000}, expected.namespace)

@@ -83,31 +83,6 @@ async def test_wildcards_of_the_query_are_wildcards_and_told(memory, version):
     assert not any("does not escape" in note for note in (await recalled(memory, "rust", version)).notes)
 
 
-@pytest.mark.parametrize("query", ["rust", "rust tools", "Rust python", "notes rust", "the of"])
-async def test_words_are_ranked_by_the_servers_own_functions(memory, place, query):
-    """The same rows and numbers as psql gives for ZeroClaw's rule, written out here once more."""
-    asked = f"plainto_tsquery('simple', '{query}')"
-    expected = place.run(
-        f"SELECT id, ts_rank_cd(to_tsvector('simple', key), {asked})::float8 * 2.0::float8"
-        f" + ts_rank_cd(to_tsvector('simple', content), {asked})::float8 AS score FROM memories"
-        f" WHERE to_tsvector('simple', key || ' ' || content) @@ {asked} ORDER BY score DESC, updated_at DESC"
-    )
-    printed = [tuple(line.split("|")) for line in expected.splitlines()]
-    assert printed
-    for version in WORDS:
-        found = await recalled(memory, query, version)
-        got = [(scored.entry.id, scored.score) for scored in found.entries]
-        assert got == [(row_id, pytest.approx(float(score), rel=1e-12)) for row_id, score in printed]
-        assert found.scale == "ts_rank_cd"
-        assert [scored.keyword_raw for scored in found.entries] == [score for _, score in got]
-
-
-async def test_every_word_has_to_occur_but_not_in_one_place(memory):
-    """ "rust tools": a has one in the key and one in the content, b too; c has no tools."""
-    assert sorted(ids(await recalled(memory, "rust tools", "0.8.4"))) == ["a", "b"]
-    assert ids(await recalled(memory, "rust absent", "0.8.4")) == []
-
-
 async def test_a_blank_query_lists_the_newest(memory):
     for version in (*SUBSTRINGS, *WORDS):
         for query in ("", " \t"):

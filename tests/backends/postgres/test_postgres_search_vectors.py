@@ -104,15 +104,6 @@ async def test_a_vector_of_another_length_cannot_be_compared(place, opens):
     assert any("have 3 numbers and the query's has 5" in note for note in found.notes)
 
 
-async def test_a_column_of_any_length_compares_what_is_as_long(place, opens):
-    fill(place, "uuid")
-    place.run("ALTER TABLE memories ALTER embedding TYPE vector")
-    place.run("UPDATE memories SET embedding = '[1,0]' WHERE key = 'east'")
-    memory = await opens()
-    assert keys(await recalled(memory, "anything", EAST)) == ["north east", "north"]
-    assert keys(await recalled(memory, "anything", np.array([0, 1], dtype=np.float32))) == ["east"]
-
-
 async def test_a_vector_without_a_direction_has_no_score(place, opens):
     fill(place, "uuid")
     place.run("UPDATE memories SET embedding = '[0,0,0]' WHERE key = 'east'")
@@ -144,20 +135,6 @@ async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
 async def near_ids(memory, limit):
     near, compared = await memory.near(np.array([1, 0.2, 0], dtype=np.float32), limit)
     return [found.handle for found in near], compared
-
-
-async def test_of_rows_as_near_as_each_other_the_lower_ids_are_told(place, opens):
-    """Three hundred rows are equal, more than are looked at behind the last one; the nearest come before them."""
-    place.make_table("vector")
-    place.run(
-        "INSERT INTO memories (id, key, content, category, created_at, updated_at, embedding) "
-        "SELECT 'id-' || lpad(n::text, 4, '0'), 'key ' || n, 'text', 'core', now(), now(), CASE WHEN n > 2990 "
-        "THEN '[1,0.2,0]'::vector WHEN n % 10 = 3 THEN '[1,0,0]'::vector "
-        "ELSE ('[0.1,' || n % 100 || ',3]')::vector END FROM generate_series(1, 3000) n ORDER BY md5(n::text)"
-    )
-    memory = await opens()
-    expected = [f"id-{n}" for n in range(2991, 3001)] + [f"id-{n:04}" for n in range(3, 200, 10)]
-    assert await near_ids(memory, 30) == (expected, 3000)
 
 
 async def test_an_index_on_the_vectors_is_gone_by(place, opens):

@@ -53,12 +53,3 @@ async def test_a_script_without_blanks_is_compared_by_pairs_of_letters(place, op
     await fill(place, ["我喜欢吃寿司", "天气", "寿司很贵"])
     found, _ = await (await opens()).near("寿司", 5)
     assert {near.handle for near in found} == {"id-00000", "id-00002"}
-
-
-async def test_few_rows_come_over(place, opens, fetched):
-    texts, _ = planted(3_000, near=5)
-    await fill(place, texts)
-    memory = await opens()
-    fetched.clear()
-    await memory.near(texts[0], 8)
-    assert sum(count for _, count in fetched) < 20

@@ -14,7 +14,7 @@ from support.postgres_place import FORMS, PostgresPlace
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, Value, Vector
+from zeroclaw_tui.memory.change import Draft, Row, Value, Vector
 from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
@@ -144,29 +144,6 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Al
         await memory.close()
         # Many of them are more than one transaction can drop afterwards.
         place.run(f'DROP SCHEMA "{schema}" CASCADE')
-
-
-@pytest.mark.parametrize("form", FORMS)
-async def test_keys_can_be_exchanged_and_that_undone(form, place):
-    """No rule on unique keys stops it, and nothing else of both rows changes but the time."""
-    schema = odd_table(place, form)
-    before = dump(place, schema, form)
-    memory = PostgresMemory(read_url(place.url), schema=schema)
-    await memory.open()
-    try:
-        one, other, *_ = await memory.rows(Query(ROWS))
-        journal = JournalRecorder()
-        swap = [Change(one, Edit({"key": other.key})), Change(other, Edit({"key": one.key}))]
-        result = await memory.apply(swap, journal)
-        assert [(row.id, row.key) for row in result.rows] == [(one.id, other.key), (other.id, one.key)]
-        for was, now in zip((one, other), result.rows, strict=True):
-            assert (await memory.rows(Query(ROWS, handles=[now.id])))[0] == now
-            changed = {name for name, value in now.values.items() if was.values[name] != value}
-            assert changed == ({"key"} if form == "uuid" else {"key", "updated_at"})
-        await undo(memory, journal.changes[::-1])
-        assert dump(place, schema, form) == before
-    finally:
-        await memory.close()
 
 
 async def test_a_memory_that_was_stored_again_without_a_change_can_be_undone_and_redone(place, opens):

@@ -35,11 +35,6 @@ async def test_a_missing_file_is_called_missing_and_not_made(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_file_where_a_folder_should_be_is_missing_too(tmp_path):
-    (tmp_path / "memory").write_text("x")
-    assert "There is no file" in (await failure(tmp_path / "memory" / "brain.db")).message
-
-
 async def test_a_directory_is_called_a_directory(tmp_path):
     assert "is a directory" in (await failure(tmp_path)).message
 
@@ -205,18 +200,6 @@ async def test_a_memories_table_without_rowids_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE memories (key TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID")
     assert "no rowids" in (await failure(tmp_path / "other.db")).message
-
-
-async def test_a_view_named_memories_is_no_table(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE real (key, content)")
-        other.execute("CREATE VIEW memories AS SELECT * FROM real")
-    assert "no memories table: it has real" in (await failure(tmp_path / "other.db")).message
-
-
-async def test_using_a_store_that_was_never_opened_is_a_mistake_of_the_program(tmp_path):
-    with pytest.raises(RuntimeError):
-        await SqliteMemory(tmp_path / "brain.db").count()
 
 
 def test_a_database_whose_log_cannot_be_folded_in_is_not_put_in_place(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from zeroclaw_tui.backends.lookup import count_facets, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.tools import delete, entries_of, handles_of, statistics_of
 
 NOW = "2026-11-21T12:00:00+00:00"
@@ -111,21 +111,6 @@ async def test_every_verb_says_what_is_wrong_with_a_pattern(
         assert await memory.count() == 2
 
 
-async def test_what_a_pass_does_with_rows_takes_nothing_of_a_patterns_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with opened(make(tmp_path / "brain.db", "G4", [{"content": f"b {at}"} for at in range(20)])) as memory:
-        monkeypatch.setattr(matching, "REGEX_SECONDS", 0.2)
-        seen = []
-
-        def slow(row: object) -> None:
-            sum(range(600_000))
-            seen.append(row)
-
-        await memory.scan(slow, MemoryFilter(regex="^b"))
-        assert len(seen) == 20
-
-
 async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,13 +126,6 @@ async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-
-
-async def test_superseded_rows_are_found_when_they_are_asked_for(tmp_path: Path) -> None:
-    rows = [{"content": "old tea", "superseded_by": "x"}, {"content": "new tea"}]
-    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
-        assert len(await entries_of(memory, MemoryFilter(regex="tea"))) == 1
-        assert len(await entries_of(memory, MemoryFilter(contains="tea", superseded=Superseded.SHOW))) == 2
 
 
 async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:

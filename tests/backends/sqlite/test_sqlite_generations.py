@@ -143,17 +143,6 @@ async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_st
         assert health.facts["not in the keyword index"] == 2
 
 
-async def test_unknown_columns_are_named_and_do_not_stop_writing(make_store, open_store):
-    path = make_store([{"key": "a"}])
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("ALTER TABLE memories ADD COLUMN mood TEXT")
-    async with open_store(path) as memory:
-        assert [entry.key for entry in await memory.list()] == ["a"]
-        assert "has mood, which ZeroClaw does not know" in sentences(memory.notices)[0]
-        assert "write" not in memory.why_not
-        assert sentences(memory.notices)[0] in (await memory.health()).findings
-
-
 async def test_a_column_that_hides_the_row_numbers_makes_it_read_only(make_store, open_store):
     path = make_store([{"key": "a"}])
     with closing(sqlite3.connect(path)) as other:
@@ -191,13 +180,6 @@ async def test_a_half_migrated_file_opens_read_only(make_store, open_store):
         assert memory.about.generation == "G2"
         assert "lacks importance, superseded_by" in memory.why_not["write"]
         assert (await memory.get("a")).namespace == "default"
-
-
-async def test_writing_is_refused_with_the_reason(make_store, open_store):
-    async with open_store(make_store([{"key": "a"}], HYDRATED)) as memory:
-        with pytest.raises(Refused, match="no ZeroClaw version can open it"):
-            await memory.forget("a")
-        assert await memory.count() == 1
 
 
 async def listings_are_zeroclaws_own(version, tmp_path, open_store):

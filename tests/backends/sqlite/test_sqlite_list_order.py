@@ -75,22 +75,6 @@ async def test_orders_pages_and_lists_are_those_of_the_statement(
         await memory.close()
 
 
-@pytest.mark.parametrize(
-    ("generation", "expected"), [("G1", [1, 2, 3, 4]), ("G4", [1, 2, 3, 4]), (HYDRATED, [4, 3, 2, 1])]
-)
-async def test_of_equal_times_the_first_stored_comes_first_but_last_where_an_index_is_read(
-    tmp_path: Path, generation: str, expected: list[int]
-) -> None:
-    path = made(tmp_path / "brain.db", generation, [0, 0, 0, 0])
-    assert as_zeroclaw_lists(path, None) == expected
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
-        assert list(await handles_of(memory, MemoryFilter(), NEWEST_UPDATED)) == expected
-    finally:
-        await memory.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", ["G1", HYDRATED])
 async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path: Path, generation: str) -> None:

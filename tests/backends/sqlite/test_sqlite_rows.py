@@ -9,7 +9,6 @@ import pytest
 
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.memory.entry import kind_from
-from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
@@ -193,11 +192,3 @@ async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, 
     )
     assert told == ([] if generation == "G2" else [sentence])
     assert health.ok
-
-
-async def test_a_row_that_has_gone_is_told(make_store, open_store):
-    async with open_store(make_store()) as memory:
-        with pytest.raises(NotFound, match="no longer exists"):
-            await whole_entry(memory, 1)
-        facets = await count_facets(memory, MemoryFilter(), LATER)
-        assert (facets.total, facets.category, facets.superseded, facets.not_embedded) == (0, {}, 0, 0)

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends import tables
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at, why_fixed
 from zeroclaw_tui.memory.change import Draft, Vector
-from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import create, delete, edit, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
@@ -182,30 +182,6 @@ async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note
         assert value in written.notes[0]
         created = await create(memory, Draft("k", "c", vector=ONE))
         assert (created.rows[0].values["embedding"], len(created.notes)) == (None, 1)
-
-
-async def test_a_row_that_changed_since_it_was_opened_is_shown_and_left(make_store):
-    path = make_store([{"content": "opened"}])
-    kept = JournalRecorder()
-    async with opened(path) as memory:
-        row = await row_with_id(memory, "id-000")
-        small_store.change(path, "UPDATE memories SET embedding = x'00000000'")
-        await edit(memory, row, {"category": "daily"}, JournalRecorder())
-        row = await row_with_id(memory, "id-000")
-        small_store.change(path, "UPDATE memories SET content = 'theirs'")
-        (conflict,) = (await edit(memory, row, {"content": "mine"}, kept)).conflicts
-        assert (conflict.reason, conflict.existing.values["content"]) == ("changed", "theirs")
-        small_store.change(path, "DELETE FROM memories")
-        (conflict,) = (await edit(memory, row, {"content": "mine"}, kept)).conflicts
-        assert (conflict.reason, conflict.existing) == ("deleted", None)
-    assert kept.changes == []
-
-
-@pytest.mark.parametrize("values", [{"key": " "}, {"content": ""}, {"category": ""}, {"importance": 2}, {"rowid": 1}])
-async def test_what_no_memory_can_have_is_wrong_use(values, make_store):
-    async with opened(make_store([{}])) as memory:
-        with pytest.raises(UsageError):
-            await edited(memory, "id-000", **values)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from support.small_store import make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import create, fill
 
 GENERATIONS = ["G1", "G2", "G3", "G4"]
@@ -63,43 +62,3 @@ async def test_all_at_once_leaves_what_one_after_the_other_leaves(generation: st
         assert after.updated_at != before.updated_at
         await memory.close()
     assert held(tmp_path / "all.db") == held(tmp_path / "one.db")
-
-
-async def test_text_that_is_no_utf8_is_stored_as_its_bytes(tmp_path: Path) -> None:
-    memory = SqliteMemory(make(tmp_path / "brain.db", "G2", ROWS))
-    await memory.open()
-    await fill(memory, DRAFTS[:3])
-    entry = await memory.get("new")
-    assert entry is not None
-    assert entry.content == "content \udcff"
-    await memory.close()
-
-
-async def test_what_the_generation_has_no_place_for_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
-    memory = SqliteMemory(make(tmp_path / "brain.db", "G1", ROWS))
-    await memory.open()
-    with pytest.raises(Refused):
-        await fill(memory, [Draft("a", "b"), Draft("c", "d", agent="somebody")])
-    with pytest.raises(Refused):
-        await fill(memory, [Draft("a", "b"), Draft("c", "d", importance=0.3)])
-    assert await memory.count() == len(ROWS)
-    await memory.close()
-
-
-async def test_a_table_without_zeroclaws_uniqueness_takes_them_too(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G1", ROWS)
-    with closing(sqlite3.connect(path)) as connection:
-        declared = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'memories'").fetchone()[0]
-        assert "UNIQUE" in declared
-        connection.execute("PRAGMA writable_schema = 1")
-        loose = declared.replace("NOT NULL UNIQUE", "NOT NULL").replace(" UNIQUE", "")
-        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'memories'", (loose,))
-        connection.execute("DELETE FROM sqlite_master WHERE name = 'sqlite_autoindex_memories_2'")
-        connection.commit()
-    memory = SqliteMemory(path)
-    await memory.open()
-    await fill(memory, DRAFTS[:2])
-    entry = await memory.get("there")
-    assert entry is not None
-    assert entry.content == "second"
-    await memory.close()

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-import threading
 from contextlib import closing
 
 import changed_stores
 import pytest
-from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opened, select
+from changed_stores import GENERATIONS, JournalRecorder, everything, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import require_database, versions, versions_at
-from zeroclaw_tui.memory.change import RowVersion
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import delete, undo
 
@@ -36,43 +33,12 @@ async def test_stamps_say_what_a_plan_counts(generation, make_store):
         assert await versions_at(memory, [3, 99, 1]) == [stamps[1], stamps[0]]
 
 
-@pytest.mark.parametrize("generation", GENERATIONS)
-async def test_what_changed_or_went_meanwhile_is_left_and_told(generation, make_store):
-    path = make_store([{"content": f"text {at}"} for at in range(6)], generation)
-    kept = JournalRecorder()
-    async with opened(path) as memory:
-        stamps = await versions(memory, EVERY)
-        small_store.change(path, "UPDATE memories SET updated_at = '2027' WHERE id = 'id-001'")
-        small_store.change(path, "UPDATE memories SET content = 'longer than it was' WHERE id = 'id-002'")
-        small_store.change(path, "DELETE FROM memories WHERE id = 'id-003'")
-        removal = await delete(memory, stamps, kept)
-        assert (removal.written, removal.skipped, removal.already) == (3, ("id-001", "id-002"), ("id-003",))
-        assert not removal.cancelled
-        assert [change.before.id for change in kept.changes] == ["id-000", "id-004", "id-005"]
-        assert {change.after for change in kept.changes} == {None}
-    assert select(path, "SELECT id FROM memories") == [("id-001",), ("id-002",)]
-    assert [rowid for rowid, _ in hits(path, ["text"])["text"]] == [2]
-
-
 async def test_a_memory_that_was_superseded_meanwhile_is_left(make_store):
     path = make_store([{}])
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
         small_store.change(path, "UPDATE memories SET superseded_by = 'core_1'")
         assert (await delete(memory, stamps, JournalRecorder())).skipped == ("id-000",)
-
-
-async def test_whatever_keeping_raises_leaves_everything(make_store):
-    path = make_store([{}, {}])
-    before = everything(path)
-
-    full = JournalRecorder()
-    full.fails = True
-    async with opened(path) as memory:
-        with pytest.raises(Refused, match="The disk is full"):
-            await delete(memory, await versions(memory, EVERY), full)
-        assert everything(path) == before
-        assert (await delete(memory, await versions(memory, EVERY), JournalRecorder())).written == 2
 
 
 async def test_another_program_writes_between_two_batches(make_store):
@@ -90,26 +56,6 @@ async def test_another_program_writes_between_two_batches(make_store):
         removal = await delete(memory, await versions(memory, EVERY), JournalRecorder(), on_progress=write)
         assert (removal.written, removal.skipped) == (1599, ("id-1599",))
     assert len(written) > 2
-
-
-async def test_a_cancelled_await_ends_with_whole_batches(make_store):
-    path = make_store([{"content": f"text {at}"} for at in range(1600)])
-    kept, first = JournalRecorder(), threading.Event()
-
-    def on_progress(done: int) -> bool:
-        first.set()
-        return True
-
-    async with opened(path) as memory:
-        stamps = await versions(memory, EVERY)
-        removing = asyncio.ensure_future(delete(memory, stamps, kept, on_progress=on_progress))
-        await asyncio.to_thread(first.wait, 30)
-        removing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await removing
-        assert 0 < len(kept.changes) < 1600
-        assert await memory.count() == 1600 - len(kept.changes)
-        small_store.change(path, "DELETE FROM memories")
 
 
 async def test_a_cancelled_await_before_anything_is_kept_changes_nothing(make_store, monkeypatch):
@@ -149,14 +95,6 @@ async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
         assert select(path, "SELECT key FROM memories") == [("key0",)]
         await undo(memory, kept.changes[::-1], JournalRecorder())
     assert everything(path) == before
-
-
-async def test_a_stamp_of_no_memory_is_gone(make_store):
-    async with opened(make_store([{}])) as memory:
-        assert (await delete(memory, [RowVersion("nobody", "state", handle=1)], JournalRecorder())).already == (
-            "nobody",
-        )
-        assert await memory.count() == 1
 
 
 async def test_cached_vectors_go_by_content_and_come_back(make_store):

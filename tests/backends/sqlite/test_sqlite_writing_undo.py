@@ -74,17 +74,6 @@ async def test_renaming_brings_the_old_one_back_beside_it(path):
     assert select(path, "SELECT content FROM memories WHERE key = 'a'") == [("new text",)]
 
 
-async def test_an_edited_memory_that_changed_since_is_refused_and_named(path):
-    kept = JournalRecorder()
-    async with opened(path) as memory:
-        await edited(memory, "id-000", kept, content="mine")
-        small_store.change(path, "UPDATE memories SET content = 'theirs' WHERE id = 'id-000'")
-        clashes = await refused(memory, kept)
-        assert (clashes.conflicts[0].reason, clashes.conflicts[0].existing.values["content"]) == ("changed", "theirs")
-        await taken_back_twice(memory, kept, "overwrite")
-        assert (await row_with_id(memory, "id-000")).values["content"] == "text a"
-
-
 async def test_renaming_leaves_what_changed_since_and_adds_what_was(path):
     kept = JournalRecorder()
     async with opened(path) as memory:
@@ -126,19 +115,6 @@ async def test_a_stored_memory_that_changed_since_goes_only_when_told(path):
         await undo(memory, kept.changes[::-1], back, on_conflict="overwrite")
         assert back.changes[1].before.values["content"] == "theirs"
         assert await row_with_id(memory, new.id) is None
-
-
-async def test_what_already_is_as_it_was_counts_as_taken_back(path):
-    kept, back = JournalRecorder(), JournalRecorder()
-    async with opened(path) as memory:
-        await remove(memory, kept, 1)
-        created = (await create(memory, Draft("c", "mine"), kept)).rows[0]
-        await undo(memory, kept.changes[::-1], JournalRecorder())
-        before = everything(path)
-        reversal = await undo(memory, kept.changes[::-1], back)
-        assert (reversal.done, everything(path)) == (2, before)
-        now = await row_with_id(memory, "id-000")
-        assert back.changes == [RowChange(created, None, 1, 2), RowChange(now, now, 2, 1)]
 
 
 async def test_a_place_that_is_taken_costs_only_the_place(path):

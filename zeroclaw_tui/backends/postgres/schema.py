@@ -58,7 +58,7 @@ LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
 """
 _COLUMNS = """
 SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type,
-       attgenerated::text <> '' AS is_generated, NOT attnotnull AS may_be_null
+       attgenerated::text <> '' AS is_generated
 FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
 _RIGHTS = """
@@ -132,7 +132,7 @@ class Table:
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
     installed. `read_only_because` says why nothing can be written. `generated` are the columns PostgreSQL computes
     itself, which cannot be written. `kind` is pg_class's: "r" a table, "v" a view, …. `lacking` are the rights on it
-    that the user does not have. `may_be_null` are the columns without NOT NULL: all of a view's.
+    that the user does not have.
     """
 
     schema: str
@@ -145,7 +145,6 @@ class Table:
     generated: frozenset[str] = frozenset()
     kind: str = "r"
     lacking: tuple[str, ...] = ()
-    may_be_null: frozenset[str] = frozenset()
 
     @property
     def quoted(self) -> str:
@@ -168,8 +167,9 @@ class Table:
 
     @property
     def keeps_vectors(self) -> bool:
-        """Whether the column `embedding` is of pgvector's type `vector`."""
-        return base_type(self.columns.get("embedding", "")) == "vector" and self.schema_of_vector is not None
+        """Whether the column `embedding` is of pgvector's type `vector(n)`, as ZeroClaw makes it."""
+        is_vector = base_type(self.columns.get("embedding", "")) == "vector"
+        return is_vector and self.schema_of_vector is not None and self.dimensions is not None
 
     @property
     def is_watched(self) -> bool:
@@ -242,7 +242,6 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
         kind=seen["kind"],
         lacking=lacking,
-        may_be_null=frozenset(row["name"] for row in rows if row["may_be_null"]),
     )
 
 
@@ -301,7 +300,7 @@ def missing_in(table: Table) -> dict[str, str]:
             why_not |= dict.fromkeys(names, sentence)
     why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in EDITABLE if name in table.generated}
     if not table.keeps_vectors:
-        why_not["vectors"] = "This table has no column of pgvector's type vector."
+        why_not["vectors"] = "This table has no column of pgvector's type vector(n)."
     if not table.is_watched:
         why_not["watch"] = "Changes by others cannot be noticed in a view or a foreign table. Press r to read it again."
     if table.read_only_because is not None:

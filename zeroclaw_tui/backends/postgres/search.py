@@ -58,8 +58,6 @@ _WITHOUT_PGVECTOR = (
     "Nothing is recalled: the tutorial's recall needs pgvector, and this table was made without it. "
     "Find memories with `zeroclaw memory search TEXT`."
 )
-_SPARE = 50
-"""So many rows more are read to see which are as near as the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,85 +158,51 @@ def _moment(text: str) -> str:
     return when.isoformat()
 
 
-@dataclass(frozen=True, slots=True)
-class Nearness:
-    """The query's vector as pgvector reads it, or a sentence on why nothing can be compared."""
-
-    table: Table
-    literal: str = ""
-    length: int = 0
-    why_not: str | None = None
-
-    def distance(self, given: Parameters) -> str:
-        """The cosine distance; a plain `<=>` where the column's type fixes the length, so that an index serves it."""
-        where = self.table.schema_of_vector
-        plain = f"m.embedding OPERATOR({where}.<=>) CAST({given.text(self.literal)} AS {where}.vector)"
-        if self.table.dimensions is not None:
-            return plain
-        return f"CASE WHEN {self._has_length(given)} THEN {plain} END"
-
-    def condition(self, given: Parameters) -> str:
-        """Holds for the rows that have a vector of the query's length."""
-        if self.table.dimensions is not None:
-            return "m.embedding IS NOT NULL"
-        return f"m.embedding IS NOT NULL AND {self._has_length(given)}"
-
-    def _has_length(self, given: Parameters) -> str:
-        return f"{self.table.schema_of_vector}.vector_dims(m.embedding) = {given.count(self.length)}"
-
-
-def nearness_of(table: Table, query_vector: np.ndarray | None) -> Nearness:
-    """What the query's vector is compared by in this table."""
-    if query_vector is None:
-        return Nearness(
-            table,
-            why_not="Without an embedding provider the query has no vector, so nothing is recalled.",
+def why_not_compared(table: Table, vector: np.ndarray | None) -> str | None:
+    """Why a vector cannot be compared with those of this table, in a sentence."""
+    if vector is None:
+        return "Without an embedding provider the query has no vector, so nothing is recalled."
+    if table.dimensions != len(vector):
+        return (
+            f"The vectors here have {table.dimensions} numbers and the query's has {len(vector)}, so nothing can be "
+            "compared: the config names another embedding model than the one they come from."
         )
-    length = len(query_vector)
-    if table.dimensions not in (None, length):
-        return Nearness(
-            table,
-            why_not=f"The vectors here have {table.dimensions} numbers and the query's has {length}, so nothing can be "
-            "compared: the config names another embedding model than the one they come from.",
-        )
-    return Nearness(table, vector_text(query_vector.tolist()), length)
+    return None
+
+
+def distance_of(table: Table, vector: np.ndarray, given: Parameters) -> str:
+    """The SQL of a row's cosine distance to a vector, which an index can serve."""
+    where, place = table.schema_of_vector, given.text(vector_text(vector.tolist()))
+    return f"m.embedding OPERATOR({where}.<=>) CAST({place} AS {where}.vector)"
 
 
 async def near_by_vector(connections: Connections, table: Table, vector: np.ndarray, limit: int) -> Near | None:
     """Find the rows nearest to a vector; None if no vectors can be compared with it.
 
-    Of rows as near as each other those of the lower ids. Where the vectors have an index (HNSW, IVFFlat) the server
-    may go by it, and then may leave out some that are as near.
+    Where the vectors have an index (HNSW, IVFFlat) the server may go by it, and then may leave out some that are as
+    near as the last.
     """
-    nearness = nearness_of(table, vector)
-    if nearness.why_not is not None:
+    if why_not_compared(table, vector) is not None:
         return None
-    given, counting = Parameters(), Parameters()
-    distance = nearness.distance(given)
-    looked = min(limit + _SPARE, _MOST)
-    found = f"SELECT m.id, {distance} AS distance FROM {table.quoted} AS m WHERE {nearness.condition(given)}"
+    given = Parameters()
+    distance = distance_of(table, vector, given)
     # An index has the order of the distance alone.
-    by_distance = (
-        f"SELECT id, distance::float8 FROM ({found} ORDER BY {distance} LIMIT {given.count(looked)}) AS near "
+    nearest = (
+        f"SELECT id, distance::float8 FROM (SELECT m.id, {distance} AS distance FROM {table.quoted} AS m "
+        f"WHERE m.embedding IS NOT NULL ORDER BY {distance} LIMIT {given.count(min(limit, _MOST))}) AS near "
         "ORDER BY distance, id"
     )
-    count = f"SELECT count(*) FROM {table.quoted} AS m WHERE {nearness.condition(counting)}"
     async with connections.reading() as connection:
-        counted = int(await connection.fetchval(count, *counting.values))
-        await connection.execute(_MORE_BY_INDEX.format(min(looked, _MOST_BY_INDEX)))
-        rows = await connection.fetch(by_distance, *given.values)
-        if len(rows) < min(looked, counted) or _ends_in_ties(rows, limit):
+        counted = int(await connection.fetchval(f"SELECT count(embedding) FROM {table.quoted}"))
+        await connection.execute(_MORE_BY_INDEX.format(max(1, min(limit, _MOST_BY_INDEX))))
+        rows = await connection.fetch(nearest, *given.values)
+        if len(rows) < min(limit, counted):
+            # The index has given up before it found enough.
             await connection.execute("SET LOCAL enable_indexscan = off")
-            exact = f"{found} ORDER BY distance, m.id LIMIT ${len(given.values)}::bigint"
-            rows = await connection.fetch(exact, *given.values)
+            rows = await connection.fetch(nearest, *given.values)
     # A vector of zeros has no direction, so that its distance is no number.
-    nearer = [Neighbour(str(row["id"]), 1 - row["distance"]) for row in rows[:limit] if row["distance"] is not None]
+    nearer = [Neighbour(str(row["id"]), 1 - row["distance"]) for row in rows if row["distance"] is not None]
     return Near([each for each in nearer if each.score > 0], counted)
-
-
-def _ends_in_ties(rows: Sequence[Mapping[str, Any]], limit: int) -> bool:
-    """Whether rows behind the last may be as near as the last one wanted, with lower ids."""
-    return len(rows) > limit > 0 and rows[-1]["distance"] == rows[limit - 1]["distance"]
 
 
 def vector_text(numbers: list[float]) -> str:
@@ -266,10 +230,10 @@ async def recall(
         return await _by_keywords(connections, scope)
     if not table.keeps_vectors:
         return StoreRecall((), STAGE, "none", (_WITHOUT_PGVECTOR, *scope.said))
-    nearness = nearness_of(table, query_vector)
-    if nearness.why_not is not None:
-        return StoreRecall((), "vector", COSINE_SCALE, (nearness.why_not, *scope.said))
-    return await _by_cosine(connections, scope, nearness)
+    why_not = why_not_compared(table, query_vector)
+    if query_vector is None or why_not is not None:
+        return StoreRecall((), "vector", COSINE_SCALE, (why_not or "", *scope.said))
+    return await _by_cosine(connections, scope, query_vector)
 
 
 async def _listed(connections: Connections, scope: Scope) -> StoreRecall:
@@ -312,13 +276,13 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
     return StoreRecall(entries, "keyword", WORDS_SCALE, tuple(notes))
 
 
-async def _by_cosine(connections: Connections, scope: Scope, nearness: Nearness) -> StoreRecall:
+async def _by_cosine(connections: Connections, scope: Scope, vector: np.ndarray) -> StoreRecall:
     given = Parameters()
     table = scope.table
-    distance = nearness.distance(given)
+    distance = distance_of(table, vector, given)
     statement = f"""
         SELECT {entry_columns(table, excerpt=False)}, (1 - ({distance}))::float8 AS recall_score
-        FROM {table.quoted} AS m WHERE {nearness.condition(given)} AND {scope.condition(given)}
+        FROM {table.quoted} AS m WHERE m.embedding IS NOT NULL AND {scope.condition(given)}
         ORDER BY {distance} LIMIT {given.count(scope.request.limit)}"""
     records = await _fetched(connections, statement, given)
     entries = []

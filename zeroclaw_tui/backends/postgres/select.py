@@ -37,9 +37,6 @@ class PostgresSelect(Select):
         self.stored_order = f"m.{table.created}, m.id"
         self.listed_order = f"m.{table.updated} DESC, m.id DESC"
         super().__init__(filter)
-        if "id" in table.may_be_null:
-            # A row without an id cannot be told from others, so it is no memory.
-            self.also("m.id IS NOT NULL")
 
     def column(self, name: str) -> str | None:
         match name:

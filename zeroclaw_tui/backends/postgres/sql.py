@@ -47,15 +47,12 @@ def entry_columns(table: Table, *, excerpt: bool) -> str:
     def column(name: str, cast: str = "text") -> str:
         return f"{name}::{cast} AS {name}" if table.has(name) else f"NULL::{cast} AS {name}"
 
-    def told(name: str, text: str, otherwise: str = "''") -> str:
-        return f"coalesce({text}, {otherwise}) AS" if name in table.may_be_null else f"{text} AS"
-
     content = f"left(content, {EXCERPT})" if excerpt else "content"
     columns = [
         "id::text AS id",
-        f"{told('key', 'key::text')} key",
-        f"{told('content', f'{content}::text')} content",
-        f"{told('content', 'octet_length(content)', '0')} size",
+        "key::text AS key",
+        f"{content}::text AS content",
+        "octet_length(content) AS size",
         f"{category_text(table)} AS category",
         f"{table.created}::text AS created_at",
         f"{table.updated}::text AS updated_at",
@@ -69,12 +66,8 @@ def entry_columns(table: Table, *, excerpt: bool) -> str:
 
 
 def dimensions_of(table: Table) -> str:
-    """The SQL of a vector's length, NULL without one; the vector itself is not read where its type says it."""
-    if not table.keeps_vectors:
-        return "NULL::integer"
-    if table.dimensions is not None:
-        return f"CASE WHEN embedding IS NOT NULL THEN {table.dimensions:d} END"
-    return f"{table.schema_of_vector}.vector_dims(embedding)"
+    """The SQL of a vector's length, NULL without one; the vector itself is not read."""
+    return f"CASE WHEN embedding IS NOT NULL THEN {table.dimensions:d} END" if table.keeps_vectors else "NULL::integer"
 
 
 def agent_named(agent_id: str | None, table: Table) -> str | None:

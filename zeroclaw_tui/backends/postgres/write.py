@@ -238,7 +238,7 @@ class PostgresWriter(TableWriter):
         """By one statement. Raises Refused if the column takes vectors of another length."""
         table, given = self.table, Parameters()
         for _, new in rows:
-            if table.dimensions not in (None, new.vector.dimensions):
+            if table.dimensions != new.vector.dimensions:
                 raise Refused(
                     f"The table takes vectors of {table.dimensions} numbers; the model makes {new.vector.dimensions}.",
                     hint="Name a model in the config that fits, or have the column altered by who owns the table.",
@@ -317,9 +317,9 @@ class PostgresWriter(TableWriter):
         table = self.table
         if vector is None or not table.has("embedding"):
             return None
-        if table.keeps_vectors and table.dimensions in (None, vector.dimensions):
+        if table.keeps_vectors and table.dimensions == vector.dimensions:
             return vector.data
-        length = "" if table.dimensions is None else f" of {table.dimensions} numbers"
+        length = f" of {table.dimensions} numbers" if table.keeps_vectors else ""
         self.notes[
             f"Stored without its vector of {vector.dimensions} numbers: the table takes vectors{length} only."
         ] = None
