@@ -174,3 +174,13 @@ def test_of_many_texts_the_first_are_searched_and_that_is_said() -> None:
     assert matcher.found_in("TEXT NUMBER 49.")
     assert not matcher.found_in("text number 50.")
     assert matcher.remark == "Only the first 50 of 60 texts were searched for."
+
+
+def test_a_text_of_many_megabytes_is_found_and_cut_out() -> None:
+    text = "".join(f"line {number} of Straße\n" for number in range(200_000))
+    assert TextMatcher([text]).out_of(f"before {text.upper()} after") == "before [removed]\n after"
+
+
+@pytest.mark.parametrize(("text", "value"), [("spa", "ßpa"), ("cas", "caß"), ("fice", "oﬃce")])
+def test_a_part_of_a_letter_is_no_match(text: str, value: str) -> None:
+    assert not TextMatcher([text]).found_in(value)

@@ -6,10 +6,9 @@ import codecs
 import json
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-
-import regex  # type: ignore[import-untyped]
+from itertools import accumulate
 
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -37,7 +36,7 @@ class TextMatcher:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        chosen = list(dict.fromkeys(_composed(text).strip(WHITE_SPACE) for text in texts))
+        chosen = list(dict.fromkeys(composed(text).strip(WHITE_SPACE) for text in texts))
         if not chosen or "" in chosen:
             raise UsageError("There is no text to erase.", hint="Give it, or - to read it from stdin.")
         if any(len(text.encode("utf-8", "surrogatepass")) < MIN_LENGTH for text in chosen):
@@ -47,27 +46,15 @@ class TextMatcher:
         """What was left out, in a sentence."""
         if len(chosen) > MAX_TEXTS:
             self.remark = f"Only the first {MAX_TEXTS} of {len(chosen):,} texts were searched for."
-        forms = dict.fromkeys(form for text in self.texts for form in _forms(text))
-        self._folded = tuple(form.casefold() for form in forms)
-        self._forms = sorted(forms, key=len, reverse=True)
-        self._longest = 3 * max(map(len, forms))
-        """How many characters a match may have: one letter can fold to three."""
+        self._folded = tuple({form.casefold(): None for text in self.texts for form in _forms(text)})
+        self._longest = max(map(len, self._folded))
         self.mark = "" if self.found_in(REMOVED) else REMOVED
         self.name_mark = "" if self.found_in("removed") else "removed"
         """The mark for names, in which only letters may stand."""
 
-    @cached_property
-    def _pattern(self) -> regex.Pattern[str]:
-        """The texts as one pattern. Compiling a text of 10 MB takes minutes, so it waits until a text is found."""
-        escaped = "|".join(regex.escape(form) for form in self._forms)
-        return regex.compile(escaped, regex.IGNORECASE | regex.FULLCASE)
-
     def found_in(self, value: str) -> bool:
         """Whether a value has one of the texts."""
-        composed = _composed(value)
-        folded = composed.casefold()
-        # The pattern is slow, and decides where one letter folds to several.
-        return any(form in folded for form in self._folded) and self._pattern.search(composed) is not None
+        return any(True for _ in self._matches(composed(value)))
 
     def found_in_field(self, name: str, value: object) -> bool:
         """Whether the value of a column or a field of JSON has a text that can be cut out."""
@@ -85,26 +72,56 @@ class TextMatcher:
             return _with_json_strings(
                 value, lambda name, text: text if _is_own(name, text) else self.out_of(text, replacement)
             )
-        cut: str = self._pattern.sub(lambda _: replacement, _composed(value))
-        return cut
+        text, parts, last = composed(value), list[str](), 0
+        for start, end in self.spans_in(text):
+            parts += [text[last:start], replacement]
+            last = end
+        return "".join([*parts, text[last:]])
 
     def out_of_bytes(self, value: bytes) -> bytes:
         """The same for bytes."""
         return self.out_of(_decoded(value)).encode("utf-8", "surrogateescape")
 
     def spans_in(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the texts start and end in a composed text."""
-        return (match.span() for match in self._pattern.finditer(text)) if self.found_in(text) else iter(())
+        """Where the texts start and end in a composed text; of those that overlap the first, and the longest."""
+        last = 0
+        for start, end in sorted(self._matches(text), key=lambda span: (span[0], -span[1])):
+            if start >= last:
+                yield start, end
+                last = end
+
+    def _matches(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where each text starts and ends in a composed text, one text after the other."""
+        folded = text.casefold()
+        starts: Sequence[int] | None = None
+        for form in self._folded:
+            at = folded.find(form)
+            if at >= 0 and starts is None:
+                # One letter can fold to several: where each letter starts in the folded text.
+                is_same_length = len(folded) == len(text)
+                starts = range(len(text) + 1) if is_same_length else _folded_starts(text)
+            while at >= 0 and starts is not None:
+                start, end = bisect_left(starts, at), bisect_left(starts, at + len(form))
+                # A match may not begin or end within a letter.
+                is_whole = (starts[start], starts[end]) == (at, at + len(form))
+                if is_whole:
+                    yield start, end
+                at = folded.find(form, at + len(form) if is_whole else at + 1)
 
     def count_in(self, pieces: Iterable[bytes]) -> int:
         """How often the texts occur in some bytes, which come in pieces."""
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         count, tail = 0, ""
         for piece in pieces:
-            text = _composed(tail + decoder.decode(piece))
+            text = composed(tail + decoder.decode(piece))
             count += sum(end > len(tail) for _, end in self.spans_in(text))
             tail = text[-self._longest :]
         return count
+
+
+def _folded_starts(text: str) -> list[int]:
+    """Where each letter of a text starts in the folded text, and where that ends."""
+    return list(accumulate((len(letter.casefold()) for letter in text), initial=0))
 
 
 def is_json(value: str) -> bool:
@@ -148,13 +165,9 @@ def _json_string(text: str) -> str:
     return written
 
 
-def _composed(text: str) -> str:
+def composed(text: str) -> str:
+    """A text as the matcher compares it."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
-
-
-def composed_lines(lines: Iterable[str]) -> list[str]:
-    """Lines as the matcher compares them."""
-    return [_composed(line) for line in lines]
 
 
 def _decoded(value: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from zeroclaw_tui.curation.formats.snapshot import Part, key_in, parts_in
-from zeroclaw_tui.curation.traces.matcher import TextMatcher, composed_lines
+from zeroclaw_tui.curation.traces.matcher import TextMatcher, composed
 from zeroclaw_tui.curation.traces.places import Form
 
 _OWN_LINE = re.compile(
@@ -68,10 +68,10 @@ def without_entries(lines: Sequence[str], goes: Callable[[Part], bool]) -> list[
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """The lines without a text or a part of one that goes over several lines; ZeroClaw's own stay."""
-    composed = composed_lines(lines)
-    starts = list(accumulate(map(len, composed[:-1]), initial=0))
+    compared = [composed(line) for line in lines]
+    starts = list(accumulate(map(len, compared[:-1]), initial=0))
     gone: set[int] = set()
-    for start, end in matcher.spans_in("".join(composed)):
+    for start, end in matcher.spans_in("".join(compared)):
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         if first != last or not _OWN_LINE.fullmatch(lines[first].strip()):
             gone.update(range(first, last + 1))
