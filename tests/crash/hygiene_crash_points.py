@@ -22,7 +22,7 @@ from crash_points import rows_of, with_library
 from support import kill_points, killing, left_texts, small_store
 
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
+from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, RowChange
 

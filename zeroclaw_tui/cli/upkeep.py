@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
-    from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
-    from zeroclaw_tui.curation.hygiene.rules import HygieneRule
+    from zeroclaw_tui.curation.hygiene import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.journal import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
@@ -431,7 +430,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     `items` are what goes, those named by --without are in `left_out`. Exit code 1 after a no, and when something that
     is still there was not done; 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
+    from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 
     as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
     if not given.dry_run:
@@ -440,21 +439,21 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
         if library.read_only_because is not None:
             check_writable(library, given)
         check_can_ask("hygiene", yes=given.yes)
-    plan = await plan_hygiene(library, as_of)
-    left_out = _left_out(plan, given.without)
-    items = tuple(item for item in plan.items if item.id not in left_out)
-    if given.dry_run or not items:
-        return await _tell_plan(library, given, plan, items)
-    if not given.yes and not confirm("Run it?", hygiene_lines(library, plan, items)):
+    full = await plan_hygiene(library, as_of)
+    excluded = _excluded(full, given.without)
+    plan = full.without(excluded)
+    if given.dry_run or not plan.items:
+        return _tell_plan(library, given, full, plan)
+    if not given.yes and not confirm("Run it?", hygiene_lines(library, full, plan)):
         return REFUSED
-    with Progress("Hygiene:", len(items)) as progress:
+    with Progress("Hygiene:", len(plan.items)) as progress:
         outcome = await with_triggers(
             library,
             given,
-            lambda: run_hygiene(library, plan, without=left_out, on_progress=progress.advance),
+            lambda: run_hygiene(library, full, exclude=excluded, on_progress=progress.advance),
             asks=True,
         )
-    return REFUSED if outcome is None else _tell_done(library, given, plan, items, outcome)
+    return REFUSED if outcome is None else _tell_hygiene_done(library, given, full, plan, outcome)
 
 
 def as_of_meant(text: str, now: datetime) -> datetime:
@@ -475,9 +474,9 @@ def as_of_meant(text: str, now: datetime) -> datetime:
         raise UsageError(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is out of range: years 1 to 9999 only.") from error
 
 
-def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
-    """The ids of what --without names, by name or id. Raises UsageError for what is not in the plan."""
-    left_out: set[str] = set()
+def _excluded(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
+    """The ids of the items that --without names, by name or id. Raises UsageError for one that is not in the plan."""
+    excluded: set[str] = set()
     for name in names:
         found = {item.id for item in plan.items if name in (item.name, item.id)}
         if not found:
@@ -485,89 +484,50 @@ def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
                 f"{cut(one_line(name), _LONGEST_SHOWN)!r} is not part of this plan.",
                 hint="`zeroclaw memory hygiene --dry-run --json` lists the name and ID of every item.",
             )
-        left_out |= found
-    return frozenset(left_out)
+        excluded |= found
+    return frozenset(excluded)
 
 
-async def _tell_plan(
-    library: Library, given: argparse.Namespace, plan: HygienePlan, items: Sequence[HygieneItem]
-) -> int:
+def _tell_plan(library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan) -> int:
     from zeroclaw_tui.curation.changes import Outcome
 
     if given.json:
         more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
-        document(_plan_as_json(library, plan, items, dry_run=given.dry_run) | more)
+        document(_hygiene_as_json(library, full, plan, dry_run=given.dry_run) | more)
         return DONE
-    write_lines(hygiene_lines(library, plan, items))
+    write_lines(hygiene_lines(library, full, plan))
     if given.dry_run:
         note(NOTHING_DONE)
     return DONE
 
 
-def _tell_done(
-    library: Library,
-    given: argparse.Namespace,
-    plan: HygienePlan,
-    items: Sequence[HygieneItem],
-    outcome: Outcome,
+def _tell_hygiene_done(
+    library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan, outcome: Outcome
 ) -> int:
     tell_notes(outcome)
     if given.json:
-        document(_plan_as_json(library, plan, items, dry_run=False) | _run_as_json(outcome))
+        document(_hygiene_as_json(library, full, plan, dry_run=False) | _run_as_json(outcome))
     else:
-        write_lines(done_lines(outcome, items, len(plan.items) - len(items)))
+        write_lines(_hygiene_done_lines(plan, outcome, len(full.items) - len(plan.items)))
     if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(items):,}. Run it again for the rest.")
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
         return INTERRUPTED
-    return REFUSED if outcome.count + len(outcome.gone) < len(items) else DONE
+    return REFUSED if outcome.count + len(outcome.gone) < len(plan.items) else DONE
 
 
-def _plan_as_json(
-    library: Library, plan: HygienePlan, items: Sequence[HygieneItem], *, dry_run: bool
-) -> dict[str, Any]:
-    state, going = plan.state, {item.id for item in items}
+def _hygiene_as_json(library: Library, full: HygienePlan, plan: HygienePlan, *, dry_run: bool) -> dict[str, Any]:
     return {
         "backend": library.memory.name,
         "location": library.memory.about.location,
-        "root": str(plan.root),
-        "profile": plan.rules.version,
-        "as_of": plan.as_of.isoformat(),
         "dry_run": dry_run,
-        "enabled": plan.rules.is_enabled,
-        "last_run": state.last_run.isoformat() if state.last_run else None,
-        "last_report": dict(state.report),
-        "next_due": state.due.isoformat() if state.due and plan.rules.is_enabled else None,
-        "state_problem": state.problem,
-        "rules": [_rule_as_json(rule, items) for rule in plan.rules.rules],
-        "items": [_item_as_json(item) for item in items],
-        "left_out": [_item_as_json(item) for item in plan.items if item.id not in going],
-        "problems": list(plan.problems),
+        **plan.as_json(),
+        "left_out": [item.as_json() for item in _excluded_items(full, plan)],
     }
 
 
-def _rule_as_json(rule: HygieneRule, items: Sequence[HygieneItem]) -> dict[str, Any]:
-    own = [item for item in items if item.rule == rule.name]
-    return {
-        "name": rule.name,
-        "sentence": rule.sentence,
-        "on": rule.is_on,
-        "days": rule.days,
-        "most": rule.most,
-        "count": len(own),
-        "size": sum(item.size for item in own),
-    }
-
-
-def _item_as_json(item: HygieneItem) -> dict[str, Any]:
-    return {
-        "rule": item.rule,
-        "name": item.name,
-        "date": item.date,
-        "size": item.size,
-        "target": item.target,
-        "and_purged": item.and_purged,
-        "id": item.id,
-    }
+def _excluded_items(full: HygienePlan, plan: HygienePlan) -> list[HygieneItem]:
+    included = {item.id for item in plan.items}
+    return [item for item in full.items if item.id not in included]
 
 
 def _run_as_json(outcome: Outcome) -> dict[str, Any]:
@@ -583,71 +543,62 @@ def _run_as_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneItem]) -> Iterator[Line]:
-    """Which rules there are and what each takes, then what would go, then what could not be looked at."""
-    from zeroclaw_tui.curation.words import doing_words, due_words, last_words, on_words, report_words
-
-    now = library.trash.now()
+def hygiene_lines(library: Library, full: HygienePlan, plan: HygienePlan) -> Iterator[Line]:
+    """The rules with what each archives or deletes, what `plan` excludes of the full plan, problems, and a summary."""
+    now, state = library.trash.now(), plan.state
     root, as_of = _clean(str(plan.root)), absolute_time(plan.as_of.isoformat())
     yield (Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD),)
-    last = last_words(plan.state, now)
-    if plan.state.last_run is not None:
-        last += f" ({report_words(plan.state.report)})"
-    yield (Styled(" · ".join(fact for fact in (on_words(plan), last, due_words(plan, now)) if fact), DIM),)
-    if plan.state.problem:
-        yield (Styled(_clean(plan.state.problem), YELLOW),)
+    report = f" · last report: {state.report_text()}" if state.last_run is not None else ""
+    yield (Styled(f"{' · '.join(plan.status(now))}{report}", DIM),)
+    if state.problem:
+        yield (Styled(_clean(state.problem), YELLOW),)
     yield ()
-    yield from _rule_lines(plan.rules.rules, items)
-    shown = {item.id for item in items}
-    for item in (item for item in plan.items if item.id not in shown):
+    yield from _rule_lines(plan)
+    for item in _excluded_items(full, plan):
         yield (Styled(f"  excluded: {cut(_clean(item.name), max(_LEAST_NAME, width() - 12))}", DIM),)
     for problem in plan.problems:
         yield (Styled(_clean(problem), YELLOW),)
-    facts = doing_words(items)
+    facts = plan.sentences()
     if facts:
         yield ()
         yield (runnable(f"{' · '.join(facts)}. After a run, `zeroclaw memory undo` restores all of it."),)
 
 
-def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) -> Iterator[Line]:
-    """What a run did, what restores it, and what was left out; the notes say what was left alone and why."""
-    from zeroclaw_tui.curation.words import ran_words
+def _hygiene_done_lines(plan: HygienePlan, outcome: Outcome, excluded: int) -> Iterator[Line]:
+    """What a run did, what restores it, and how many items were excluded."""
+    from zeroclaw_tui.curation.hygiene import run_sentences
 
     until = date_shown(outcome.action.until) if outcome.action is not None else ""
-    done, *back = ran_words(outcome, items, runnable("`zeroclaw memory undo`"), until)
-    yield (Styled("✓ ", GREEN), done) if outcome.count == len(items) else (done,)
-    yield from ((sentence,) for sentence in back)
-    if left_out:
-        yield (f"{left_out:,} excluded.",)
+    done, *undo = run_sentences(outcome, plan, runnable("`zeroclaw memory undo`"), until)
+    yield (Styled("✓ ", GREEN), done) if outcome.count == len(plan.items) else (done,)
+    yield from ((sentence,) for sentence in undo)
+    if excluded:
+        yield (f"{excluded:,} excluded.",)
 
 
-def _rule_lines(rules: Sequence[HygieneRule], items: Sequence[HygieneItem]) -> Iterator[Line]:
-    """Each rule, and under it the first of what it takes."""
-    from zeroclaw_tui.curation.words import thing_of
-
+def _rule_lines(plan: HygienePlan) -> Iterator[Line]:
+    """Each rule, and under it the first of its items."""
     room = max(_LEAST_SENTENCE, width() - _COUNT_CELLS - _SIZE_CELLS - 4)
-    sentences = [cut(_clean(rule.sentence), room) for rule in rules]
+    sentences = [cut(_clean(rule.sentence), room) for rule in plan.rules.rules]
     wide = min(room, max(map(len, sentences), default=0) + 2)
-    for rule, sentence in zip(rules, sentences, strict=True):
-        own = [item for item in items if item.rule == rule.name]
-        count = counted(len(own), thing_of(rule.name)) if own else NOTHING
-        size = size_shown(sum(item.size for item in own)) if own else ""
+    for rule, sentence in zip(plan.rules.rules, sentences, strict=True):
+        items = plan.items_of(rule.name)
+        count = counted(len(items), rule.item_noun) if items else NOTHING
+        size = size_shown(sum(item.size for item in items)) if items else ""
         words = f"{padded(sentence, wide)}  {padded(count, _COUNT_CELLS, right=True)}"
         words = f"{words}  {padded(size, _SIZE_CELLS, right=True)}".rstrip()
-        yield (Styled(words, BOLD if own else DIM if not rule.is_on else ""),)
-        yield from _item_lines(own)
-    if not items:
+        yield (Styled(words, BOLD if items else DIM if not rule.is_on else ""),)
+        yield from _item_lines(items)
+    if not plan.items:
         yield ()
         yield ("Nothing to archive or delete.",)
 
 
 def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
-    from zeroclaw_tui.curation.words import fate_words
-
     room = max(_LEAST_NAME, width() - _DATE_CELLS - _SIZE_CELLS - 10)
     name = room * 9 // 20
     for item in items[:ITEMS_SHOWN]:
-        fate = f'"{one_line(item.excerpt)}"' if item.excerpt else _clean(fate_words(item))
+        fate = f'"{one_line(item.excerpt)}"' if item.excerpt else _clean(item.effect_text())
         yield (
             f"  {padded(date_shown(item.date), _DATE_CELLS)}  ",
             padded(cut(_clean(item.name), name), name),

@@ -83,6 +83,11 @@ class Install(NamedTuple):
         """The config.toml, whether or not it exists; None for a lone store."""
         return self.config_dir / "config.toml" if self.config_dir else None
 
+    @property
+    def has_workspace(self) -> bool:
+        """Whether there is a workspace or data folder around the store."""
+        return self.layout != "lone" or self.database == self.root / "memory" / "brain.db"
+
 
 class OpenOptions(NamedTuple):
     """What was asked for on the command line; None or False where nothing was."""

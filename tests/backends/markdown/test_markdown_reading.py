@@ -19,8 +19,8 @@ from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_e
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.hygiene.plan import old_files
-from zeroclaw_tui.curation.hygiene.rules import rules_for
+from zeroclaw_tui.curation.hygiene import old_files
+from zeroclaw_tui.curation.hygiene_rules import rules_for
 from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest

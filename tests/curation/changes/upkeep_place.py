@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
 from zeroclaw_tui.curation.hydrate import hydrate, plan_hydrate
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
+from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
@@ -150,7 +150,7 @@ STEPS: Sequence[str] = (
 
 async def _hygiene(library: Library, place: Place, number: int) -> Outcome | None:
     plan = await plan_hygiene(library, NOW)
-    return await run_hygiene(library, plan, without=[item.id for item in plan.items[: number % 3]])
+    return await run_hygiene(library, plan, exclude=[item.id for item in plan.items[: number % 3]])
 
 
 async def _merge(library: Library, place: Place, number: int) -> Outcome | None:

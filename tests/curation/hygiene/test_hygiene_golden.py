@@ -10,7 +10,7 @@ from hygiene_world import STATE, keys_of, recorded, tree
 from support import golden
 
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
+from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.memory.days import moment
 
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "hygiene.json")]
@@ -25,12 +25,12 @@ async def test_the_preview_names_exactly_what_the_real_run_took(version: str, tm
         plan = await plan_hygiene(library, moment(state["last_run_at"]))
     assert dict(plan.report()) == state["last_report"]
     assert list(plan.report()) == list(state["last_report"])
-    files = {item.name: item for item in plan.items if item.stamp is None}
+    files = {item.name: item for item in plan.items if item.version is None}
     assert files.keys() == before.keys() - left.keys()
-    moved = {item.target: name for name, item in files.items() if item.target and not item.and_purged}
+    moved = {item.target: name for name, item in files.items() if item.target and not item.also_deleted}
     assert moved.keys() == left.keys() - before.keys() - {STATE}
     assert {target: before[name] for target, name in moved.items()} == {target: left[target] for target in moved}
-    rows = {item.stamp.id for item in plan.items if item.stamp is not None}
+    rows = {item.version.id for item in plan.items if item.version is not None}
     assert rows == {*ids} - {found[0] for found in keys_of(after / "memory" / "brain.db")}
     assert plan.problems == ()
     assert plan.is_whole

@@ -1,22 +1,28 @@
-"""Running hygiene by hand, and taking it back."""
+"""A run of hygiene, and its undo."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import multiprocessing
 import os
+import shutil
 import stat
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hygiene_world import NOW, STATE, Place, row
+from hygiene_world import NOW, STATE, Place, place_at, row
+from support.config_folder import NOBODY, in_child
 from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import edit_memory, foresee, redo, undo
-from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hygiene
+from zeroclaw_tui.curation.changes import Outcome, edit_memory, foresee, redo, undo
+from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Edit
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -28,7 +34,7 @@ ROWS = [row("talk", "conversation", OLD), row("talk2", "conversation", OLD), row
 
 @pytest.fixture
 def place(make_place: Make) -> Place:
-    """Two old rows, a note to archive, one to delete, a session of each kind, two old audit entries of three."""
+    """Two old rows, a note to archive, one to delete, one for both, a session, two old audit entries of three."""
     made = make_place("0.8.4", ROWS)
     made.write("memory/2026-03-01.md", b"to be archived\n", day="2026-03-02", mode=0o640)
     made.write("memory/archive/2026-01-01.md", b"to be deleted\n", day="2026-01-02", mode=0o600)
@@ -39,8 +45,12 @@ def place(make_place: Make) -> Place:
     return made
 
 
-async def plan_of(library: Library) -> HygienePlan:
+async def plan_now(library: Library) -> HygienePlan:
     return await plan_hygiene(library, NOW)
+
+
+async def run_now(library: Library) -> Outcome:
+    return await run_hygiene(library, await plan_now(library))
 
 
 def report(place: Place) -> dict[str, int]:
@@ -48,38 +58,31 @@ def report(place: Place) -> dict[str, int]:
     return counts
 
 
-async def test_everything_goes_and_everything_comes_back(place: Place) -> None:
+def contents(place: Place) -> dict[str, bytes]:
+    return {name: data for name, (data, _, _) in place.tree().items()}
+
+
+async def test_everything_is_done_undone_and_done_again(place: Place) -> None:
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library))
+        outcome = await run_now(library)
         assert (outcome.count, outcome.notes, outcome.cancelled) == (8, (), False)
         assert outcome.action is not None
-        assert (outcome.action.verb, outcome.action.summary) == (
-            "hygiene",
-            "hygiene: 2 memories, 4 files, 2 audit entries",
-        )
-        here = place.tree()
-        assert sorted(here) == sorted(
-            ["memory/archive/2026-03-01.md", "sessions/archive/old.jsonl", "memory/notes.md", STATE]
-        )
-        assert here["memory/archive/2026-03-01.md"] == before["memory/2026-03-01.md"]
-        assert place.keys() == ["fact"]
-        assert [entry[0] for entry in place.entries()] == [2]
+        assert outcome.action.summary == "hygiene: 2 memories, 4 files, 2 audit entries"
+        after = place.tree()
+        assert sorted(after) == ["memory/archive/2026-03-01.md", "memory/notes.md", "sessions/archive/old.jsonl", STATE]
+        assert after["memory/archive/2026-03-01.md"] == before["memory/2026-03-01.md"]
+        assert (place.keys(), [entry[0] for entry in place.entries()]) == (["fact"], [2])
         assert list(report(place).values()) == [2, 1, 2, 0, 2, 0, 0]
-        listed, _ = await library.trash.listing()
-        assert {found.row.id for found in listed} == {"id-talk", "id-talk2"}
         assert stat.S_IMODE(os.stat(library.trash.file).st_mode) == 0o600
-        again = await plan_of(library)
-        assert again.items == ()
-        assert again.state.by_us
+        again = await plan_now(library)
+        assert (again.items, again.state.is_ours) == ((), True)
         undone = await undo(library)
         assert (undone.count, undone.notes) == (8, ())
-        assert await library.trash.last() is None
-        assert not (await plan_of(library)).state.by_us
+        assert not (await plan_now(library)).state.is_ours
         assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
         assert (await redo(library)).count == 8
-        redone = place.tree()
-        assert {name: facts[0] for name, facts in redone.items()} == {name: facts[0] for name, facts in here.items()}
+        assert contents(place) == {name: data for name, (data, _, _) in after.items()}
         assert (await undo(library)).count == 8
     assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
 
@@ -88,16 +91,16 @@ async def test_an_earlier_state_file_comes_back_with_its_time_and_mode(place: Pl
     place.write(STATE, b"{}", day="2026-03-01", mode=0o600)
     before = place.tree()
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         assert report(place)["pruned_conversation_rows"] == 2
         await undo(library)
     assert place.tree() == before
 
 
-async def test_what_is_left_out_stays_and_is_not_counted(place: Place) -> None:
-    without = {"row:id-talk", "file:memory/2026-03-01.md", "file:memory/2026-01-03.md", "audit:1"}
+async def test_excluded_items_stay_and_are_not_counted(place: Place) -> None:
+    exclude = {"row:id-talk", "file:memory/2026-03-01.md", "file:memory/2026-01-03.md", "audit:1"}
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library), without=without)
+        outcome = await run_hygiene(library, await plan_now(library), exclude=exclude)
     assert outcome.count == 4
     assert place.keys() == ["talk", "fact"]
     assert {"memory/2026-03-01.md", "memory/2026-01-03.md"} < place.tree().keys()
@@ -105,34 +108,31 @@ async def test_what_is_left_out_stays_and_is_not_counted(place: Place) -> None:
     assert list(report(place).values()) == [0, 1, 1, 0, 1, 0, 0]
 
 
-async def test_with_nothing_to_do_only_the_moment_is_noted_and_can_be_undone(make_place: Make) -> None:
+async def test_with_nothing_to_do_only_the_time_is_written_and_can_be_undone(make_place: Make) -> None:
     place = make_place("0.1.7")
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library))
-        assert outcome.count == 0
-        assert outcome.action is not None
+        outcome = await run_now(library)
+        assert (outcome.count, outcome.action is None) == (0, False)
         assert json.loads((place.root / STATE).read_bytes())["last_run_at"].startswith("2026-03-20T12:00:00")
         await undo(library)
     assert not (place.root / STATE).exists()
 
 
-async def test_a_moment_to_come_and_a_read_only_store_can_only_be_looked_at(place: Place) -> None:
+async def test_a_plan_of_the_future_and_a_read_only_store_cannot_be_run(place: Place) -> None:
     async with place.opened(read_only=True) as library:
-        plan = await plan_of(library)
         with pytest.raises(Refused):
-            await run_hygiene(library, plan)
+            await run_now(library)
     async with place.opened() as library:
         plan = await plan_hygiene(library, NOW + timedelta(days=1))
-        assert plan.items
         with pytest.raises(UsageError, match="as of now"):
             await run_hygiene(library, plan)
     assert place.keys() == ["talk", "talk2", "fact"]
     assert not (place.root / STATE).exists()
 
 
-async def test_what_vanished_or_changed_since_is_told_and_the_rest_goes_on(place: Place) -> None:
+async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place: Place) -> None:
     async with place.opened() as library:
-        plan = await plan_of(library)
+        plan = await plan_now(library)
         (place.root / "memory" / "2026-03-01.md").unlink()
         place.write("sessions/old.jsonl", b"written again\n", day="2026-03-19")
         changed = await row_with_id(library.memory, "id-talk")
@@ -144,27 +144,26 @@ async def test_what_vanished_or_changed_since_is_told_and_the_rest_goes_on(place
     assert "memory/2026-03-01.md no longer exists." in outcome.notes
     assert "talk changed after the plan was made and was left alone." in outcome.notes
     assert "memory_hygiene_state.json was not written" in outcome.notes[-1]
-    assert outcome.count == 5
-    assert place.keys() == ["talk", "fact"]
+    assert (outcome.count, place.keys()) == (5, ["talk", "fact"])
     assert not (place.root / STATE).exists()
 
 
-async def test_what_vanished_alone_does_not_keep_the_state_from_being_written(place: Place) -> None:
+async def test_the_state_is_written_if_items_are_only_missing(place: Place) -> None:
     async with place.opened() as library:
-        plan = await plan_of(library)
+        plan = await plan_now(library)
         (place.root / "memory" / "2026-03-01.md").unlink()
         outcome = await run_hygiene(library, plan)
     assert (outcome.count, len(outcome.gone)) == (7, 1)
     assert report(place)["archived_memory_files"] == 1
 
 
-async def test_a_name_taken_in_the_archive_since_the_plan_is_gone_around(place: Place) -> None:
+async def test_a_name_taken_in_the_archive_since_the_plan_gets_a_number(place: Place) -> None:
     async with place.opened() as library:
-        plan = await plan_of(library)
+        plan = await plan_now(library)
         place.write("memory/archive/2026-03-01.md", b"theirs\n")
         await run_hygiene(library, plan)
-    assert place.tree()["memory/archive/2026-03-01_1.md"][0] == b"to be archived\n"
-    assert place.tree()["memory/archive/2026-03-01.md"][0] == b"theirs\n"
+    assert contents(place)["memory/archive/2026-03-01_1.md"] == b"to be archived\n"
+    assert contents(place)["memory/archive/2026-03-01.md"] == b"theirs\n"
 
 
 async def test_a_file_that_changes_while_it_is_archived_stays_and_its_old_content_is_in_the_archive(
@@ -173,44 +172,42 @@ async def test_a_file_that_changes_while_it_is_archived_stays_and_its_old_conten
     place = make_place("0.8.4")
     note = place.write("memory/2026-03-01.md", b"a\n")
     async with place.opened() as library:
-        plan = await plan_of(library)
+        plan = await plan_now(library)
         with monkeypatch.context() as patched:
             after_recording(patched, lambda: note.write_bytes(b"a\nappended\n"))
             outcome = await run_hygiene(library, plan)
         assert (outcome.count, outcome.changed) == (0, ("file:memory/2026-03-01.md",))
-        assert {name: data for name, (data, _, _) in place.tree().items()} == {
-            "memory/2026-03-01.md": b"a\nappended\n", "memory/archive/2026-03-01.md": b"a\n",
-        }  # fmt: skip
+        assert contents(place) == {"memory/2026-03-01.md": b"a\nappended\n", "memory/archive/2026-03-01.md": b"a\n"}
         await undo(library)
-    assert place.tree().keys() == {"memory/2026-03-01.md"}
+    assert contents(place) == {"memory/2026-03-01.md": b"a\nappended\n"}
 
 
-async def test_an_archive_folder_that_takes_no_files_costs_its_files_only(place: Place) -> None:
-    """A plain file in place of the folder, since the tests may run as root."""
+async def test_an_archive_folder_that_cannot_be_made_costs_its_files_only(place: Place) -> None:
+    """A plain file has its name, since the tests may run as root."""
     (place.root / "sessions" / "archive").write_bytes(b"")
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library))
+        outcome = await run_now(library)
         assert outcome.count == 7
         assert any("sessions/old.jsonl was left" in note and "cannot be written" in note for note in outcome.notes)
-        assert "tries the rest" in outcome.notes[-1]
+        assert "the agent's own hygiene does the rest" in outcome.notes[-1]
         assert not (place.root / STATE).exists()
         await undo(library)
     assert place.keys() == ["talk", "talk2", "fact"]
     assert (place.root / "sessions" / "old.jsonl").read_bytes() == b"{}\n"
 
 
-async def test_a_file_too_large_to_be_kept_stays(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_is_too_large_for_the_trash_stays(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(external, "LARGEST_FILE", 13)
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library))
+        outcome = await run_now(library)
     assert any("memory/archive/2026-01-01.md was left" in note and "too large" in note for note in outcome.notes)
     assert {"memory/2026-03-01.md", "memory/archive/2026-01-01.md"} < place.tree().keys()
 
 
-async def test_a_link_is_left_alone(place: Place) -> None:
+async def test_a_link_stays(place: Place) -> None:
     (place.root / "memory" / "2026-02-01.md").symlink_to("notes.md")
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library))
+        outcome = await run_now(library)
     assert any("2026-02-01.md was left" in note and "is a link" in note for note in outcome.notes)
     assert (place.root / "memory" / "2026-02-01.md").is_symlink()
 
@@ -219,118 +216,195 @@ async def test_a_link_is_left_alone(place: Place) -> None:
 async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, after: int) -> None:
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library), on_progress=lambda done: done < after)
-        assert outcome.cancelled
-        assert 0 < outcome.count < 8
-        assert "since the run was stopped" in outcome.notes[-1]
+        outcome = await run_hygiene(library, await plan_now(library), on_progress=lambda done: done < after)
+        assert (outcome.cancelled, 0 < outcome.count < 8) == (True, True)
+        assert "was not written" in outcome.notes[-1]
         assert not (place.root / STATE).exists()
         await undo(library)
         assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
-        await run_hygiene(library, await plan_of(library), on_progress=lambda done: done < after)
-        await run_hygiene(library, await plan_of(library))
-        assert (await plan_of(library)).items == ()
+        await run_hygiene(library, await plan_now(library), on_progress=lambda done: done < after)
+        await run_now(library)
+        assert (await plan_now(library)).items == ()
 
 
-async def _foreseen(library: Library) -> ApplyResult:
-    """What an undo of the last change is said to do."""
+async def preview_of_undo(library: Library) -> ApplyResult:
     last = await library.trash.last()
     assert last is not None
     return await foresee(library, await library.trash.numbers_to_turn(last.number, "undo"))
 
 
-async def test_undo_leaves_a_state_that_zeroclaw_wrote_since(place: Place) -> None:
+async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place: Place) -> None:
     before = place.tree()
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         (place.root / STATE).write_bytes(b"theirs")
-        foreseen = await _foreseen(library)
+        preview = await preview_of_undo(library)
         undone = await undo(library)
     assert "Another program has written" in undone.notes[0]
-    assert (foreseen.notes, foreseen.conflict_count) == (undone.notes, 0)
-    here = place.tree()
-    assert here.pop(STATE)[0] == b"theirs"
-    assert here == before
+    assert (preview.notes, preview.conflict_count) == (undone.notes, 0)
+    after = place.tree()
+    assert after.pop(STATE)[0] == b"theirs"
+    assert after == before
 
 
-async def test_undo_of_a_move_whose_name_is_taken_refuses_then_replaces_or_goes_beside(place: Place) -> None:
+async def test_undo_of_a_move_whose_name_is_taken_refuses_or_restores_next_to_it(place: Place) -> None:
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         place.write("memory/2026-03-01.md", b"written since\n")
-        foreseen = await _foreseen(library)
-        (found,) = foreseen.conflicts
-        assert (foreseen.written, foreseen.conflict_count, "2026-03-01.md" in found.words) == (0, 1, True)
-        with pytest.raises(Conflicts, match=r"2026-03-01\.md"):
+        preview = await preview_of_undo(library)
+        assert (preview.written, preview.conflict_count) == (0, 1)
+        with pytest.raises(Conflicts, match=r"2026-03-01\.md changed since"):
             await undo(library)
         assert place.keys() == ["fact"], "a refusal did half of it"
         undone = await undo(library, on_conflict="rename")
     assert any("next to it as 2026-03-01.md.restored-1" in note for note in undone.notes)
-    here = place.tree()
-    assert here["memory/2026-03-01.md"][0] == b"written since\n"
-    assert here["memory/2026-03-01.md.restored-1"][0] == b"to be archived\n"
+    assert contents(place)["memory/2026-03-01.md"] == b"written since\n"
+    assert contents(place)["memory/2026-03-01.md.restored-1"] == b"to be archived\n"
 
 
-async def test_undo_of_a_move_over_what_took_its_name_keeps_that_first(place: Place) -> None:
+async def test_undo_that_overwrites_a_file_can_be_undone(place: Place) -> None:
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         place.write("memory/2026-03-01.md", b"written since\n")
         await undo(library, on_conflict="overwrite")
-        assert place.tree()["memory/2026-03-01.md"][0] == b"to be archived\n"
+        assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
         assert (await undo(library)).count == 1
-    assert place.tree()["memory/2026-03-01.md"][0] == b"written since\n"
+    assert contents(place)["memory/2026-03-01.md"] == b"written since\n"
 
 
-@pytest.mark.parametrize("on_conflict", ["skip", "rename"])
-async def test_undo_of_a_move_leaves_a_file_that_was_edited_in_the_archive(place: Place, on_conflict: Any) -> None:
+async def test_undo_of_a_move_keeps_a_file_that_was_edited_in_the_archive(place: Place) -> None:
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         place.write("memory/archive/2026-03-01.md", b"edited in the archive\n")
         with pytest.raises(Conflicts):
             await undo(library)
-        undone = await undo(library, on_conflict=on_conflict)
-    assert place.tree()["memory/2026-03-01.md"][0] == b"to be archived\n"
-    assert place.tree()["memory/archive/2026-03-01.md"][0] == b"edited in the archive\n"
+        undone = await undo(library, on_conflict="skip")
+    assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
+    assert contents(place)["memory/archive/2026-03-01.md"] == b"edited in the archive\n"
     assert any("archive/2026-03-01.md changed since. It was skipped." in note for note in undone.notes)
 
 
 async def test_undo_of_a_move_restores_a_file_that_is_gone_from_the_archive(place: Place) -> None:
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         (place.root / "memory" / "archive" / "2026-03-01.md").unlink()
         await undo(library)
-    assert place.tree()["memory/2026-03-01.md"][0] == b"to be archived\n"
+    assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
 
 
 async def test_undo_where_the_audit_log_is_gone_says_so(place: Place) -> None:
     async with place.opened() as library:
-        await run_hygiene(library, await plan_of(library))
+        await run_now(library)
         for file in (place.root / "memory").glob("audit.db*"):
             file.unlink()
-        foreseen = await _foreseen(library)
+        preview = await preview_of_undo(library)
         undone = await undo(library)
     assert any("audit.db no longer exists" in note for note in undone.notes)
-    assert foreseen.notes == undone.notes
+    assert preview.notes == undone.notes
     assert not (place.root / "memory" / "audit.db").exists()
 
 
-async def test_a_run_after_other_changes_is_undone_one_by_one(place: Place) -> None:
-    before, rows = place.tree(), place.rows()
-    async with place.opened() as library:
-        fact = await row_with_id(library.memory, "id-fact")
-        assert fact is not None
-        await run_hygiene(library, await plan_of(library))
-        await edit_memory(library, "id-fact", Edit({"content": "new"}), fact.fingerprint)
-        await undo(library)
-        await undo(library)
-    assert (place.tree(), place.rows()) == (before, rows)
-
-
-async def test_files_are_cared_for_whatever_the_backend(make_place: Make) -> None:
+async def test_notes_of_a_markdown_store_are_archived_and_come_back(make_place: Make) -> None:
     place = make_place("0.7.5", backend="markdown")
     place.write("memory/2026-03-01.md", b"- **a**: b\n", day="2026-03-01")
     before = place.tree()
     async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_of(library))
-        assert (outcome.count, outcome.notes) == (1, ())
+        assert (await run_now(library)).count == 1
         assert set(place.tree()) == {"memory/archive/2026-03-01.md", STATE}
         await undo(library)
     assert place.tree() == before
+
+
+async def test_files_come_back_to_where_the_config_dir_was_moved(place: Place) -> None:
+    before, entries = place.tree(), place.entries()
+    async with place.opened() as library:
+        await run_now(library)
+    moved = Place(place.config_dir.with_name("moved"), place.version)
+    shutil.move(place.config_dir, moved.config_dir)
+    async with moved.opened() as library:
+        assert (await plan_now(library)).state.is_ours
+        outcome = await undo(library)
+    assert (outcome.count, outcome.notes) == (8, ())
+    assert (moved.tree(), moved.entries(), moved.keys()) == (before, entries, ["talk", "talk2", "fact"])
+    assert not place.config_dir.exists()
+
+
+async def test_an_item_that_changed_while_another_inspector_had_the_lock_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with place.opened() as library:
+        begin = library.trash.begin
+
+        async def begin_late(verb: Any, summary: str) -> Any:
+            place.write("memory/2026-03-01.md", b"written again\n", day="2026-03-19")
+            return await begin(verb, summary)
+
+        plan = await plan_now(library)
+        monkeypatch.setattr(library.trash, "begin", begin_late)
+        outcome = await run_hygiene(library, plan)
+    assert (outcome.count, outcome.changed) == (7, ("file:memory/2026-03-01.md",))
+    assert contents(place)["memory/2026-03-01.md"] == b"written again\n"
+
+
+async def test_a_state_file_that_is_a_link_is_written_through(place: Place) -> None:
+    real = place.write("elsewhere.json", b"{}")
+    link = place.root / STATE
+    link.parent.mkdir()
+    link.symlink_to(real)
+    async with place.opened() as library:
+        await run_now(library)
+        assert link.is_symlink()
+        assert (await plan_now(library)).state.is_ours
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+def _as_another_user(place: Place, queue: Any) -> None:
+    async def plan() -> None:
+        async with place.opened() as library:
+            await plan_hygiene(library, place.now)
+
+    async def run() -> tuple[Any, ...]:
+        async with place.opened() as library:
+            outcome = await run_hygiene(library, await plan_hygiene(library, place.now))
+            done = outcome.count, outcome.notes, sorted(place.tree()), place.keys()
+            await undo(library)
+            return done
+
+    # Modules that are imported late are imported by a user who may read them.
+    asyncio.run(plan())
+    in_child(lambda: asyncio.run(run()), queue)
+
+
+@pytest.mark.parametrize("forbidden", ["memory/archive", "sessions"])
+def test_a_folder_that_must_not_be_written_costs_its_files_and_the_rest_is_done(shared: Path, forbidden: str) -> None:
+    """Where a file cannot be removed, no copy of it is left in the archive."""
+    place = place_at(shared, "0.8.4", [row("talk", "conversation", OLD)])
+    moved = {"memory/archive": "memory/2026-03-01.md", "sessions": "sessions/2026-03-01.log"}
+    for name in moved.values():
+        place.write(name)
+        place.write(f"{name.partition('/')[0]}/archive/notes.md")
+    for path in [shared, *shared.rglob("*")]:
+        os.chown(path, NOBODY, NOBODY)
+    folder = place.root / forbidden
+    folder.chmod(0o555)
+    os.chown(folder, os.getuid(), os.getgid())
+    before, rows = place.tree(), place.rows()
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    child = context.Process(target=_as_another_user, args=(place, queue))
+    child.start()
+    count, notes, files, keys = queue.get(timeout=60)
+    child.join()
+    assert (count, len(notes), keys) == (2, 2, [])
+    assert "Permission denied" in notes[0]
+    archived = {name: name.replace("/", "/archive/") for name in moved.values()}
+    assert {name for name in archived if name in files} == {moved[forbidden]}
+    assert {name for name in archived if archived[name] in files} == {*moved.values()} - {moved[forbidden]}
+    assert (place.tree(), place.rows()) == (before, rows)

@@ -20,7 +20,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.export import ExportFormat, export_file
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
+from zeroclaw_tui.curation.hygiene import plan_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import

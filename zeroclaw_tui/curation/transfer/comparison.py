@@ -17,8 +17,7 @@ from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
-from zeroclaw_tui.curation.hygiene.plan import Expiry
-from zeroclaw_tui.curation.hygiene.rules import HygieneRule
+from zeroclaw_tui.curation.hygiene_rules import ExpiryRules, HygieneRule
 from zeroclaw_tui.curation.journal import RunningAction, Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import profile_to_make
@@ -250,7 +249,7 @@ class Comparison:
     has_unique_keys: bool = False
     is_empty: bool = False
     with_vectors: bool = False
-    expiry: Expiry | None = None
+    expiry: ExpiryRules | None = None
     is_plan: bool = False
     losses: Losses = field(init=False)
     counts: Counter[What] = field(default_factory=Counter)
@@ -428,7 +427,7 @@ async def compare_all(
         profile = await asyncio.to_thread(profile_to_make, target.config, target.profile)
     else:
         profile = library.profile.profile
-    expiry = await asyncio.to_thread(Expiry.of, target.config, memory, profile.version, now)
+    expiry = await asyncio.to_thread(ExpiryRules.of, target.config, memory, profile.version, now)
     comparison = await Comparison.of(supply, memory, target, now)
     comparison.expiry, comparison.is_plan = expiry, True
     async for rows in supply.batches(to_notes=memory.keeps_lines):

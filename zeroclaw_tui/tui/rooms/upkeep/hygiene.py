@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -14,24 +14,16 @@ from textual.widget import Widget
 
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene, run_hygiene
-from zeroclaw_tui.curation.hygiene.rules import HygieneRule
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.words import (
-    ARCHIVING,
-    FILE_RULES,
-    SHORT,
-    doing_words,
-    due_words,
-    effect_of,
-    fate_words,
-    last_words,
-    on_words,
-    ran_words,
-    report_words,
-    thing_of,
-    without_of,
+from zeroclaw_tui.curation.hygiene import (
+    HygieneItem,
+    HygienePlan,
+    plan_hygiene,
+    run_hygiene,
+    run_sentences,
 )
+from zeroclaw_tui.curation.hygiene_rules import HygieneRule, is_file_rule
+from zeroclaw_tui.curation.hygiene_state import INTERVAL_HOURS
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
@@ -45,9 +37,6 @@ from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
-
-if TYPE_CHECKING:
-    pass
 
 _EVERYTHING = "Everything"
 _DATE_CELLS = 10
@@ -200,10 +189,9 @@ class Hygiene(UpkeepPane):
         if plan is None:
             return
         now = self.room.clock().astimezone()
-        facts = [f"Hygiene is {on_words(plan)}", last_words(plan.state, now), due_words(plan, now)]
-        self.say_title(" · ".join(fact for fact in facts if fact), f" · rules of {plan.rules.version}")
-        self.query_one(StatusBar).say(plan.state.problem or "", *plan.problems)
-        going = without_of(plan.items, self.items.marks)
+        self.say_title(f"Hygiene is {' · '.join(plan.status(now))}", f" · rules of {plan.rules.version}")
+        self.query_one(StatusBar).say(plan.state.problem, *plan.problems)
+        going = plan.without(self.items.marks).items
         self.rules.set_rows(_lines(plan, going))
         self._fit_rules()
         self._paint_items()
@@ -217,7 +205,7 @@ class Hygiene(UpkeepPane):
             return
         rule = line.rule if line is not None else None
         self.items.say_empty(_empty_words(plan, rule, self.days))
-        self.items.set_rows(plan.items if rule is None else plan.of(rule.name))
+        self.items.set_rows(plan.items if rule is None else plan.items_of(rule.name))
 
     def _paint_about(self) -> None:
         plan, item, line = self.plan, self.items.selected, self.rules.selected
@@ -240,21 +228,21 @@ class Hygiene(UpkeepPane):
         if self.days > 0:
             warn(self, f"This is a preview of {plan.as_of:%Y-%m-%d}. Press 0 to run what is due now.")
             return
-        left_out = frozenset(self.items.marks)
-        items = without_of(plan.items, left_out)
-        if not items:
+        excluded = frozenset(self.items.marks)
+        chosen = plan.without(excluded)
+        if not chosen.items:
             warn(
                 self,
                 "Everything is excluded. Press \\ to include all." if plan.items else "Nothing to archive or delete.",
             )
             return
-        body = _question_body(plan, items, self.days, len(plan.items) - len(items))
+        body = _question_body(chosen, self.days, len(plan.items) - len(chosen.items))
         question = yes_or_no("Run hygiene now?", body, "Cancel", "Run")
         if not await self.app.push_screen_wait(question):
             return
-        run = partial(run_hygiene, library, plan, without=left_out)
-        words = partial(_ran_words, items=items, now=self.room.clock().astimezone())
-        await self.carry_out(library, "Running hygiene", len(items), run, words)
+        run = partial(run_hygiene, library, plan, exclude=excluded)
+        words = partial(_done_text, plan=chosen, now=self.room.clock().astimezone())
+        await self.carry_out(library, "Running hygiene", len(chosen.items), run, words)
 
     @changing
     async def action_undo_run(self, library: Library) -> None:
@@ -271,7 +259,7 @@ def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
     lines = [_Line(None, going)]
     idle: list[HygieneRule] = []
     for rule in plan.rules.rules:
-        if plan.of(rule.name):
+        if plan.items_of(rule.name):
             lines.append(_Line(rule, [item for item in going if item.rule == rule.name]))
         else:
             idle.append(rule)
@@ -288,7 +276,7 @@ def _rule_columns() -> Sequence[Column[_Line]]:
     def count(line: _Line) -> Content:
         if not line.items:
             return Content.styled(NO_VALUE, "faint")
-        thing = "item" if line.rule is None else thing_of(line.rule.name)
+        thing = "item" if line.rule is None else line.rule.item_noun
         return Content.styled(counted(len(line.items), thing), "text" if line.rule is None else "final")
 
     def size(line: _Line) -> str:
@@ -305,22 +293,29 @@ def _rule_columns() -> Sequence[Column[_Line]]:
     )
 
 
-def _sign(item: HygieneItem) -> Content:
-    if item.rule in ARCHIVING and not item.and_purged:
-        return Content.styled("→", "vector")
-    is_deleted = item.rule in FILE_RULES or item.rule == "audit log"
-    return Content.styled("✗", "bad") if is_deleted else Content.styled("↓", "keyword")
+_SIGNS: Mapping[str, Content] = {
+    "archive": Content.styled("→", "vector"),
+    "delete": Content.styled("✗", "bad"),
+    "trash": Content.styled("↓", "keyword"),
+}
+
+
+def _rule_label(item: HygieneItem) -> str:
+    """The rule of an item in a word or two."""
+    if not is_file_rule(item.rule):
+        return item.rule.removesuffix(" rows")
+    return "delete" if item.target is None else "archive"
 
 
 _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
-    Column("", _sign, width=1),
+    Column("", lambda item: _SIGNS[item.effect], width=1),
     Column("date", lambda item: absolute_time(item.date)[:_DATE_CELLS], width=_DATE_CELLS, look="muted"),
-    Column("rule", lambda item: SHORT[item.rule], look="muted", hidden_below=60),
+    Column("rule", _rule_label, look="muted", hidden_below=60),
     Column("name", lambda item: item.name or EMPTY_KEY, flex=True),
     Column("size", lambda item: size_shown(item.size), width=6, right=True, look="muted"),
     Column(
         "effect",
-        lambda item: item.excerpt or fate_words(item),
+        lambda item: item.excerpt or item.effect_text(),
         flex=True,
         hidden_below=_NAMES_FROM,
         look="muted",
@@ -331,7 +326,7 @@ _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
 def _last_part(item: HygieneItem) -> str:
     """A name next to the rule, which says what folder it is in."""
     name = shown_line(item.name)
-    return (name.rpartition("/")[2] if item.rule in FILE_RULES else name) or EMPTY_KEY
+    return (name.rpartition("/")[2] if is_file_rule(item.rule) else name) or EMPTY_KEY
 
 
 def _day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_out: int) -> Content:
@@ -354,7 +349,7 @@ def _plan_about(plan: HygienePlan) -> Content:
     """Every rule in full, and what the last run did."""
     parts: list[str | tuple[str, str]] = []
     if plan.state.last_run is not None:
-        parts += [("last report  ", MUTED), f"{report_words(plan.state.report)}\n\n"]
+        parts += [("last report  ", MUTED), f"{plan.state.report_text()}\n\n"]
     for rule in plan.rules.rules:
         parts += [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED)]
     return Content.assemble(*parts)
@@ -371,7 +366,7 @@ def _rule_about(rule: HygieneRule) -> Content:
 
 def _item_about(item: HygieneItem, *, stays: bool) -> Content:
     """All about one thing: its name, its date, what becomes of it, and how it begins."""
-    fate = "excluded" if stays else effect_of(item)
+    fate = "excluded" if stays else item.effect_text()
     facts = [absolute_time(item.date), size_shown(item.size), shown_line(fate)]
     begins = f"\n\n{shown_line(item.excerpt)}" if item.excerpt else ""
     return Content.assemble((shown_line(item.name) or EMPTY_KEY, STRONG), ("\n" + " · ".join(facts), MUTED), begins)
@@ -391,24 +386,24 @@ def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
     )
 
 
-def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, left_out: int) -> Content:
+def _question_body(plan: HygienePlan, days: int, excluded: int) -> Content:
     """Exactly what a run does, and what restores it."""
-    lines = [*doing_words(items)]
-    if left_out:
-        lines.append(f"{left_out:,} excluded")
+    lines = [*plan.sentences()]
+    if excluded:
+        lines.append(f"{excluded:,} excluded")
     day = f"\nAs of {plan.as_of:%Y-%m-%d %H:%M}." if days else ""
     after = (
         "Deleted memories and files go to the trash. Press u to undo. ZeroClaw then waits "
         f"{INTERVAL_HOURS} hours before its next run."
     )
-    size = size_shown(sum(item.size for item in items))
+    size = size_shown(sum(item.size for item in plan.items))
     return Content.assemble("\n".join(lines), (f"\n{size} in all", MUTED), day, (f"\n\n{after}", MUTED))
 
 
-def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime) -> str:
+def _done_text(outcome: Outcome, *, plan: HygienePlan, now: datetime) -> str:
     """What a run did; its notes say what it did not change and why."""
     until = until_words(outcome.action.until, now) if outcome.action else ""
-    sentences = [*ran_words(outcome, items, "u", until)]
+    sentences = [*run_sentences(outcome, plan, "u", until)]
     if outcome.cancelled:
         sentences.append("Cancelled before the end.")
     sentences += map(one_line, outcome.notes[:_NOTES_TOLD])

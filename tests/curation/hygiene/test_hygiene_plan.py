@@ -1,0 +1,388 @@
+"""Which files and rows are old, by which date, and what files are called in the archive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hygiene_world import NOW, Place, place_at, row
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import small_store
+from support.opened import opened_at
+
+from zeroclaw_tui.backends.health import Budget, Retention
+from zeroclaw_tui.backends.lookup import require_database
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene
+from zeroclaw_tui.memory.days import day_of_note, day_of_session
+
+Make = Callable[..., Place]
+OLD, YOUNG = "2026-01-01T00:00:00+00:00", "2026-03-19T00:00:00+00:00"
+
+
+async def planned(place: Place, as_of: datetime = NOW, **options: Any) -> HygienePlan:
+    async with place.opened(**options) as library:
+        return await plan_hygiene(library, as_of)
+
+
+def names(plan: HygienePlan) -> list[str]:
+    return [item.name for item in plan.items]
+
+
+def rules_and_names(plan: HygienePlan) -> list[tuple[str, str]]:
+    return [(item.rule, item.name) for item in plan.items]
+
+
+@pytest.mark.parametrize(("version", "moves_long"), [("0.7.5", False), ("0.8.0", False), ("0.8.1", True)])
+async def test_notes_go_by_the_date_in_their_name(make_place: Make, version: str, moves_long: bool) -> None:
+    place = make_place(version)
+    for name in ("2026-03-13", "2026-03-12", "notes", "2026-03-01_x", "2026-03-01-1442", "MEMORY", "2026-13-01"):
+        place.write(f"memory/{name}.md", day="2020-01-01")
+    place.write("memory/2026-03-01.txt")
+    long = ["memory/2026-03-01-1442.md"] * moves_long
+    plan = await planned(place)
+    assert names(plan) == sorted([*long, "memory/2026-03-01_x.md", "memory/2026-03-12.md"])
+    assert plan.items[-1].date == "2026-03-12"
+    assert all(item.target == item.name.replace("memory/", "memory/archive/") for item in plan.items)
+
+
+async def test_the_day_is_the_local_one(make_place: Make, in_zone: Callable[[str], None]) -> None:
+    place = make_place("0.8.4")
+    place.write("memory/2026-03-13.md")
+    late = datetime(2026, 3, 20, 23, 0, tzinfo=UTC)
+    assert names(await planned(place, late)) == []
+    in_zone("Asia/Tokyo")
+    assert names(await planned(place, late)) == ["memory/2026-03-13.md"]
+
+
+@pytest.mark.parametrize("version", ["0.8.1", "0.8.2"])
+async def test_sessions_go_by_name_else_by_their_last_change(make_place: Make, version: str) -> None:
+    place = make_place(version, purge_after_days=0)
+    for name in ("2026-03-12-chat.log", "2026-03-13-chat.log"):
+        place.write(f"sessions/{name}", day="2020-01-01" if "13" in name else "2026-03-19")
+    for name in ("old.jsonl", "old.jsonl.migrated", "noext", "x.log"):
+        place.write(f"sessions/{name}", day="2026-03-12")
+    place.write("sessions/young.jsonl", day="2026-03-14")
+    (place.root / "sessions" / "folder.jsonl").mkdir()
+    plan = await planned(place)
+    any_file = ["sessions/noext", "sessions/x.log"] * (version == "0.8.1")
+    old = ["sessions/2026-03-12-chat.log", "sessions/old.jsonl", "sessions/old.jsonl.migrated"]
+    assert sorted(names(plan)) == sorted([*old, *any_file])
+    dates = {item.name: item.date for item in plan.items}
+    assert dates["sessions/old.jsonl"] == "2026-03-12T12:00:00+00:00"
+    assert dates["sessions/2026-03-12-chat.log"] == "2026-03-12"
+
+
+async def test_a_plan_that_archives_the_database_of_sessions_says_so(make_place: Make) -> None:
+    place = make_place("0.8.1")
+    place.write("sessions/sessions.db", day="2026-03-01")
+    plan = await planned(place)
+    assert names(plan) == ["sessions/sessions.db"]
+    assert "the database of its sessions" in plan.problems[0]
+
+
+async def test_a_name_that_is_taken_gets_a_number_before_its_suffix(make_place: Make) -> None:
+    place = make_place("0.8.4", purge_after_days=0)
+    for name in ("2026-03-01.md", "2026-03-01_1.md", "2026-03-02_1.md", "2026-03-02.md"):
+        place.write(f"memory/{name}")
+    for name in ("2026-03-01.md", "2026-03-02.md"):
+        place.write(f"memory/archive/{name}")
+    place.write("sessions/2026-03-01-a", day="2026-03-01")
+    (place.root / "sessions" / "archive" / "2026-03-01-a").mkdir(parents=True)
+    targets = {item.name: item.target for item in (await planned(place)).items}
+    assert targets == {
+        "memory/2026-03-01.md": "memory/archive/2026-03-01_1.md",
+        "memory/2026-03-01_1.md": "memory/archive/2026-03-01_1_1.md",
+        "memory/2026-03-02.md": "memory/archive/2026-03-02_1.md",
+        "memory/2026-03-02_1.md": "memory/archive/2026-03-02_1_1.md",
+        "sessions/2026-03-01-a": "sessions/archive/2026-03-01-a_1",
+    }
+
+
+async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_place: Make) -> None:
+    place = make_place("0.8.4")
+    place.write("memory/2026-01-01.md")
+    place.write("memory/archive/2026-01-02.md")
+    place.write("sessions/old.jsonl.migrated", day="2026-01-01")
+    place.write("sessions/archive/old.jsonl.migrated", day="2026-03-19")
+    plan = await planned(place)
+    assert [(item.name, item.effect_text()) for item in plan.items] == [
+        ("memory/2026-01-01.md", "→ archive/2026-01-01.md, then deleted"),
+        # ZeroClaw does not delete a file of its name in the archive.
+        ("sessions/old.jsonl.migrated", "→ archive/old.jsonl_1.migrated"),
+        ("memory/archive/2026-01-02.md", "deleted"),
+    ]
+    assert plan.sentences() == ("2 files archived", "2 files deleted")
+    report = plan.report()
+    assert (report["archived_memory_files"], report["purged_memory_archives"]) == (1, 2)
+    assert (report["archived_session_files"], report["purged_session_archives"]) == (1, 0)
+
+
+async def test_names_that_are_no_utf8_and_links_to_nothing_are_ignored(make_place: Make) -> None:
+    place = make_place("0.1.7")
+    place.write(f"sessions/{os.fsdecode(b'2020-01-01-' + bytes([255]))}.log")
+    (place.root / "sessions" / "2020-01-01-link").symlink_to("nowhere")
+    assert names(await planned(place)) == []
+
+
+async def test_a_folder_that_cannot_be_listed_is_a_problem_and_the_rest_is_planned(
+    make_place: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make_place("0.8.4", [row("a", "conversation", "2020")])
+    place.write("memory/2026-03-01.md")
+    place.write("sessions/2026-03-01.log")
+    listed = os.listdir
+
+    def forbidding(path: Path) -> list[str]:
+        if Path(path).name == "sessions":
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(os, "listdir", forbidding)
+    plan = await planned(place)
+    assert names(plan) == ["memory/2026-03-01.md", "a"]
+    assert plan.problems == ("sessions/ cannot be read (Permission denied), and ZeroClaw's hygiene stops there too.",)
+    assert not plan.is_whole
+
+
+async def test_a_number_of_days_before_the_calendar_selects_nothing(make_place: Make) -> None:
+    place = make_place("0.8.4", archive_after_days=4_294_967_295, conversation_retention_days=4_294_967_295)
+    place.write("memory/2000-01-01.md")
+    assert names(await planned(place)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "early", "late"),
+    [
+        ("2026-3-1.md", (2026, 3, 1), (2026, 3, 1)),
+        ("26-03-01.md", (26, 3, 1), (26, 3, 1)),
+        ("+2026-03-01.md", (2026, 3, 1), None),
+        ("-5-03-01.md", (-5, 3, 1), (-5, 3, 1)),
+        (" 2026- 3- 1.md", (2026, 3, 1), None),
+        ("2026-02-30.md", None, None),
+        ("2024-02-29.md", (2024, 2, 29), (2024, 2, 29)),
+        ("2026-03-01é.md", None, (2026, 3, 1)),
+        ("2026-03-0é.md", None, None),
+        ("99999-03-01.md", None, None),
+        ("2026-03-01.MD", None, None),
+        ("٢٠٢٦-03-01.md", None, None),
+    ],
+)
+def test_a_date_is_read_as_leniently_as_zeroclaw_reads_it(
+    name: str, early: tuple[int, int, int] | None, late: tuple[int, int, int] | None
+) -> None:
+    assert (day_of_note(name, reads_long=False), day_of_note(name, reads_long=True)) == (early, late)
+
+
+def test_a_session_has_its_date_in_the_first_ten_bytes() -> None:
+    assert day_of_session("2026-03-01junk") == (2026, 3, 1)
+    assert day_of_session("2026-3-01é.log") == (2026, 3, 1)
+    assert day_of_session("2026-3-1é.log") is None
+    assert day_of_session("2026-3-1.log") is None
+
+
+async def test_each_category_goes_by_its_own_date(make_place: Make, tmp_path: Path) -> None:
+    rows = [
+        row("talk", "conversation", OLD),
+        row("talked again", "conversation", OLD, updated_at=YOUNG),
+        row("day", "daily", OLD),
+        row("day again", "daily", OLD, updated_at=YOUNG),
+        row("fact", "core", OLD, updated_at=YOUNG, content="what it says"),
+        row("new fact", "core", YOUNG, updated_at=OLD),
+        row("other", "project", OLD),
+    ]
+    plan = await planned(make_place("0.8.4", rows, daily_retention_days=30, core_retention_days=30))
+    assert rules_and_names(plan) == [("conversation rows", "talk"), ("daily rows", "day"), ("core rows", "fact")]
+    fact = plan.items[2]
+    assert (fact.date, fact.size, fact.excerpt) == (OLD, len("what it says"), "what it says")
+    assert plan.report()["pruned_core_rows"] == 1
+    earlier = place_at(tmp_path / "earlier", "0.8.0", rows, daily_retention_days=30, core_retention_days=30)
+    assert rules_and_names(await planned(earlier)) == [("conversation rows", "talk")]
+
+
+@pytest.mark.parametrize(("version", "spared"), [("0.8.2", False), ("0.8.3", True)])
+async def test_pinned_rows_stay_from_0_8_3_on(make_place: Make, version: str, spared: bool) -> None:
+    pinned = {"pinned": 1} if version >= "0.8.3" else {}
+    place = make_place(version, [row("talk", "conversation", OLD, **pinned)])
+    assert bool((await planned(place)).items) is not spared
+
+
+async def test_moments_are_compared_as_text_whatever_their_offset(
+    make_place: Make, in_zone: Callable[[str], None]
+) -> None:
+    """The cutoff is 2026-02-18T21:00:00+09:00 in Tokyo, which is noon in London."""
+    in_zone("Asia/Tokyo")
+    rows = [
+        row("written in London an hour later", "conversation", "2026-02-18T13:00:00+00:00"),
+        row("written in Tokyo an hour later", "conversation", "2026-02-18T22:00:00+09:00"),
+        row("written in Tokyo at that second", "conversation", "2026-02-18T21:00:00.5+09:00"),
+        row("no date at all", "conversation", ""),
+    ]
+    plan = await planned(make_place("0.8.4", rows))
+    # A full stop sorts before a digit but after a plus.
+    assert names(plan) == ["written in London an hour later", "no date at all"]
+
+
+async def test_the_cutoff_has_the_offset_of_its_own_day(make_place: Make, in_zone: Callable[[str], None]) -> None:
+    """Thirty days before a morning in summer is in winter, an hour off."""
+    in_zone("Europe/Berlin")
+    rows = [
+        row("before", "conversation", "2026-03-11T10:59:59+01:00"),
+        row("after", "conversation", "2026-03-11T11:00:00+01:00"),
+    ]
+    as_of = datetime(2026, 4, 10, 10, 0, tzinfo=UTC)
+    assert names(await planned(make_place("0.8.4", rows), as_of)) == ["before"]
+
+
+@pytest.mark.parametrize(
+    ("order", "pinned", "gone"),
+    [("value", False, "t1"), ("oldest", False, "t1"), ("value", True, "t3"), ("oldest", True, "t2")],
+)
+async def test_over_a_budget_the_least_important_is_deleted_and_pinned_ones_stay(
+    make_place: Make, order: str, pinned: bool, gone: str
+) -> None:
+    values = (("t1", 0.5), ("t2", 0.9), ("t3", 0.5))
+    rows = [
+        row(key, "core", f"2026-03-0{at}", importance=value, pinned=int(pinned and key == "t1"))
+        for at, (key, value) in enumerate(values, 1)
+    ]
+    plan = await planned(make_place("0.8.4", rows, core_max_rows=2, evict_order=order))
+    assert rules_and_names(plan) == [("core budget", gone)]
+    assert plan.report()["pruned_core_rows"] == 1
+
+
+async def test_a_budget_counts_the_rows_that_retention_leaves(make_place: Make) -> None:
+    rows = [row(f"old{at}", "daily", OLD) for at in range(3)] + [row(f"new{at}", "daily", YOUNG) for at in range(3)]
+    place = make_place("0.8.4", rows, daily_retention_days=30, daily_max_rows=2)
+    assert rules_and_names(await planned(place)) == [
+        *(("daily rows", f"old{at}") for at in range(3)),
+        ("daily budget", "new0"),
+    ]
+
+
+ROW = st.fixed_dictionaries(
+    {
+        "category": st.sampled_from(["core", "daily", "conversation"]),
+        "created_at": st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03", ""]),
+        "updated_at": st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03"]),
+        "content": st.text("aé", max_size=4),
+        "importance": st.sampled_from([None, 0.1, 0.5]),
+        "pinned": st.sampled_from([0, 0, 1]),
+        "superseded_by": st.sampled_from([None, None, "id-x"]),
+    }
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    rows=st.lists(ROW, max_size=12),
+    budget=st.tuples(st.integers(0, 4), st.integers(0, 12), st.integers(0, 3)),
+    cutoffs=st.dictionaries(st.sampled_from(["core", "daily"]), st.sampled_from(["2026-01-02", "2026-01-03"])),
+    oldest=st.booleans(),
+)
+async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[dict[str, Any]],
+    budget: tuple[int, int, int],
+    cutoffs: dict[str, str],
+    oldest: bool,
+) -> None:
+    """Compared with a plain model that deletes one by one and counts again each time."""
+    path = small_store.make(tmp_path_factory.mktemp("rows") / "brain.db", "G4", rows)
+    budgets = {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])}
+    retention = Retention(cutoffs, budgets, order="oldest" if oldest else "value")
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        found = {outdated.stamp.id for outdated in await require_database(memory).expired(retention)}
+    finally:
+        await memory.close()
+    everything = [{"id": f"id-{at:03d}", **values} for at, values in enumerate(rows)]
+    assert found == {found["id"] for found in everything} - {found["id"] for found in rows_left(everything, retention)}
+
+
+def rows_left(rows: list[dict[str, Any]], retention: Retention) -> list[dict[str, Any]]:
+    """The rows that stay."""
+    left = list(rows)
+    for category, cutoff in retention.cutoffs.items():
+        date = "created_at" if category == "core" else "updated_at"
+        left = [r for r in left if r["category"] != category or r["pinned"] or not r[date] < cutoff]
+    for category, budget in retention.budgets.items():
+
+        def living() -> list[dict[str, Any]]:
+            return [r for r in left if r["category"] == category and r["superseded_by"] is None]  # noqa: B023
+
+        def is_over(bound: Budget) -> bool:
+            rows_over = bound.rows and len(living()) > bound.rows
+            return bool(rows_over or (bound.characters and sum(len(r["content"]) for r in living()) > bound.characters))
+
+        while is_over(budget):
+            deletable = [r for r in living() if not r["pinned"]]
+            if not deletable:
+                break
+            left.remove(min(deletable, key=lambda r: rank(r, retention.order)))
+    return left
+
+
+def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
+    value = (row["importance"] is not None, row["importance"] or 0.0) if order == "value" else ()
+    return (*value, row["created_at"], row["id"])
+
+
+async def test_a_store_that_hygiene_never_checks_is_a_problem(make_place: Make) -> None:
+    plan = await planned(make_place("0.8.4", []), backend="in_memory")
+    assert plan.items == ()
+    assert "in the in-memory store memories stay forever." in plan.problems[0]
+
+
+async def test_a_database_that_is_not_the_open_store_is_a_problem(make_place: Make) -> None:
+    place = make_place("0.7.5", [row("talk", "conversation", OLD)], backend="markdown")
+    place.write("memory/2026-03-01.md", b"- **a**: b\n")
+    plan = await planned(place)
+    assert names(plan) == ["memory/2026-03-01.md"]
+    assert "which is not the store open here" in plan.problems[0]
+
+
+async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> None:
+    lone = small_store.make(tmp_path / "copy.db", "G4", [row("talk", "conversation", OLD)])
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2020-01-01.md").write_text("x")
+    async with opened_at(lone, "0.8.4") as library:
+        plan = await plan_hygiene(library, NOW)
+    assert rules_and_names(plan) == [("conversation rows", "talk")]
+    assert plan.problems == ("This database is outside of any workspace, so only its rows are checked.",)
+
+
+async def test_old_entries_of_the_audit_log_are_planned(make_place: Make) -> None:
+    place = make_place("0.8.4")
+    place.make_audit([OLD, YOUNG, "2026-02-18T11:59:59+00:00"])
+    plan = await planned(place)
+    assert [(item.rule, item.name, item.date) for item in plan.items] == [
+        ("audit log", "store key0", OLD),
+        ("audit log", "store key2", "2026-02-18T11:59:59+00:00"),
+    ]
+    place.version = "0.8.3"
+    assert names(await planned(place)) == []
+
+
+async def test_an_audit_log_that_is_no_database_is_a_problem(make_place: Make) -> None:
+    place = make_place("0.8.4", [row("talk", "conversation", OLD)])
+    place.write("memory/audit.db", b"not a database at all, but long enough to be looked at" * 30)
+    plan = await planned(place)
+    assert names(plan) == ["talk"]
+    assert "audit log cannot be read" in plan.problems[0]
+    assert plan.is_whole
+
+
+async def test_planning_writes_nothing(make_place: Make) -> None:
+    place = make_place("0.8.4", [row("talk", "conversation", OLD)])
+    place.make_audit([OLD])
+    before, entries = place.database.read_bytes(), place.entries()
+    await planned(place)
+    assert (place.database.read_bytes(), place.entries()) == (before, entries)
+    assert not (place.config_dir / "zeroclaw-tui").exists()

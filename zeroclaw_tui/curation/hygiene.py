@@ -1,0 +1,547 @@
+"""What ZeroClaw's hygiene archives and deletes at a moment, and a run of it that can be undone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from zeroclaw_tui.backends.cancellation import read_in_thread
+from zeroclaw_tui.backends.lookup import require_database, row_with_id
+from zeroclaw_tui.curation import external
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.hygiene_rules import (
+    BUDGET_RULES,
+    CATEGORY_RULES,
+    Cutoff,
+    HygieneRule,
+    HygieneRules,
+    RuleName,
+    brain_database,
+    is_file_rule,
+    rules_for,
+)
+from zeroclaw_tui.curation.hygiene_state import (
+    COUNTED_AS,
+    INTERVAL_HOURS,
+    STATE_FILE,
+    HygieneState,
+    counts_of,
+    local_time,
+    read_state,
+    state_bytes,
+    state_file,
+)
+from zeroclaw_tui.curation.journal import RunningAction
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.files.database import as_text, columns_of
+from zeroclaw_tui.files.disk import read_bytes
+from zeroclaw_tui.memory.change import AUDIT_LOG, ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
+from zeroclaw_tui.memory.days import day_of_note, day_of_session, shown_day
+from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.text import counted, one_line
+
+_ARCHIVE = "archive"
+_ORDER: Mapping[RuleName, int] = {name: place for place, name in enumerate(get_args(RuleName))}
+_FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
+    ("memory", "archive memory files", "purge memory archives"),
+    ("sessions", "archive session files", "purge session archives"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HygieneItem:
+    """A file, row or audit entry that a rule archives or deletes. `id` is unique within a plan.
+
+    `name` is for people: a path below the root ("memory/2026-03-12.md"), a memory's key, or the audit entry. `date` is
+    what the rule compares, `size` in bytes. `target` is where a file is archived, below the root; `also_deleted` says
+    that it is deleted in the same run. `state` changes with the item. A row has a `version`, an audit entry a `row`.
+    """
+
+    id: str
+    rule: RuleName
+    name: str
+    date: str
+    size: int
+    state: str
+    target: str | None = None
+    also_deleted: bool = False
+    excerpt: str = ""
+    version: RowVersion | None = None
+    row: Row | None = None
+
+    @property
+    def effect(self) -> Literal["archive", "delete", "trash"]:
+        """What a run does with it in the end."""
+        if self.version is not None:
+            return "trash"
+        return "delete" if self.target is None or self.also_deleted else "archive"
+
+    def effect_text(self) -> str:
+        """What a run does with it: "→ archive/2026-03-12.md, then deleted". It may contain any characters."""
+        if self.target is None:
+            return "to the trash" if self.version is not None else "deleted"
+        return f"→ {self.target.partition('/')[2]}{', then deleted' if self.also_deleted else ''}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The item for scripts."""
+        return {
+            "rule": self.rule,
+            "name": self.name,
+            "date": self.date,
+            "size": self.size,
+            "target": self.target,
+            "and_purged": self.also_deleted,
+            "id": self.id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HygienePlan:
+    """What a run does as of a moment. `items` are in the order in which ZeroClaw archives and deletes them.
+
+    `problems` are sentences about what could not be read, and about rows of a store that is not open. `is_whole` is
+    False where ZeroClaw stops because it cannot read a folder; it then writes no state file.
+    """
+
+    as_of: datetime
+    root: Path
+    rules: HygieneRules
+    state: HygieneState
+    items: tuple[HygieneItem, ...]
+    problems: tuple[str, ...] = ()
+    is_whole: bool = True
+
+    def items_of(self, rule: RuleName) -> tuple[HygieneItem, ...]:
+        """The items of one rule."""
+        return tuple(item for item in self.items if item.rule == rule)
+
+    def without(self, ids: Collection[str]) -> HygienePlan:
+        """The plan without the items of these ids."""
+        return replace(self, items=tuple(item for item in self.items if item.id not in ids))
+
+    def report(self) -> Mapping[str, int]:
+        """The counts that ZeroClaw of this version writes into its state file."""
+        done = Counter(item.rule for item in self.items)
+        for _, archiving, purging in _FOLDERS:
+            done[purging] += sum(item.rule == archiving and item.also_deleted for item in self.items)
+        return {name: sum(done[rule] for rule in COUNTED_AS[name]) for name in counts_of(self.rules.version)}
+
+    def status(self, now: datetime) -> tuple[str, ...]:
+        """Whether hygiene is on, when it ran last and when it runs next, as phrases."""
+        if not self.rules.is_enabled:
+            return "off: ZeroClaw does not run it", self.state.last_run_text(now)
+        due = self.state.due
+        after = f" after {local_time(due, now, short=True)}" if due is not None and due > now else ""
+        return f"on, every {INTERVAL_HOURS} h", self.state.last_run_text(now), f"next when the agent starts{after}"
+
+    def sentences(self) -> tuple[str, ...]:
+        """What a run does, as phrases: "2 files archived"."""
+        files = [item for item in self.items if is_file_rule(item.rule)]
+        archived = sum(item.target is not None for item in files)
+        deleted = sum(item.effect == "delete" for item in files)
+        rows = sum(item.version is not None for item in self.items)
+        entries = len(self.items) - len(files) - rows
+        facts = (
+            (archived, f"{counted(archived, 'file')} archived"),
+            (deleted, f"{counted(deleted, 'file')} deleted"),
+            (rows, f"{counted(rows, 'row')} to the trash"),
+            (entries, f"{counted(entries, 'entry')} of the audit log deleted"),
+        )
+        return tuple(text for number, text in facts if number)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan for scripts."""
+        state = self.state
+        return {
+            "root": str(self.root),
+            "profile": self.rules.version,
+            "as_of": self.as_of.isoformat(),
+            "enabled": self.rules.is_enabled,
+            "last_run": state.last_run.isoformat() if state.last_run else None,
+            "last_report": dict(state.report),
+            "next_due": state.due.isoformat() if state.due and self.rules.is_enabled else None,
+            "state_problem": state.problem or None,
+            "rules": [self._rule_as_json(rule) for rule in self.rules.rules],
+            "items": [item.as_json() for item in self.items],
+            "problems": list(self.problems),
+        }
+
+    def _rule_as_json(self, rule: HygieneRule) -> dict[str, Any]:
+        items = self.items_of(rule.name)
+        return {
+            "name": rule.name,
+            "sentence": rule.sentence,
+            "on": rule.is_on,
+            "days": rule.days,
+            "most": rule.most,
+            "count": len(items),
+            "size": sum(item.size for item in items),
+        }
+
+
+async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
+    """Plan hygiene as of any moment. Raises Unreadable and Locked if the open store cannot be read."""
+    install = library.config.install
+    rules = rules_for(library.config, library.profile.profile.version)
+    state = await asyncio.to_thread(read_state, install.root, rules.version, library.trash.now())
+    state = replace(state, is_ours=await _is_our_run(library, state))
+    found = _Findings()
+    if install.has_workspace:
+        await asyncio.to_thread(_find_files, found, install.root, rules, as_of)
+    else:
+        found.problems.append("This database is outside of any workspace, so only its rows are checked.")
+    await _find_rows(found, library, rules, as_of)
+    if install.has_workspace:
+        await _find_audit_entries(found, install.root, rules.cutoff("audit log", as_of))
+    items = sorted(found.items, key=lambda item: _ORDER[item.rule])
+    return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(found.problems), found.is_whole)
+
+
+async def _is_our_run(library: Library, state: HygieneState) -> bool:
+    """Whether this program wrote the state file as it is now."""
+    if state.last_run is None:
+        return False
+    file = external.link_target(state_file(library.config.install.root))
+    versions = await library.trash.history_of_file(str(file))
+    ours = {one.after.fingerprint for one in versions if one.verb == "hygiene" and one.after is not None}
+    data = await asyncio.to_thread(read_bytes, file)
+    return data is not None and external.file_row(file, data).fingerprint in ours
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What was found so far for a plan."""
+
+    items: list[HygieneItem] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that hygiene looks at. `changed` is in nanoseconds since 1970."""
+
+    name: str
+    size: int
+    changed: int
+
+
+def _find_files(found: _Findings, root: Path, rules: HygieneRules, as_of: datetime) -> None:
+    for folder, archiving, purging in _FOLDERS:
+        try:
+            items = list(_old_files(root, folder, archiving, purging, rules, as_of))
+        except OSError as error:
+            found.is_whole = False
+            found.problems.append(
+                f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too."
+            )
+            continue
+        found.items += items
+        if any(item.name == "sessions/sessions.db" for item in items):
+            found.problems.append(
+                f"ZeroClaw {rules.version} archives sessions/sessions.db, the database of its sessions. "
+                "Exclude it to keep it in use."
+            )
+
+
+def _old_files(
+    root: Path, folder: str, archiving: RuleName, purging: RuleName, rules: HygieneRules, as_of: datetime
+) -> Iterator[HygieneItem]:
+    """The files of a folder that ZeroClaw archives, then those of its archive that it deletes."""
+    archive, below = root / folder / _ARCHIVE, f"{folder}/{_ARCHIVE}"
+    taken = set(os.listdir(archive)) if archive.is_dir() else set()
+    archive_cutoff, purge_cutoff = rules.cutoff(archiving, as_of), rules.cutoff(purging, as_of)
+    for file in _files_in(root / folder):
+        date = _expired_date(file, folder, rules, archive_cutoff)
+        if date is not None:
+            name = _free_name(file.name, taken)
+            taken.add(name)
+            # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
+            is_deleted = _expired_date(replace(file, name=name), folder, rules, purge_cutoff) is not None
+            yield replace(_file_item(archiving, folder, file, date), target=f"{below}/{name}", also_deleted=is_deleted)
+    for file in _files_in(archive):
+        date = _expired_date(file, folder, rules, purge_cutoff)
+        if date is not None:
+            yield _file_item(purging, below, file, date)
+
+
+def _file_item(rule: RuleName, folder: str, file: _File, date: str) -> HygieneItem:
+    name = f"{folder}/{file.name}"
+    return HygieneItem(f"file:{name}", rule, name, date, file.size, f"{file.size} {file.changed}")
+
+
+def _files_in(folder: Path) -> Iterator[_File]:
+    """The files in a folder whose names are UTF-8, sorted by name."""
+    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+        try:
+            name.encode()
+            status = (folder / name).stat()
+        except (UnicodeEncodeError, FileNotFoundError):
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            yield _File(name, status.st_size, status.st_mtime_ns)
+
+
+def _expired_date(file: _File, folder: str, rules: HygieneRules, cutoff: Cutoff | None) -> str | None:
+    """The date of a file that is older than a cutoff, else None.
+
+    It is the day in the file's name. A note without one has no date; a session has that of its last change (up to
+    0.8.1 any file, later only JSON lines).
+    """
+    if cutoff is None:
+        return None
+    is_session = folder == "sessions"
+    day = day_of_session(file.name) if is_session else day_of_note(file.name, reads_long=rules.reads_long_dates)
+    if day is not None:
+        return shown_day(day) if cutoff.is_expired(day) else None
+    is_taken = rules.archives_any_session_file or file.name.endswith((".jsonl", ".jsonl.migrated"))
+    if not is_session or not is_taken or file.changed >= cutoff.nanoseconds:
+        return None
+    return datetime.fromtimestamp(file.changed // 1_000_000_000, UTC).astimezone().isoformat()
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name in the archive: its own, or one with a number before the last suffix."""
+    if name not in taken:
+        return name
+    stem, dot, suffix = name.rpartition(".")
+    stem, end = (stem, f".{suffix}" if suffix else "") if dot else (name, "")
+    return next(free for number in count(1) if (free := f"{stem}_{number}{end}") not in taken)
+
+
+async def _find_rows(found: _Findings, library: Library, rules: HygieneRules, as_of: datetime) -> None:
+    memory, install, retention = library.memory, library.config.install, rules.retention(as_of)
+    brain = brain_database(install.root)
+    if not retention.cutoffs and not retention.budgets:
+        return
+    if memory.about.path is not None:
+        if install.has_workspace and external.canonical(memory.about.path) != brain:
+            found.problems.append(f"ZeroClaw's own hygiene checks {brain}; these are the rows of {memory.about.path}.")
+        for row in await require_database(memory).expired(retention):
+            rule = (BUDGET_RULES if row.is_over_budget else CATEGORY_RULES)[row.category]
+            version = row.stamp
+            found.items.append(
+                HygieneItem(
+                    f"row:{version.id}", rule, version.key, row.date, version.size, version.state,
+                    excerpt=row.excerpt, version=version,
+                )
+            )  # fmt: skip
+        return
+    if not memory.keeps_lines and not memory.about.keeps_nothing:
+        found.problems.append(
+            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay "
+            "forever."
+        )
+    if install.has_workspace and brain.exists():
+        found.problems.append(
+            "ZeroClaw's hygiene also deletes old rows of memory/brain.db, which is not the store open here. "
+            "Open it with --backend sqlite to see them."
+        )
+
+
+async def _find_audit_entries(found: _Findings, root: Path, cutoff: Cutoff | None) -> None:
+    file = external.canonical(root / "memory" / "audit.db")
+    if cutoff is None or not file.exists():
+        return
+
+    def read(connection: sqlite3.Connection) -> list[Row]:
+        columns = columns_of(connection, AUDIT_LOG)
+        if not {"id", "timestamp"} <= set(columns):
+            return []
+        rows = connection.execute(f"SELECT * FROM {AUDIT_LOG} WHERE timestamp < ? ORDER BY id", (cutoff.text,))
+        return [external.audit_row(file, dict(zip(columns, values, strict=True))) for values in rows]
+
+    try:
+        rows = await read_in_thread(file, read)
+    except InspectorError as error:
+        found.problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
+        return
+    for row in rows:
+        name = " ".join(as_text(row.values[column]) for column in ("operation", "key") if row.values.get(column))
+        date = as_text(row.values["timestamp"])
+        found.items.append(
+            HygieneItem(f"audit:{row.handle}", "audit log", name, date, row.size, row.fingerprint, row=row)
+        )
+
+
+async def run_hygiene(
+    library: Library, plan: HygienePlan, *, exclude: Collection[str] = (), on_progress: ProgressCallback | None = None
+) -> Outcome:
+    """Archive and delete the items of a plan except those of the ids in `exclude`, then write the state file.
+
+    The plan is made again first: only items that are unchanged and that the rules still select are done. `count` is how
+    many were done; `changed` and `gone` are the ids of items that changed or are missing, and notes name them. A file
+    that cannot be archived or deleted is a note too. The state file is written if everything else was done. One undo
+    reverses all of it. Raises UsageError for a plan of the future, Refused, and what the trash raises.
+    """
+    refuse_read_only(library)
+    if plan.as_of > library.trash.now():
+        raise UsageError(
+            "Hygiene runs as of now or of a moment before.", hint="A later time only works with --dry-run."
+        )
+    chosen = plan.without(exclude).items
+
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
+        # Another inspector may have changed things while this one waited for the lock.
+        current = await plan_hygiene(library, plan.as_of)
+        run = _Run(library, current, action, on_progress)
+        await run.do(chosen)
+        if len(run.done) != len(chosen):
+            await action.set_summary(_summary(run.done))
+        changed, missing = (tuple(item.id for item in items) for items in (run.changed, run.missing))
+        notes = tuple(run.notes)
+        return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
+
+    return await run_change(library, "hygiene", _summary(chosen), work, on_progress)
+
+
+def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str, until: str = "") -> Iterator[str]:
+    """What a run of a plan did, and what undoes it (`undo` is the key or command)."""
+    if outcome.count == len(plan.items):
+        yield f"{' · '.join(plan.sentences()) or 'Nothing to do'}."
+    else:
+        yield f"{outcome.count:,} of {len(plan.items):,} done."
+    if outcome.count and outcome.action is not None:
+        yield f"{undo} restores all of it, including files{f', until {until}' if until else ''}."
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run. `plan` is the plan as it is now."""
+
+    library: Library
+    plan: HygienePlan
+    action: RunningAction
+    on_progress: ProgressCallback
+    done: list[HygieneItem] = field(default_factory=list)
+    changed: list[HygieneItem] = field(default_factory=list)
+    missing: list[HygieneItem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_cancelled: bool = False
+    has_failed: bool = False
+
+    async def do(self, chosen: Sequence[HygieneItem]) -> None:
+        """Do the chosen items in ZeroClaw's order of stages, then write the state file."""
+        unchanged = await self._unchanged(chosen)
+        await self._remove_rows([item for item in unchanged if item.version is not None])
+        for item in unchanged:
+            if is_file_rule(item.rule) and not self.is_cancelled:
+                await self._do_file(item)
+                self.is_cancelled = not self.on_progress(len(self.done))
+        if not self.is_cancelled:
+            await self._remove_audit_entries([item for item in unchanged if item.row is not None])
+        if self.library.config.install.has_workspace:
+            await self._write_state()
+
+    async def _unchanged(self, chosen: Sequence[HygieneItem]) -> list[HygieneItem]:
+        """The chosen items, as they are in the current plan; those that differ are noted."""
+        current = {item.id: item for item in self.plan.items}
+        unchanged = []
+        for item in chosen:
+            now = current.get(item.id)
+            if now is not None and (now.state, now.also_deleted) == (item.state, item.also_deleted):
+                unchanged.append(now)
+            elif item.version is not None:
+                self._skip(item, await row_with_id(self.library.memory, item.version.id) is None)
+            else:
+                self._skip(item, item.row is not None or not (self.plan.root / item.name).exists())
+        return unchanged
+
+    def _skip(self, item: HygieneItem, is_missing: bool) -> None:
+        """Note an item that is no longer what the plan has."""
+        (self.missing if is_missing else self.changed).append(item)
+        what = "no longer exists" if is_missing else "changed after the plan was made and was left alone"
+        self.notes.append(f"{one_line(item.name)} {what}.")
+
+    def _fail(self, item: HygieneItem, reason: str) -> None:
+        """Note an item that could not be done."""
+        self.notes.append(f"{one_line(item.name)} was left: {one_line(reason)}")
+        self.has_failed = True
+
+    def _note_result(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
+        """Note the outcome of removing rows; a cancelled removal leaves the last ones."""
+        for name in result.skipped:
+            self._skip(items.pop(name), is_missing=False)
+        for name in result.already:
+            self._skip(items.pop(name), is_missing=True)
+        self.done += list(items.values())[: result.written]
+        self.is_cancelled = result.cancelled or not self.on_progress(len(self.done))
+
+    async def _remove_rows(self, items: Iterable[HygieneItem]) -> None:
+        by_id = {item.version.id: item for item in items if item.version is not None}
+        changes = [Change(item.version, None) for item in by_id.values()]
+        if changes:
+            result = await self.library.memory.apply(changes, self.action, on_progress=self.on_progress)
+            self._note_result(by_id, result)
+
+    async def _do_file(self, item: HygieneItem) -> None:
+        """Archive or delete a file. One that is archived and deleted in the same run is deleted at once."""
+        path = external.canonical(self.plan.root / item.name)
+        try:
+            file = await asyncio.to_thread(external.read_file, path)
+        except Refused as error:
+            self._fail(item, error.message)
+            return
+        if file is None:
+            self._skip(item, is_missing=True)
+            return
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            # The copy in the archive would stay.
+            self._fail(item, f"{path.parent} cannot be written: Permission denied.")
+            return
+        target = external.canonical(self.plan.root / (item.target or item.name))
+        changes = external.move(file, target) if item.effect == "archive" else (RowChange(file, None),)
+        result = await external.apply(changes, self.action)
+        if not result.skipped:
+            self.done.append(item)
+        elif result.notes:
+            self._fail(item, result.notes[0])
+        elif changes[0].after is not None and str(target) in result.skipped:
+            self._fail(item, "another file has its name in the archive by now.")
+        else:
+            self._skip(item, is_missing=False)
+
+    async def _remove_audit_entries(self, items: Iterable[HygieneItem]) -> None:
+        by_id = {item.row.id: item for item in items if item.row is not None}
+        changes = [RowChange(item.row, None) for item in by_id.values()]
+        before = len(self.done)
+        try:
+            result = await external.apply(
+                changes, self.action, on_progress=lambda number: self.on_progress(before + number)
+            )
+        except InspectorError as error:
+            # ZeroClaw too goes on without the audit log.
+            self.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
+        else:
+            self._note_result(by_id, result)
+
+    async def _write_state(self) -> None:
+        """Write the state file, unless hygiene must stay due for ZeroClaw."""
+        if self.is_cancelled or self.has_failed or self.changed or not self.plan.is_whole:
+            self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
+            return
+        report = replace(self.plan, items=tuple(self.done)).report()
+        data = state_bytes(self.plan.rules.version, self.library.trash.now(), report)
+        path = external.link_target(state_file(self.plan.root))
+        try:
+            before = await asyncio.to_thread(external.read_file, path)
+            change = RowChange(before, external.file_row(path, data, stays_if_changed=True))
+            self.notes += (await external.apply([change], self.action)).notes
+        except InspectorError as error:
+            self.notes.append(f"{STATE_FILE} was not written: {one_line(error.message)}")
+
+
+def _summary(items: Sequence[HygieneItem]) -> str:
+    """The name of a run in the list of changes: "hygiene: 41 memories, 4 files"."""
+    kinds = (("row:", "memory"), ("file:", "file"), ("audit:", "audit entry"))
+    counts = [(sum(item.id.startswith(start) for item in items), noun) for start, noun in kinds]
+    return f"hygiene: {', '.join(counted(number, noun) for number, noun in counts if number) or 'nothing to do'}"

@@ -1,1 +1,0 @@
-"""ZeroClaw's hygiene, looked at before it happens, done by hand, and taken back."""

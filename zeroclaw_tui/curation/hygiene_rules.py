@@ -1,0 +1,276 @@
+"""The rules of ZeroClaw's hygiene, version by version, and which memories they delete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.health import Budget, Retention
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
+from zeroclaw_tui.curation.external import canonical
+from zeroclaw_tui.memory.change import Row
+from zeroclaw_tui.memory.days import Day, day_of_note
+from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.scoring.profiles import Version, parse_version
+
+RuleName = Literal[
+    "archive memory files", "archive session files", "purge memory archives", "purge session archives",
+    "conversation rows", "daily rows", "core rows", "core budget", "daily budget", "audit log",
+]  # fmt: skip
+"""In ZeroClaw's own order."""
+
+ROWS_SINCE: Version = (0, 8, 1)
+"""The first version that deletes daily and core rows, and reports them."""
+CATEGORY_RULES: Mapping[str, RuleName] = {
+    "conversation": "conversation rows", "daily": "daily rows", "core": "core rows",
+}  # fmt: skip
+BUDGET_RULES: Mapping[str, RuleName] = {"core": "core budget", "daily": "daily budget"}
+
+_POLICY_SINCE: Version = (0, 5, 7)
+_BUDGET_SINCE: Version = (0, 8, 3)
+_SESSIONS_SINCE: Version = (0, 8, 2)
+_ALWAYS_PRUNES_AUDIT: Version = (0, 8, 4)
+_POLICY = "policy.retention_days_by_category"
+
+
+@dataclass(frozen=True, slots=True)
+class HygieneRule:
+    """One rule. `sentence` says what it does with this config; `keys` are the settings that decide it.
+
+    `days` or `most` is None where the rule has no such number. `most_characters` limits the contents of core rows.
+    """
+
+    name: RuleName
+    sentence: str
+    is_on: bool
+    days: int | None = None
+    most: int | None = None
+    keys: tuple[str, ...] = ()
+    most_characters: int | None = None
+
+    @property
+    def item_noun(self) -> str:
+        """What the rule archives or deletes: a file, an entry or a row."""
+        return "file" if is_file_rule(self.name) else "entry" if self.name == "audit log" else "row"
+
+
+def is_file_rule(name: RuleName) -> bool:
+    """Whether a rule is about files."""
+    return name.startswith(("archive", "purge"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """The moment before which things are old. ZeroClaw subtracts days from the local date, and hours from the clock.
+
+    `day` is None if it is before the calendar, so that nothing is old. `text` is RFC 3339 in local time: ZeroClaw
+    compares rows with it as text, whatever their offset.
+    """
+
+    day: Day | None
+    nanoseconds: int
+    text: str
+
+    def is_expired(self, day: Day) -> bool:
+        """Whether a day is before the cutoff."""
+        return self.day is not None and day < self.day
+
+
+def cutoff_at(as_of: datetime, days: int) -> Cutoff:
+    """Make the cutoff that is some days before a moment."""
+    now = as_of.astimezone()
+    since = now - datetime(1970, 1, 1, tzinfo=UTC)
+    seconds = (since.days - days) * 86_400 + since.seconds
+    nanoseconds = seconds * 1_000_000_000 + since.microseconds * 1000
+    try:
+        day = now.date() - timedelta(days=days)
+        moment = (now.astimezone(UTC) - timedelta(days=days)).astimezone()
+    except OverflowError:
+        return Cutoff(None, nanoseconds, "")
+    # ZeroClaw's library writes no more groups of three digits than it needs.
+    fraction = moment.microsecond
+    digits = "microseconds" if fraction % 1000 else "milliseconds" if fraction else "seconds"
+    return Cutoff((day.year, day.month, day.day), nanoseconds, moment.isoformat(timespec=digits))
+
+
+@dataclass(frozen=True, slots=True)
+class HygieneRules:
+    """The rules of one version with one config, and how that version acts.
+
+    Since 0.8.1 the first ten characters of a name are its date, as in 2026-03-28-1442.md (`reads_long_dates`). Up to
+    0.8.1 every file in sessions/ is archived, later only dated ones and JSON lines. Since 0.8.3 pinned rows stay.
+    """
+
+    version: str
+    is_enabled: bool
+    rules: tuple[HygieneRule, ...]
+    reads_long_dates: bool
+    archives_any_session_file: bool
+    spares_pinned: bool
+    evict_order: Literal["value", "oldest"]
+
+    def rule(self, name: RuleName) -> HygieneRule | None:
+        """The rule of that name, None where this version has none."""
+        return next((rule for rule in self.rules if rule.name == name), None)
+
+    def cutoff(self, name: RuleName, as_of: datetime) -> Cutoff | None:
+        """The cutoff of a rule; None where the rule does nothing."""
+        rule = self.rule(name)
+        return cutoff_at(as_of, rule.days) if rule is not None and rule.is_on and rule.days is not None else None
+
+    def retention(self, as_of: datetime) -> Retention:
+        """The rules about rows, as the database applies them."""
+        cutoffs = {category: self.cutoff(name, as_of) for category, name in CATEGORY_RULES.items()}
+        budgets = {category: self.rule(name) for category, name in BUDGET_RULES.items()}
+        return Retention(
+            {category: cutoff.text for category, cutoff in cutoffs.items() if cutoff is not None and cutoff.text},
+            {
+                category: Budget(rule.most or 0, rule.most_characters or 0)
+                for category, rule in budgets.items()
+                if rule is not None and rule.is_on
+            },
+            self.spares_pinned,
+            self.evict_order,
+        )
+
+
+def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
+    """Make the rules that ZeroClaw of a version follows with a config. Raises UsageError if it is no version."""
+    v = parse_version(version)
+    sessions = "files in sessions/" if v < _SESSIONS_SINCE else "session files"
+    archive, purge = config.archive_after_days, config.purge_after_days
+    archive_key, purge_key = "memory.archive_after_days", "memory.purge_after_days"
+    return HygieneRules(
+        version=version,
+        is_enabled=config.hygiene_enabled,
+        rules=(
+            _rule_by_age("archive memory files", "daily files", "archived", archive, archive_key),
+            _rule_by_age("archive session files", sessions, "archived", archive, archive_key),
+            _rule_by_age("purge memory archives", "archived daily files", "deleted", purge, purge_key),
+            _rule_by_age("purge session archives", "archived session files", "deleted", purge, purge_key),
+            *_rules_of_rows(config, v),
+            *_budget_rules(config, v),
+            *_audit_rules(config, v),
+        ),
+        reads_long_dates=v >= ROWS_SINCE,
+        archives_any_session_file=v < _SESSIONS_SINCE,
+        spares_pinned=v >= _BUDGET_SINCE,
+        evict_order="oldest" if _setting(config, "evict_order") == "oldest" else "value",
+    )
+
+
+def _rule_by_age(name: RuleName, things: str, done: str, days: int, *keys: str) -> HygieneRule:
+    if not days:
+        return HygieneRule(name, f"{things} are never {done}", False, days=0, keys=keys)
+    return HygieneRule(name, f"{things} older than {counted(days, 'day')} are {done}", True, days=days, keys=keys)
+
+
+def _rules_of_rows(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
+    policy = _setting(config, _POLICY) if version >= _POLICY_SINCE else {}
+    if not all(fits("count", days) for days in policy.values()):
+        policy = {}
+    for category, name in CATEGORY_RULES.items():
+        if version < ROWS_SINCE and category != "conversation":
+            continue
+        own = f"{category}_retention_days"
+        key = f"{_POLICY}.{category}" if category in policy else own
+        yield _rule_by_age(name, name, "deleted", int(policy.get(category, getattr(config, own))), f"memory.{key}")
+
+
+def _budget_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
+    if version < _BUDGET_SINCE:
+        return
+    core, size, daily = (int(_setting(config, name)) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
+    first = "the oldest" if _setting(config, "evict_order") == "oldest" else "the least important"
+    limits = [*([f"{core:,} core rows"] * (core > 0)), *([f"{size:,} characters of core rows"] * (size > 0))]
+    yield HygieneRule(
+        "core budget",
+        f"at most {' and '.join(limits)} are kept, {first} are deleted first" if limits else "core rows have no limit",
+        bool(limits),
+        most=core or None,
+        keys=("memory.core_max_rows", "memory.core_max_bytes", "memory.evict_order"),
+        most_characters=size or None,
+    )
+    kept = f"at most {daily:,} daily rows are kept, {first} are deleted first"
+    yield HygieneRule(
+        "daily budget",
+        kept if daily else "daily rows have no limit",
+        daily > 0,
+        most=daily or None,
+        keys=("memory.daily_max_rows", "memory.evict_order"),
+    )
+
+
+def _audit_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
+    if version < _POLICY_SINCE:
+        return
+    days = int(_setting(config, "audit_retention_days"))
+    keys = ("memory.audit_retention_days", "memory.audit_enabled")
+    if version < _ALWAYS_PRUNES_AUDIT and not _setting(config, "audit_enabled"):
+        off = "entries of the audit log are never deleted, because the audit is off"
+        yield HygieneRule("audit log", off, False, days=days, keys=keys)
+    else:
+        yield _rule_by_age("audit log", "entries of the audit log", "deleted", days, *keys)
+
+
+def _setting(config: MemoryConfig, name: str) -> Any:
+    """A setting of [memory] by its dotted name; the default replaces a value of a wrong type."""
+    value: Any = config.values
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    key = MEMORY_KEYS[name]
+    return value if fits(key.kind, value) else key.default
+
+
+def brain_database(root: Path) -> Path:
+    """The database whose rows ZeroClaw's hygiene deletes."""
+    return canonical(root / "memory" / "brain.db")
+
+
+class ExpiryRules:
+    """Which rule will archive or delete a memory that is stored with the date it has.
+
+    `is_line_based` says that the store consists of notes, of which only those without an agent are archived.
+    """
+
+    def __init__(self, rules: HygieneRules, as_of: datetime, *, is_line_based: bool) -> None:
+        self._rules, self._is_line_based = rules, is_line_based
+        self._retention = rules.retention(as_of)
+        self._note_cutoff = rules.cutoff("archive memory files", as_of)
+
+    @classmethod
+    def of(cls, config: MemoryConfig, memory: Memory, version: str, as_of: datetime) -> ExpiryRules | None:
+        """The rules for a store; None where hygiene archives and deletes none of its memories."""
+        rules = rules_for(config, version)
+        if not rules.is_enabled or not config.install.has_workspace:
+            return None
+        if memory.keeps_lines and config.location is None:
+            return cls(rules, as_of, is_line_based=True)
+        is_brain = has_database(memory.name) and canonical(config.database) == brain_database(config.install.root)
+        return cls(rules, as_of, is_line_based=False) if is_brain else None
+
+    def rule(self, row: Row) -> HygieneRule | None:
+        """The rule that archives or deletes a memory, None where it stays."""
+        if self._is_line_based:
+            return self._rules.rule("archive memory files") if self._is_old_note(row) else None
+        category = row.values.get("category")
+        cutoff = self._retention.cutoffs.get(category) if isinstance(category, str) else None
+        date = row.values.get("created_at" if category == "core" else "updated_at")
+        if cutoff is None or not isinstance(date, str) or date >= cutoff:
+            return None
+        if self._rules.spares_pinned and row.values.get("pinned"):
+            return None
+        return self._rules.rule(CATEGORY_RULES[str(category)])
+
+    def _is_old_note(self, row: Row) -> bool:
+        stem = row.values.get("created_at")
+        if self._note_cutoff is None or row.agent is not None or not isinstance(stem, str):
+            return False
+        day = day_of_note(f"{stem}.md", reads_long=self._rules.reads_long_dates)
+        return day is not None and self._note_cutoff.is_expired(day)
