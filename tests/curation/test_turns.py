@@ -11,9 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
+from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
-from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, recall_counts, recorded
+from zeroclaw_tui.curation.turn_trace import Turn
+from zeroclaw_tui.curation.turns import TurnLog, follow, recall_counts, recorded
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
@@ -152,21 +153,20 @@ async def test_nothing_recorded_says_what_turns_it_on(install: RecordingInstall)
 
 
 async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> None:
-    """From blocks that were sent and from what agents looked up; keys that the trace masks are found too, and of two
-    agents each counts its own."""
+    """From blocks that were sent; keys that the trace masks are found too, and of two agents each counts its own."""
     install.record(CHANNEL)
     install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER.replace("pet", "api_key=abcdefghijkl")))
-    install.write(tool_line(["lang", "tz"], at=NOW + timedelta(hours=1)))
     counts = await recall_counts(install.library())
-    assert (counts.of("lang").times, counts.of("lang").last) == (2, "2026-12-01T13:00:00.000Z")
+    assert (counts.of("lang").times, counts.of("lang").last) == (1, "2026-12-01T12:00:00.000Z")
     assert counts.of("api_key=abcdefghijkl").times == 1
-    assert (counts.of("food").times, counts.often[0]) == (0, "lang")
+    assert counts.of("food").times == 0
     for name in ("other", "third"):
         install.record(replace(CHANNEL, id=name, agent="coder"))
     counts = await recall_counts(install.library())
     assert CHANNEL.agent is not None
+    assert counts.often[0] == "lang"
     assert [counts.of("pet", agent).times for agent in (CHANNEL.agent, "coder")] == [0, 0]
-    assert [counts.of("lang", agent).times for agent in (CHANNEL.agent, "coder", "writer", None)] == [2, 2, 0, 4]
+    assert [counts.of("lang", agent).times for agent in (CHANNEL.agent, "coder", "writer", None)] == [1, 2, 0, 3]
 
 
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:
@@ -175,7 +175,6 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingIn
     lines = [
         call_line(CHANNEL),
         inbound_line(CHANNEL),
-        tool_line(["lang"]),
         call_line(replace(CHANNEL, version="0.7.5")),
     ]
     with install.trace.open("wb") as file:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -143,14 +142,6 @@ def inbound_line(sent: Sent) -> str:
         }
         return json.dumps(told)
     return _line(sent, "channel inbound message", "channel", "inbound", attributes | {"content": sent.query})
-
-
-def tool_line(keys: Sequence[str], query: str = "rust", at: datetime = NOW) -> str:
-    """The line of what the tool memory_recall gave out."""
-    lines = "".join(f"- [core] {key}: text [85%]\n" for key in keys)
-    output = f"Found {len(keys)} memories:\n{lines}" if keys else "No memories found."
-    attributes = {"input": {"query": query}, "output": output, "tool": "memory_recall"}
-    return _line(Sent(query, at=at), "tool result: memory_recall", "tool", "complete", attributes)
 
 
 def _line(sent: Sent, message: str, category: str, action: str, attributes: dict[str, Any]) -> str:

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.recall_tests import RecallTestRun
     from zeroclaw_tui.curation.turn_comparison import ComparedTurn
-    from zeroclaw_tui.curation.turns import Turn, TurnLog
+    from zeroclaw_tui.curation.turn_trace import Turn
+    from zeroclaw_tui.curation.turns import TurnLog
 
 
 _TEST_FILES = """\

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.prompt import prompt_for
 from zeroclaw_tui.curation.recall import keyword_only_note, turn_limit
-from zeroclaw_tui.curation.turn_trace import MASKED, keys_of_block, scrubbed
-from zeroclaw_tui.curation.turns import Turn
+from zeroclaw_tui.curation.turn_trace import MASKED, Turn, keys_of_block, scrubbed
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -10,15 +10,17 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.recall import Rule
 
 MASKED = "*[REDACTED]"
 """What ZeroClaw writes in place of the rest of a credential."""
@@ -28,7 +30,7 @@ _ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
 _BLOCK_SIZE = 1 << 20
 _MAX_LINE_LENGTH = 32_000_000
 """Bytes: a longer line counts as broken. One that holds a whole request has about 100 kB."""
-_WANTED = (b"llm_request", b"inbound message", b"memory_recall")
+_WANTED = (b"llm_request", b"inbound message")
 
 _DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
 _USER_MESSAGE = re.compile(
@@ -43,7 +45,6 @@ _USER_MESSAGE = re.compile(
 )
 _BLOCK_START, _BLOCK_END = "\n\n[Memory context]\n", "[/Memory context]\n\n"
 _KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
-_LOOKED_UP = re.compile(r"^- \[[^\]\n]*\] (.+?): ", re.MULTILINE)
 _SECRET = re.compile(
     r"(authorization|token|api[_-]?key|password|secret|user[_-]?key|bearer|credential|set[_-]?cookie|cookie)"
     r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))""",
@@ -52,64 +53,58 @@ _SECRET = re.compile(
 _NO_REQUEST = 'The trace holds no request: ZeroClaw 0.8.2 and later record it with log_llm_request_payload = "full".'
 _CUT = 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.'
 _NO_MESSAGE = "The request in the trace has no message of a user."
+_SCHEDULED = ("[cron:", "[heartbeat task")
 
 
 class BrokenLine(ValueError):
     """A line that is no JSON object of ZeroClaw."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What was sent to the model: the user's message without what ZeroClaw puts before it, and the memory block.
+class _NoRequestError(ValueError):
+    """Why a line does not have its request."""
 
-    `block` is "" where none was sent. It is None where the trace does not have the request, and `reason` says why.
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
+
+    `at` is RFC 3339 in UTC. `sent` is the literal block, masked as the trace masks; "" when none was sent, None when
+    that is not known, and `why_not_sent` says why. `session` is the chat's own scope. `version` is ZeroClaw's.
     """
 
-    message: str = ""
-    block: str | None = None
-    reason: str = ""
-    is_embedded: bool = False
-    """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A request to the model. `iteration` counts from 1 within a turn."""
-
-    trace_id: str
-    iteration: int
-    at: datetime
+    id: str
+    at: str
     version: str | None
     agent: str | None
     session: str | None
     channel: str | None
     sender: str | None
-    message_id: str | None
-    request: Request
+    query: str
+    sent: str | None
+    why_not_sent: str = ""
+    scopes: tuple[str | None, ...] | None = None
+    """The session scopes of its recall in their order; None where they are not recorded."""
+    is_group: bool = False
+    rule: Rule = "cli"
+    message_id: str | None = None
+    iteration: int = 1
+    """Which request of the turn was recorded: only the first one has its message and block in front."""
+
+    @property
+    def moment(self) -> datetime:
+        """When it was sent."""
+        return datetime.fromisoformat(self.at)
 
 
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
     """A message that came in by a channel."""
 
-    at: datetime
     sender: str | None
     message_id: str | None
     reply_target: str | None
     thread: str | None
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRecall:
-    """A call of the agent's tool memory_recall, and the keys that it returned."""
-
-    at: datetime
-    agent: str | None
-    keys: tuple[str, ...]
-
-
-Event = Call | InboundMessage | ToolRecall
 
 
 def trace_files(config: MemoryConfig) -> list[Path]:
@@ -171,7 +166,7 @@ def lines_from_end(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
     yield rest
 
 
-def read_event(line: bytes) -> Event | None:
+def read_event(line: bytes) -> Turn | InboundMessage | None:
     """Read what a line records of a turn, None where that is nothing. Raises BrokenLine."""
     line = line.strip()
     if not line:
@@ -184,47 +179,63 @@ def read_event(line: bytes) -> Event | None:
         found = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         raise BrokenLine from None
-    message, attributes, zeroclaw = found.get("message"), _table(found.get("attributes")), _table(found.get("zeroclaw"))
     # ZeroClaw >= 0.8.0 converts the lines of older versions, whose kind becomes the action.
     if "event_type" in found or _table(found.get("event")).get("action") == "llm_request":
         return None
-    at = moment(_text(found, "@timestamp"))
+    attributes = _table(found.get("attributes"))
+    if found.get("message") == "channel inbound message":
+        sender, message_id, target, thread = (
+            _text(attributes, name) for name in ("sender", "message_id", "reply_target", "thread_ts")
+        )
+        return InboundMessage(sender, message_id, target, thread, _text(attributes, "content") or "")
+    return _read_turn(found, attributes) if found.get("message") == "llm_request" else None
+
+
+def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn | None:
+    at, zeroclaw = moment(_text(found, "@timestamp")), _table(found.get("zeroclaw"))
     if at is None:
         raise BrokenLine
-    sender, message_id = _text(attributes, "sender"), _text(attributes, "message_id")
-    if message == "channel inbound message":
-        target, thread = _text(attributes, "reply_target"), _text(attributes, "thread_ts")
-        return InboundMessage(at, sender, message_id, target, thread, _text(attributes, "content") or "")
-    if message == "tool result: memory_recall":
-        return ToolRecall(at, _text(zeroclaw, "agent_alias"), _keys_looked_up(_text(attributes, "output") or ""))
     trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
-    if message != "llm_request" or trace_id is None:
+    if trace_id is None:
         return None
     iteration = attributes.get("iteration")
-    return Call(
-        trace_id,
-        iteration if type(iteration) is int and iteration > 0 else 1,
-        at,
+    session, message_id = _text(zeroclaw, "session_key"), _text(attributes, "message_id")
+    message, sent, is_embedded, reason = "", None, False, ""
+    try:
+        message, sent, is_embedded = _read_request(attributes)
+    except _NoRequestError as error:
+        reason = str(error)
+    rule: Rule = "channel" if message_id is not None else "library" if session is not None or is_embedded else "cli"
+    return Turn(
+        id=trace_id,
+        at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         version=_text(_table(found.get("service")), "version"),
         agent=_text(zeroclaw, "agent_alias"),
-        session=_text(zeroclaw, "session_key"),
+        session=session,
         channel=_text(zeroclaw, "channel"),
-        sender=sender,
+        sender=_text(attributes, "sender"),
+        query=message,
+        sent=sent,
+        why_not_sent=reason,
+        scopes=None if session is None else (session,),
+        rule="cron" if message.lower().startswith(_SCHEDULED) else rule,
         message_id=message_id,
-        request=_read_request(attributes),
+        iteration=iteration if type(iteration) is int and iteration > 0 else 1,
     )
 
 
-def _read_request(attributes: Mapping[str, Any]) -> Request:
+def _read_request(attributes: Mapping[str, Any]) -> tuple[str, str, bool]:
+    """The user's message without what ZeroClaw puts before it, the memory block, and whether the message is stamped as
+    the embedded agent (library, ACP) stamps it. Raises _NoRequestError with the reason where it is not recorded."""
     payload = attributes.get("request_messages")
     if not isinstance(payload, str):
-        return Request(reason=_NO_REQUEST)
+        raise _NoRequestError(_NO_REQUEST)
     if attributes.get("request_messages_truncated") is True:
-        return Request(reason=_CUT)
+        raise _NoRequestError(_CUT)
     try:
         messages = json.loads(payload)
     except (ValueError, RecursionError):
-        return Request(reason="The request in the trace is not complete JSON.")
+        raise _NoRequestError(_NO_MESSAGE) from None
     texts = [
         (message.get("role"), message["content"])
         for message in (messages if isinstance(messages, list) else ())
@@ -233,11 +244,24 @@ def _read_request(attributes: Mapping[str, Any]) -> Request:
     user = next((text for role, text in reversed(texts) if role == "user"), None)
     found = None if user is None else _USER_MESSAGE.fullmatch(user)
     if found is None:
-        return Request(reason=_NO_MESSAGE)
+        raise _NoRequestError(_NO_MESSAGE)
     block = found["block"]
     if block is None:
         block = _block_of_system_prompt(next((text for role, text in texts if role == "system"), ""))
-    return Request(found["text"], block, is_embedded=(found["date"] or found["later_date"]) is not None)
+    return found["text"], block, (found["date"] or found["later_date"]) is not None
+
+
+def with_inbound(turn: Turn, inbound: InboundMessage) -> Turn:
+    """The turn of a channel with what its incoming message says of the chat."""
+    target, sender = inbound.reply_target, turn.sender
+    if target is None or sender is None:
+        return replace(turn, query=inbound.content)
+    thread = None if (turn.channel or "").partition(".")[0] == "matrix" else inbound.thread
+    history = sanitised("_".join(filter(None, (turn.channel, target, thread, sender))))
+    is_group = "@g.us" in target or target.startswith("group:")
+    # A direct chat recalls by its history and then by its sender, a group the other way round.
+    scopes = (sanitised(sender), history) if is_group else (history, sanitised(sender))
+    return replace(turn, query=inbound.content, session=history, scopes=scopes, is_group=is_group)
 
 
 def _block_of_system_prompt(prompt: str) -> str:
@@ -249,11 +273,6 @@ def _block_of_system_prompt(prompt: str) -> str:
 def keys_of_block(block: str) -> list[str]:
     """The keys that a block names, a line each; a key that holds a colon and a blank is cut there."""
     return _KEY.findall(block)
-
-
-def _keys_looked_up(output: str) -> tuple[str, ...]:
-    """The keys in the output of the tool memory_recall: `- [category] key: content [NN%]`, a line each."""
-    return tuple(_LOOKED_UP.findall(output)) if output.startswith("Found ") else ()
 
 
 def scrubbed(text: str) -> str:
@@ -276,11 +295,6 @@ def _mask(found: re.Match[str]) -> str:
     quote = '"' if '"' in found[0] else ""
     name = f"{quote}{found[1]}{quote}: " if ":" in found[0] else f"{found[1]}="
     return f"{name}{quote}{value[:4]}{MASKED}{quote}"
-
-
-def as_rfc3339(at: datetime) -> str:
-    """A moment in UTC with milliseconds, as the trace writes it."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _text(table: Mapping[str, Any], name: str) -> str | None:

@@ -6,66 +6,31 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.turn_recording import why_no_turns
 from zeroclaw_tui.curation.turn_trace import (
     BrokenLine,
-    Call,
     InboundMessage,
-    ToolRecall,
-    as_rfc3339,
+    Turn,
     end_of_last_line,
     keys_of_block,
     lines_from_end,
     read_event,
     scrubbed,
     trace_files,
+    with_inbound,
 )
-from zeroclaw_tui.memory.recall import Rule
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 POLL_SECONDS = 0.25
 """Seconds between two looks at the files while they are followed."""
-_INBOUND_BEFORE = timedelta(minutes=10)
-"""So long before its request a message may come in."""
 _NO_MESSAGE = "Its first request is no longer in the trace."
-_SCHEDULED = ("[cron:", "[heartbeat task")
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
-
-    `at` is RFC 3339 in UTC. `sent` is the literal block, masked as the trace masks; "" when none was sent, None when
-    that is not known, and `why_not_sent` says why. `session` is the chat's own scope. `version` is ZeroClaw's.
-    """
-
-    id: str
-    at: str
-    version: str | None
-    agent: str | None
-    session: str | None
-    channel: str | None
-    sender: str | None
-    query: str
-    sent: str | None
-    why_not_sent: str = ""
-    scopes: tuple[str | None, ...] | None = None
-    """The session scopes of its recall in their order; None where they are not recorded."""
-    is_group: bool = False
-    rule: Rule = "cli"
-
-    @property
-    def moment(self) -> datetime:
-        """When it was sent."""
-        return datetime.fromisoformat(self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +41,6 @@ class TurnLog:
     broken_lines: int = 0
     why_nothing: str | None = None
     """A sentence where no turn is recorded; None where there is one."""
-    tool_recalls: tuple[ToolRecall, ...] = ()
-    """What the agents looked up by themselves, the oldest first."""
     problems: tuple[str, ...] = ()
     """Sentences on files that could not be read."""
 
@@ -113,10 +76,9 @@ async def _first(library: Library, reader: _Reader) -> TurnLog:
 
 @dataclass(slots=True)
 class _Found:
-    """The events of one look at the files, the newest first."""
+    """What one look at the files found: the turns by id, the newest first."""
 
-    calls: dict[str, Call] = field(default_factory=dict)
-    tool_recalls: list[ToolRecall] = field(default_factory=list)
+    turns: dict[str, Turn] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     broken: int = 0
 
@@ -141,15 +103,12 @@ class _Reader:
                 found.problems.append(
                     f"{path} cannot be read: {error.strerror}. Read it as the user who runs ZeroClaw."
                 )
-        calls = [call for call in reversed(found.calls.values()) if call.trace_id not in self._known]
-        self._known |= found.calls.keys()
-        turns = [_turn_of(call, self._inbound.get((call.sender, call.message_id))) for call in calls]
-        return TurnLog(
-            self._selected(turns),
-            found.broken,
-            tool_recalls=tuple(sorted(found.tool_recalls, key=lambda recall: recall.at)),
-            problems=tuple(found.problems),
-        )
+        turns = [self._completed(turn) for turn in reversed(found.turns.values()) if turn.id not in self._known]
+        self._known |= found.turns.keys()
+        turns = [turn for turn in turns if self._since is None or turn.moment >= self._since]
+        turns = sorted((turn for turn in turns if self._agent in (None, turn.agent)), key=lambda turn: turn.at)
+        newest = turns if self._most is None else turns[max(0, len(turns) - self._most) :]
+        return TurnLog(tuple(newest), found.broken, problems=tuple(found.problems))
 
     def _read_file(self, path: Path, found: _Found) -> None:
         with path.open("rb") as file:
@@ -160,70 +119,34 @@ class _Reader:
             end = end_of_last_line(file, start)
             self._ends[status.st_dev, status.st_ino] = end
             for line in lines_from_end(file, start, end):
-                if self._take(line, found):
+                try:
+                    event = read_event(line)
+                except BrokenLine:
+                    found.broken += 1
+                    continue
+                if isinstance(event, InboundMessage):
+                    self._inbound[event.sender, event.message_id] = event
+                elif event is not None and self._is_last_wanted(event, found):
                     break
 
-    def _take(self, line: bytes, found: _Found) -> bool:
-        """Sort a line, and answer whether every earlier line is known or not asked for."""
-        try:
-            event = read_event(line)
-        except BrokenLine:
-            found.broken += 1
-            return False
-        match event:
-            case Call():
-                earlier = found.calls.get(event.trace_id)
-                if earlier is None or event.iteration < earlier.iteration:
-                    found.calls[event.trace_id] = event
-                if event.iteration == 1 and event.trace_id in self._known:
-                    return True
-            case InboundMessage():
-                self._inbound[event.sender, event.message_id] = event
-            case ToolRecall():
-                found.tool_recalls.append(event)
-            case None:
-                return False
-        if self._since is not None and event.at < self._since - _INBOUND_BEFORE:
+    def _is_last_wanted(self, turn: Turn, found: _Found) -> bool:
+        """Take a turn, and answer whether every earlier one is known or not asked for."""
+        later = found.turns.get(turn.id)
+        if later is None or turn.iteration < later.iteration:
+            found.turns[turn.id] = turn
+        if turn.iteration == 1 and turn.id in self._known:
             return True
-        return self._most is not None and self._is_enough(found, self._most)
-
-    def _is_enough(self, found: _Found, most: int) -> bool:
-        complete = [call for call in found.calls.values() if call.iteration == 1 and self._agent in (None, call.agent)]
+        if self._most is None:
+            return False
+        complete = [one for one in found.turns.values() if one.iteration == 1 and self._agent in (None, one.agent)]
         # One more than asked for: the message of the oldest came in before its own request.
-        return len(complete) > most
+        return len(complete) > self._most
 
-    def _selected(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        passing = [
-            turn
-            for turn in turns
-            if self._agent in (None, turn.agent) and (self._since is None or turn.moment >= self._since)
-        ]
-        passing.sort(key=lambda turn: turn.at)
-        return tuple(passing if self._most is None else passing[max(0, len(passing) - self._most) :])
-
-
-def _turn_of(call: Call, inbound: InboundMessage | None) -> Turn:
-    """The turn of its first request. `inbound` is the message of a channel, if the trace still has it."""
-    request = call.request
-    sent, why = (request.block, request.reason) if call.iteration == 1 else (None, _NO_MESSAGE)
-    query = inbound.content if inbound is not None else request.message
-    target = inbound.reply_target if inbound is not None else None
-    is_group = target is not None and ("@g.us" in target or target.startswith("group:"))
-    is_channel = call.message_id is not None
-    scopes: tuple[str | None, ...] | None = None if call.session is None else (call.session,)
-    session = call.session
-    if inbound is not None and target is not None and call.sender is not None:
-        # A direct chat recalls by its history and then by its sender, a group the other way round.
-        thread = None if (call.channel or "").partition(".")[0] == "matrix" else inbound.thread
-        session = sanitised("_".join(filter(None, (call.channel or "", target, thread, call.sender))))
-        scopes = (sanitised(call.sender), session) if is_group else (session, sanitised(call.sender))
-    rule: Rule = "channel" if is_channel else "library" if call.session or request.is_embedded else "cli"
-    if query.lower().startswith(_SCHEDULED):
-        rule = "cron"
-    return Turn(
-        call.trace_id, as_rfc3339(call.at), call.version, call.agent, session, call.channel, call.sender, query,
-        sent, why, scopes, is_group, rule,
-    )  # fmt: skip
+    def _completed(self, turn: Turn) -> Turn:
+        if turn.iteration > 1:
+            turn = replace(turn, sent=None, why_not_sent=_NO_MESSAGE)
+        inbound = self._inbound.get((turn.sender, turn.message_id)) if turn.message_id is not None else None
+        return turn if inbound is None else with_inbound(turn, inbound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +190,11 @@ class RecallCounts:
 async def recall_counts(library: Library) -> RecallCounts:
     """Count the recalls in all that is recorded. Raises BrokenConfig."""
     log = await recorded(library)
-    sent = [(turn.at, turn.agent, keys_of_block(turn.sent)) for turn in log.turns if turn.sent is not None]
-    looked_up = [(as_rfc3339(recall.at), recall.agent, recall.keys) for recall in log.tool_recalls]
+    sent = [turn for turn in log.turns if turn.sent is not None]
     recalls: dict[str, list[tuple[str | None, str]]] = {}
-    for at, agent, keys in (*sent, *looked_up):
-        for key in set(keys):
-            recalls.setdefault(key, []).append((agent, at))
-    agents = {agent for _, agent, _ in (*sent, *looked_up) if agent is not None}
+    for turn in sent:
+        for key in set(keys_of_block(turn.sent or "")):
+            recalls.setdefault(key, []).append((turn.agent, turn.at))
+    agents = {turn.agent for turn in sent if turn.agent is not None}
     readable = {agent: library.config.readable_by((agent,)) for agent in agents}
-    return RecallCounts(recalls, len(sent), min((at for at, _, _ in sent), default=None), readable)
+    return RecallCounts(recalls, len(sent), sent[0].at if sent else None, readable)

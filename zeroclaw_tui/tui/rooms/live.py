@@ -16,8 +16,8 @@ from textual.widgets import Input
 
 from zeroclaw_tui.backends.lookup import count_matching, entries_with_key
 from zeroclaw_tui.curation.turn_comparison import compare
-from zeroclaw_tui.curation.turn_trace import keys_of_block
-from zeroclaw_tui.curation.turns import Turn, follow, recorded
+from zeroclaw_tui.curation.turn_trace import Turn, keys_of_block
+from zeroclaw_tui.curation.turns import follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
