@@ -91,9 +91,6 @@ def test_what_is_gathered_once_decides_every_trial(
             for tried in tries:
                 evidence = await known.serving(tried)
                 assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried)), tried
-                here = evidence.replay_now(tried)
-                assert here is not None
-                assert parts_of(here) == parts_of(await evidence.replay(tried))
                 await _assert_ways(memory, evidence, tried)
         finally:
             await memory.close()

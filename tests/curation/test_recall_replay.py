@@ -66,16 +66,6 @@ async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: S
     assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried))
 
 
-async def test_with_the_whole_store_read_no_replay_waits(memory: SqliteMemory) -> None:
-    library = library_of(memory)
-    ahead = await gather_evidence(library, trial("rust"), whole_store=True)
-    assert ahead.replay_now(trial("rust", limit=40)) is not None
-    bare = await gather_evidence(library, trial("rust"))
-    assert bare.replay_now(trial("rust")) is None
-    await bare.replay(trial("rust"))
-    assert bare.replay_now(trial("rust")) is not None
-
-
 async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
     memory: SqliteMemory, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,10 +78,9 @@ async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
 
     add(path, [{"content": "rust " * 60_000}], start=40)
     monkeypatch.setattr(decide, "scan", scan)
-    evidence = await gather_evidence(library_of(memory), trial("rust"), whole_store=True)
+    evidence = await gather_evidence(library_of(memory), trial("rust"))
     for threshold in (0.1, 0.2, 0.3):
         tried = trial("rust", settings=ScoringSettings(threshold=threshold))
-        assert evidence.replay_now(tried) is None
         await evidence.replay(tried)
     assert [length for length, _ in scanned].count(300_000) == 1
     assert not any(is_on_loop for _, is_on_loop in scanned)
@@ -103,9 +92,6 @@ async def test_a_row_gone_meanwhile_is_left_out(memory: SqliteMemory, path: Path
     result = await evidence.replay(trial("number7 rust", limit=40))
     assert "key7" not in [scored.entry.key for scored in result.results]
     assert [scored.rank for scored in result.results] == list(range(1, 40))
-    again = evidence.replay_now(trial("number7 rust", limit=40))
-    assert again is not None
-    assert len(again.results) == 39
 
 
 async def test_a_vector_that_is_no_blob_fails_only_the_recalls_that_meet_it(memory: SqliteMemory, path: Path) -> None:

@@ -23,9 +23,7 @@ from zeroclaw_tui.scoring.decide import (
     decide,
     is_same,
     of_program,
-    own_ranking,
     serves,
-    takes_long,
 )
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until, word_shares
 from zeroclaw_tui.scoring.explain import Advice, Explanation, explained
@@ -40,14 +38,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.curation.library import Library
 
-READ_AHEAD_ROWS = 20_000
-"""With `whole_store` the contents of up to so many rows are read ahead, so that no replay waits for the store."""
-READ_AHEAD_HITS = 2_000
-"""Of a bigger store so many of each stage: a recall of 100 needs 800, the rest is read when it is wanted."""
-MAX_ROWS_IN_FRAME = 20_000
-"""Evidence of up to so many rows is ranked within a frame."""
-MAX_RESULTS_IN_FRAME = 2_000
-"""Up to so many results are made within a frame."""
 MAX_SETTINGS_TRIED = 3
 _KEYWORD_HITS_ONLY = "Keyword hits only."
 
@@ -172,7 +162,7 @@ async def _recalled(library: Library, trial: Trial, vector: np.ndarray | None, n
     if trial.request.created_until:
         # Cut stages would lack what moves up in place of the memories that are left out.
         evidence = await _deep_evidence(library, trial, vector)
-        result = await (await _gathered(library, trial, evidence, notes)).replay(trial)
+        result = await _gathered(library, evidence, notes).replay(trial)
     else:
         result = await _recalled_by_store(library, trial, vector, notes)
     results = result.results
@@ -234,15 +224,6 @@ class GatheredEvidence:
         """Whether this evidence answers the trial."""
         return serves(self.evidence, trial)
 
-    def replay_now(self, trial: Trial) -> RecallResult | None:
-        """Decide the recall as the trial has it; None if rows have to be read first, or if it takes longer than a
-        frame."""
-        trial = with_as_of(trial)
-        if self._has_many_rows or asked_of_store(trial).limit > MAX_RESULTS_IN_FRAME:
-            return None
-        decision = decide(self.evidence, trial)
-        return None if self._unread(decision) or self._is_long(decision) else self._result(decision)
-
     async def replay(self, trial: Trial) -> RecallResult:
         """Decide the recall as the trial has it, in a thread; what is not read yet is read."""
         return await asyncio.to_thread(self._result, await self._decide(with_as_of(trial)))
@@ -262,19 +243,6 @@ class GatheredEvidence:
     def _unread(self, decision: Decision) -> list[Handle]:
         return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
 
-    @property
-    def _has_many_rows(self) -> bool:
-        return any(
-            isinstance(each, StageEvidence) and len(each.rows.handles) > MAX_ROWS_IN_FRAME for each in self.evidence
-        )
-
-    def _is_long(self, decision: Decision) -> bool:
-        """Whether the contents that are scanned are longer than a frame has time for."""
-        limit = asked_of_store(decision.trial).limit
-        own = [each for each in self.evidence if isinstance(each, OwnEvidence)]
-        entries = [scored.entry for each in own for scored in own_ranking(each, limit)]
-        return takes_long([*entries, *(self.rows[handle] for handle in decision.wanted if handle in self.rows)])
-
     def _result(self, decision: Decision) -> RecallResult:
         trial, choice = decision.trial, self.library.profile
         # Search mode bm25 asks for no vector, so its notes say nothing.
@@ -283,28 +251,19 @@ class GatheredEvidence:
         return _result_of(self.library, decision, answer(decision, self.rows), notes, source)
 
 
-async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool = False) -> GatheredEvidence:
+async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
     """Ask the store once for everything a recall of this query can be decided from. Raises InspectorError kinds.
 
-    The query's vector is asked for as recall does it; where it cannot be had a note says so. With `whole_store` the
-    contents of all rows found are read too; of more than READ_AHEAD_ROWS the first of each stage.
+    The query's vector is asked for as recall does it; where it cannot be had a note says so.
     """
     trial, about = with_as_of(trial), library.memory.about
     if about.not_read_because is not None and (about.program is None or trial.request.layer == "agent"):
         raise Refused(about.not_read_because, hint="What they return to an agent is unknown.")
     vector, notes = await _query_vector(library, trial)
-    gathered = await _gathered(library, trial, await _deep_evidence(library, trial, vector), notes)
-    first = gathered.evidence[0]
-    if whole_store and isinstance(first, StageEvidence):
-        gathered.rows |= await _read_rows(library, await asyncio.to_thread(_first_hits, first))
-    return gathered
+    return _gathered(library, await _deep_evidence(library, trial, vector), notes)
 
 
-async def _gathered(
-    library: Library, trial: Trial, evidence: tuple[Evidence, ...], notes: tuple[str, ...]
-) -> GatheredEvidence:
-    # Evidence caches what every decision needs: done here, it takes no time from a frame.
-    await asyncio.to_thread(decide, evidence, trial)
+def _gathered(library: Library, evidence: tuple[Evidence, ...], notes: tuple[str, ...]) -> GatheredEvidence:
     own = [each.contents for each in evidence if isinstance(each, OwnEvidence)]
     return GatheredEvidence(library, evidence, notes, {handle: entry for each in own for handle, entry in each.items()})
 
@@ -329,13 +288,6 @@ async def _read_rows(library: Library, handles: Sequence[Handle]) -> dict[Handle
     if not handles:
         return {}
     return {entry.handle: entry for entry in await library.memory.rows(Query(ENTRIES, handles=handles))}
-
-
-def _first_hits(evidence: StageEvidence) -> list[Handle]:
-    """The rows to read ahead: every row a stage found, or of a big store those it ranks first."""
-    stages = (evidence.keyword_handles, evidence.vector_handles, evidence.like, evidence.recent)
-    most = READ_AHEAD_ROWS if len(evidence.rows.handles) <= READ_AHEAD_ROWS else READ_AHEAD_HITS
-    return list(dict.fromkeys(handle for hits in stages for handle in hits[:most].tolist()))[:READ_AHEAD_ROWS]
 
 
 async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explanation:

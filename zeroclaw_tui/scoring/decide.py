@@ -6,7 +6,7 @@ that is decided here, so that recall, prompt, explain, recall tests and what-if 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 SCANNER_WINDOW = 4
 """ZeroClaw >= 0.8.4 asks its store for this many times the limit, whether or not it scans."""
 
-SCANNED_IN_A_FRAME = 250_000
-"""Contents of up to so many characters in all are scanned and judged within a frame."""
-
 LIKE_SCORE = 1.0
 
 
@@ -68,11 +65,6 @@ def of_program(trial: Trial) -> Trial:
 def passes_scanner(trial: Trial) -> bool:
     """Whether what the store recalls goes through the content scanner."""
     return trial.profile.scans_content and trial.request.layer == "agent"
-
-
-def takes_long(entries: Iterable[MemoryEntry]) -> bool:
-    """Whether scanning and judging these contents takes longer than a frame."""
-    return sum(len(entry.content) for entry in entries) > SCANNED_IN_A_FRAME
 
 
 def serves(evidence: Sequence[Evidence], trial: Trial) -> bool:

@@ -212,10 +212,8 @@ class WhatIfPane(Pane):
         self.paint()
 
     def decide(self) -> None:
-        """Decide what is tried on what was gathered: at once, in a thread, or after more of it was gathered."""
+        """Decide what is tried on what was gathered, or ask for more of it."""
         answer, gathered = self.answer, self._serving()
-        if answer is not None and gathered is not None and self._is_decided(answer, gathered):
-            return
         self.paint()
         if answer is not None and gathered is None:
             self.post_message(self.MoreWanted())
@@ -330,20 +328,12 @@ class WhatIfPane(Pane):
         return lines
 
     async def _gather(self, trial: Trial) -> GatheredEvidence:
-        return await gather_evidence(self.inquiry.library, trial, whole_store=True)
+        return await gather_evidence(self.inquiry.library, trial)
 
     def _serving(self) -> GatheredEvidence | None:
         if self.answer is None:
             return None
         return next((one for one in self.answer.gathered if one.serves(self.inquiry.trial)), None)
-
-    def _is_decided(self, answer: StoreAnswer, gathered: GatheredEvidence) -> bool:
-        if self._is_replaying:
-            return False
-        after = gathered.replay_now(self.inquiry.trial)
-        if after is not None:
-            self._show_after(answer, after)
-        return after is not None
 
     async def _replay(self) -> None:
         """Decide the newest trial; answers to older ones are dropped."""
