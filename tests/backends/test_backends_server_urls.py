@@ -14,7 +14,7 @@ from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, foreign_store, store_
 from zeroclaw_tui.config.locations import OpenOptions, without_password
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file, settings_problem
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, UsageError
 
 SECRET = "hunter2"

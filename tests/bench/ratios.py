@@ -45,7 +45,7 @@ import asyncio, sys, time
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.recall import recall_memories, trial_of
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
 async def main():
     library = await open_library(configs_for(OpenOptions())[0])

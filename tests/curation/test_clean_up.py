@@ -622,7 +622,7 @@ from pathlib import Path
 from zeroclaw_tui.curation.clean_up import check_memories
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 
 async def looked_at():
     library = await open_library(configs_for(OpenOptions(path=Path(sys.argv[1])))[0])

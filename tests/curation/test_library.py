@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.profile_choice import profile_to_make
 from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
@@ -87,7 +87,7 @@ def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> 
         "import asyncio, sys, pathlib\n"
         "from zeroclaw_tui.curation.library import open_library\n"
         "from zeroclaw_tui.config.locations import OpenOptions\n"
-        "from zeroclaw_tui.curation.candidates import configs_for\n"
+        "from zeroclaw_tui.curation.config_choice import configs_for\n"
         "asyncio.run(open_library(configs_for(OpenOptions(path=pathlib.Path(sys.argv[1])))[0], 'newest'))\n"
     )
     command = [sys.executable, "-c", script, str(config.database)]

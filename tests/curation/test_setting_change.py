@@ -19,7 +19,7 @@ from support.small_store import make
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.setting_change import complaints_of, plan_settings_change, save_settings_change, way_back

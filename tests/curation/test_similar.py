@@ -13,7 +13,7 @@ from support.warm_start import run_memory
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector

@@ -12,7 +12,7 @@ from recall_progress_world import Service, configured
 from support.http_endpoints import HttpEndpoint
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.recall import recall_memories, recall_steps
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult

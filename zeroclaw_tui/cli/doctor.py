@@ -143,7 +143,7 @@ def _tell_health(
 ) -> None:
     from zeroclaw_tui.backends.factory import shadowed_sentences
     from zeroclaw_tui.backends.health import Health
-    from zeroclaw_tui.curation.candidates import describe_choice
+    from zeroclaw_tui.curation.config_choice import describe_choice
 
     config = configs[0]
     findings = (*found.findings, *config.warnings, *shadowed_sentences())
@@ -223,7 +223,7 @@ def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
 
 
 def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
-    from zeroclaw_tui.curation.candidates import describe_choice
+    from zeroclaw_tui.curation.config_choice import describe_choice
 
     scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
     file = config.install.config_file

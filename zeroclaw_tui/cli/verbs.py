@@ -306,16 +306,16 @@ async def _answer(given: argparse.Namespace) -> int:
     changes = called.changes and not getattr(given, "dry_run", False)
     silent = library.read_only_because if changes else None
     notices = [notice for notice in library.memory.notices if called.tells_facts or not notice.is_minor]
-    told = [notice.sentence for notice in notices if notice.sentence != silent]
+    sentences = [notice.sentence for notice in notices if notice.sentence != silent]
     try:
-        for sentence in told:
+        for sentence in sentences:
             note(f"zeroclaw: {sentence}")
         # Without agents a recall is everybody's, and says so itself.
         if given.agent and ("agents" not in library.memory.why_not or "recall" not in called.concerns):
             await library.check_agents(given.agent)
         return await called.answers(library, given, now)
     except Refused as refused:
-        if any(refused.message in sentence for sentence in told):
+        if any(refused.message in sentence for sentence in sentences):
             refused.message = "The change was refused for that reason."
         raise
     finally:
@@ -347,7 +347,7 @@ async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime
 
 
 def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
-    from zeroclaw_tui.curation.candidates import configs_for
+    from zeroclaw_tui.curation.config_choice import configs_for
 
     try:
         return configs_for(open_options(given))

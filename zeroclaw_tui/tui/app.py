@@ -388,7 +388,7 @@ class InspectorApp(TypeAhead[int]):
 
 # Called in a thread, which imports what reads configs while the first frame is visible.
 def _configs_for(options: OpenOptions) -> tuple[MemoryConfig, ...]:
-    from zeroclaw_tui.curation.candidates import configs_for
+    from zeroclaw_tui.curation.config_choice import configs_for
 
     return configs_for(options)
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory, LucidSettings
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, parse_version, profile_for

@@ -19,9 +19,9 @@ from support.whole_store import everything, hits
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash

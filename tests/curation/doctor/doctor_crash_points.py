@@ -24,7 +24,7 @@ from support import kill_points, killing, small_store
 from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import doctor, repairs
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import open_library
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

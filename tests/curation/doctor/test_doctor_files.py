@@ -18,8 +18,8 @@ from support.opened import opened_at
 from support.patient import NOW
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.changes import store_memory, undo
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.doctor import examine, repair_finding
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused

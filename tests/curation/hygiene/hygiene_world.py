@@ -16,7 +16,7 @@ from typing import Any
 from support import golden, small_store
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 

@@ -15,7 +15,7 @@ from support.slept_clock import Clock
 from support.test_embedder import embed
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 
 ROWS = 40

@@ -155,7 +155,7 @@ from zeroclaw_tui.curation.traces import copies as looking
 from zeroclaw_tui.curation.traces.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import RunningAction
 
 async def main():

@@ -15,7 +15,7 @@ from support.postgres_server import PostgresServer, running_postgres
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.tui.widgets.header import StoreHeader
 

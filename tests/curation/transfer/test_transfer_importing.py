@@ -17,8 +17,8 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
 from zeroclaw_tui.curation.changes import undo
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.hygiene import plan_hygiene
 from zeroclaw_tui.curation.library import Library

@@ -17,7 +17,7 @@ from tui.tui_samples import Inspector
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.traces.copies import Text
 from zeroclaw_tui.curation.traces.erase import EraseReport

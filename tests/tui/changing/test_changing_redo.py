@@ -14,7 +14,7 @@ from support.two_stores import install_of_two_stores
 from tui_samples import NOW, STILL, browser
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.tui.app import InspectorApp
 

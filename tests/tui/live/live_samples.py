@@ -14,7 +14,7 @@ from support import small_store
 from textual.app import App
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.live import LiveRoom

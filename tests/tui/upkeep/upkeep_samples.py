@@ -16,7 +16,7 @@ from textual.app import App
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, snapshot_text
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library

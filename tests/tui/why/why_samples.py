@@ -17,7 +17,7 @@ from textual.app import App
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.candidates import configs_for
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.embeddings.base import Embedder

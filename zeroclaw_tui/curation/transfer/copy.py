@@ -13,8 +13,8 @@ from zeroclaw_tui.backends.factory import backend_info, create_memory, has_datab
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import check_location, configs_for
 from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.config_choice import check_location, configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.transfer.comparison import (
     OnClash,

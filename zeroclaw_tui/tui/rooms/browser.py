@@ -488,7 +488,7 @@ class BrowserRoom(Room[None]):
 
     def action_show_notices(self) -> None:
         """The notices of this store."""
-        from zeroclaw_tui.curation.candidates import describe_choice
+        from zeroclaw_tui.curation.config_choice import describe_choice
         from zeroclaw_tui.tui.help import notices_page
         from zeroclaw_tui.tui.widgets.header import notices_of
 

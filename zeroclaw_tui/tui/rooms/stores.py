@@ -16,7 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
-from zeroclaw_tui.curation.candidates import Candidate, describe_choice
+from zeroclaw_tui.curation.candidates import Candidate
+from zeroclaw_tui.curation.config_choice import describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, store_options, tell, usual_commands
@@ -158,9 +159,9 @@ class StoresRoom(Room["Candidate | None"]):
             self.dismiss(await asyncio.to_thread(Candidate.from_path, path_typed(values["path"])))
 
     async def _copy(self, library: Library, candidate: Candidate) -> None:
-        said = await copy_to(self.app, library, candidate, self._profile, self._patience)
-        if said is not None:
-            tell(self, said)
+        message = await copy_to(self.app, library, candidate, self._profile, self._patience)
+        if message is not None:
+            tell(self, message)
             self.action_reload()
 
     async def _confirm(self, candidate: Candidate) -> None:

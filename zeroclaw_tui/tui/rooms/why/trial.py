@@ -358,19 +358,19 @@ class TrialContext:
         return cls(None, evidence.vector_live, why, sessions and evidence.has_sessions)
 
 
-def idle_because(name: Name, tried: TrialComparison, standing: TrialContext) -> tuple[str, str] | None:
+def idle_because(name: Name, tried: TrialComparison, context: TrialContext) -> tuple[str, str] | None:
     """Why a setting does nothing in this trial, in a few words and in a sentence; None when it does something."""
     trial = tried.now
     if name in ("vector weight", "keyword weight"):
-        return _idle_weights(tried, standing)
+        return _idle_weights(tried, context)
     if name == "search mode":
-        if standing.own_rule:
-            return _own_rule(standing.own_rule)
+        if context.own_rule:
+            return _own_rule(context.own_rule)
         if not trial.profile.search_modes:
             return "since 0.6.3", "ZeroClaw reads the search mode from 0.6.3 on."
     if name == "threshold" and _lists_recent(trial):
         return _NO_SCORES
-    if name == "session" and not standing.has_sessions:
+    if name == "session" and not context.has_sessions:
         return "no sessions", "This store has no sessions."
     if name in _OF_RERANK:
         return _idle_rerank(name, trial)
@@ -395,16 +395,16 @@ def _idle_rerank(name: Name, trial: Trial) -> tuple[str, str] | None:
     return None
 
 
-def complaint_sentences(memory: Memory, tried: TrialComparison, standing: TrialContext) -> tuple[str, ...]:
+def complaint_sentences(memory: Memory, tried: TrialComparison, context: TrialContext) -> tuple[str, ...]:
     """Which settings cannot work with these values; weights without effect say so on their own line."""
-    idle = idle_because("vector weight", tried, standing) is not None
+    idle = idle_because("vector weight", tried, context) is not None
     about: tuple[ComplaintAbout, ...] = (
         ("threshold", "mode", "rerank") if idle else ("weights", "threshold", "mode", "rerank")
     )
-    has_stages = standing.own_rule is None
+    has_stages = context.own_rule is None
     return complaints(
         tried.now,
-        has_vectors=standing.has_vectors,
+        has_vectors=context.has_vectors,
         about=about,
         has_stages=has_stages,
         generation=memory.about.generation,
@@ -429,14 +429,14 @@ def command_words(library: Library, tried: TrialComparison) -> str:
     return shlex.join([*words, "--", request.query])
 
 
-def _idle_weights(tried: TrialComparison, standing: TrialContext) -> tuple[str, str] | None:
+def _idle_weights(tried: TrialComparison, context: TrialContext) -> tuple[str, str] | None:
     trial = tried.now
-    if standing.own_rule:
-        return _own_rule(standing.own_rule)
+    if context.own_rule:
+        return _own_rule(context.own_rule)
     if _lists_recent(trial):
         return _NO_SCORES
-    if not standing.has_vectors:
-        why = f" {standing.why_no_vectors}" if standing.why_no_vectors else ""
+    if not context.has_vectors:
+        why = f" {context.why_no_vectors}" if context.why_no_vectors else ""
         return "no vectors", f"Without vectors there are only keyword scores, so weights have no effect.{why}"
     if trial.profile.search_modes and trial.settings.search_mode != "hybrid":
         mode = trial.settings.search_mode

@@ -133,10 +133,10 @@ class WhatIfPane(Pane):
 
     def go_to_first(self) -> None:
         """Choose the first setting that is tried, else the first that does something here."""
-        standing, tried = self.standing, self.inquiry.tried
+        context, tried = self.context, self.inquiry.tried
         shown = tried.changed or SETTINGS
         works = (
-            at for at, one in enumerate(SETTINGS) if one in shown and idle_because(one.name, tried, standing) is None
+            at for at, one in enumerate(SETTINGS) if one in shown and idle_because(one.name, tried, context) is None
         )
         self._settings.cursor = next(works, 0)
 
@@ -176,7 +176,7 @@ class WhatIfPane(Pane):
         return SETTINGS[self._settings.cursor]
 
     @property
-    def standing(self) -> TrialContext:
+    def context(self) -> TrialContext:
         """What of this store decides which settings do something."""
         gathered = self._serving() or (self.answer.gathered[0] if self.answer is not None else None)
         return TrialContext.of(self.inquiry.library, None if gathered is None else gathered.evidence[0])
@@ -223,14 +223,14 @@ class WhatIfPane(Pane):
 
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
-        inquiry, standing = self.inquiry, self.standing
+        inquiry, context = self.inquiry, self.context
         tried = inquiry.tried
-        self._settings.show(self._lines(standing))
-        idle = idle_because(self.setting.name, tried, standing)
+        self._settings.show(self._lines(context))
+        idle = idle_because(self.setting.name, tried, context)
         self.query_one("#about", Static).update(
             Content.styled(shown_words(idle[1] if idle else self.setting.about), MUTED)
         )
-        said = complaint_sentences(inquiry.library.memory, tried, standing) if inquiry.has_message else ()
+        said = complaint_sentences(inquiry.library.memory, tried, context) if inquiry.has_message else ()
         complaints = self.query_one("#complaints", Static)
         complaints.update(Content("\n").join(Content.styled(f"▲ {shown_words(one)}", WARNING) for one in said))
         complaints.display = bool(said)
@@ -315,11 +315,11 @@ class WhatIfPane(Pane):
         """The sessions that can be tried, the busiest first."""
         return self.answer.sessions if self.answer is not None else ()
 
-    def _lines(self, standing: TrialContext) -> list[SettingLine]:
+    def _lines(self, context: TrialContext) -> list[SettingLine]:
         """Every setting; the text being typed replaces the chosen one's value."""
         tried, lines = self.inquiry.tried, []
         for setting in SETTINGS:
-            idle = idle_because(setting.name, tried, standing)
+            idle = idle_because(setting.name, tried, context)
             is_typed = self.typed is not None and setting is self.setting
             is_told = is_typed or setting.is_changed(tried)
             before = setting.words(TrialComparison.nothing(tried.before)) if is_told else None
@@ -371,7 +371,7 @@ class WhatIfPane(Pane):
         self.post_message(self.Changed())
 
     def _says_why_idle(self) -> bool:
-        idle = idle_because(self.setting.name, self.inquiry.tried, self.standing)
+        idle = idle_because(self.setting.name, self.inquiry.tried, self.context)
         if idle is not None:
             self.app.notify(shown_words(idle[1]), severity="warning", markup=False)
         return idle is not None
