@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.matching import told_apart
+from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -194,7 +194,7 @@ class Memory(ABC):
         """All memories, for the verbs that this store does not answer itself."""
         from zeroclaw_tui.backends.loaded import Loaded
 
-        return Loaded(told_apart(await self.list(), self.name), backend=self.name)
+        return Loaded(require_unique_ids(await self.list(), self.name), backend=self.name)
 
     async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """The rows of loaded memories, exactly as the store has them."""

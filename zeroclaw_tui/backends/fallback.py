@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.lookup import why_fixed
-from zeroclaw_tui.backends.matching import told_apart
+from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, See
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -72,7 +72,7 @@ async def search_by_trait(memory: Memory, request: RecallRequest, *, deep: bool)
     depth = depth_of(request, deep=deep)
     results: Sequence[Any] = await memory.recall(request.query, depth, request.session_id, request.since, request.until)
     found = [result if isinstance(result, ScoredEntry) else ScoredEntry(result, 0, None) for result in results]
-    told_apart([scored.entry for scored in found], memory.name)
+    require_unique_ids([scored.entry for scored in found], memory.name)
     visible = [
         (place, scored)
         for place, scored in enumerate(found, 1)
@@ -220,12 +220,12 @@ class TraitWriter(RowWriter):
         return self._memory.why_not.get(name) or f"{self._memory.name} did not take the {field}."
 
 
-def brought_in_by(path: Path) -> str:
+def import_hint(path: Path) -> str:
     """The command that brings the memories of another tool's store to an agent of ZeroClaw's, as a sentence."""
     return f"`zeroclaw memory import {shlex.quote(one_line(str(path)))}` brings them into your agent's memory."
 
 
-def copied_by(path: Path) -> str:
+def copy_hint(path: Path) -> str:
     """The command that copies the memories of another program's store to an agent of ZeroClaw's, as a sentence."""
     command = f"zeroclaw memory copy --location {shlex.quote(one_line(str(path)))} --to sqlite"
     return f"`{command}` copies its memories to your agent's database."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import copied_by
+from zeroclaw_tui.backends.fallback import copy_hint
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.memory.errors import UsageError
@@ -91,7 +91,7 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
                 self._contents = await asyncio.to_thread(self.read)
                 self._stamp = stamp
                 self._version += 1
-                sentences = (*self.describe(self._contents), copied_by(self.path))
+                sentences = (*self.describe(self._contents), copy_hint(self.path))
                 self.notices = tuple(Notice(sentence, is_minor=True) for sentence in sentences)
             return self._contents
 

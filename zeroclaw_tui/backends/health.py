@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PastText:
+class ContentRevision:
     """One change that a store's own history tells of: its word for it, the text before and after, and when."""
 
     action: str
@@ -40,7 +40,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Readiness:
+class StartCheck:
     """Whether ZeroClaw could start with a store: `summary` in a few words ("connects in 12 ms"), `facts` more of them.
 
     `problem` is what ZeroClaw would stumble over, None where all is well.
@@ -56,7 +56,7 @@ class Readiness:
 class StartProbe(Protocol):
     """Tries how ZeroClaw would start with the store of a config; nothing is made."""
 
-    async def run(self, seconds: float) -> Readiness:
+    async def run(self, seconds: float) -> StartCheck:
         """What ZeroClaw would meet. Raises NotReachable, and DriverMissing."""
 
 
@@ -113,7 +113,7 @@ class RepairResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactResult:
     """Bytes of the database with its log after it; `memories` in it; `index_changed` where the keyword index finds
     other words now, because it had fallen behind."""
 

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.base import Scored, T
 from zeroclaw_tui.backends.fallback import entry_of
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
-from zeroclaw_tui.backends.matching import left_of
+from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -64,7 +64,7 @@ class InMemory(LoadedMemory):
     ) -> Scored:
         """The memories that contain the whole query, newest first, each with score 1; a blank query finds all."""
         wanted = MemoryFilter(contains=query.strip() or None, newer_than=since, older_than=until)
-        found = [one for one in left_of(self._entries.values(), wanted) if session_id in (None, one.session_id)]
+        found = [one for one in filter_entries(self._entries.values(), wanted) if session_id in (None, one.session_id)]
         found.sort(key=lambda entry: entry.updated_at or entry.timestamp, reverse=True)
         score = 1.0 if query.strip() else None
         return [ScoredEntry(entry, rank, score, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]

@@ -9,7 +9,13 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from zeroclaw_tui.backends.matching import count_entries, left_in_thread, left_of, sort_key, told_apart
+from zeroclaw_tui.backends.matching import (
+    count_entries,
+    filter_entries,
+    filter_entries_async,
+    require_unique_ids,
+    sort_key,
+)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import (
     EVERYTHING,
@@ -119,8 +125,8 @@ class Loaded:
         if filter == EVERYTHING:
             return entries
         if filter.looks_for_text:
-            return await left_in_thread(entries, filter)
-        return await asyncio.to_thread(left_of, entries, filter)
+            return await filter_entries_async(entries, filter)
+        return await asyncio.to_thread(filter_entries, entries, filter)
 
     async def _in_order(self, filter: MemoryFilter, field: SortField) -> _Ordered:
         known = self._ordered.get((filter, field))
@@ -129,7 +135,7 @@ class Loaded:
         found = await self._filtered(self.entries, filter)
 
         def order() -> _Ordered:
-            unique = told_apart(found, self.backend)
+            unique = require_unique_ids(found, self.backend)
             return sorted(((self.order_value(entry, field), entry) for entry in unique), key=itemgetter(0))
 
         ordered = await asyncio.to_thread(order)

@@ -234,7 +234,7 @@ def _too_big() -> UsageError:
     return UsageError("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
 
 
-def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
+def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
     """The same memories. Raises Unreadable where two of them have one id or one handle, so that neither is named."""
     for name in ("id", "handle"):
         counts = Counter(getattr(entry, name) for entry in entries)
@@ -250,11 +250,11 @@ def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryE
 
 
 def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    """Whether a filter leaves this memory. Raises what `left_of` does."""
-    return bool(left_of([entry], filter))
+    """Whether a filter leaves this memory. Raises what `filter_entries` does."""
+    return bool(filter_entries([entry], filter))
 
 
-def left_of(
+def filter_entries(
     entries: Iterable[MemoryEntry], filter: MemoryFilter, search: TextSearch | None = None
 ) -> list[MemoryEntry]:
     """The memories a filter leaves, in their order; for a thread where it looks for text.
@@ -268,14 +268,14 @@ def left_of(
     return [entry for entry in entries if _passes(entry, filter) and looking.finds(entry.key, entry.content)]
 
 
-async def left_in_thread(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> list[MemoryEntry]:
+async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> list[MemoryEntry]:
     """The same off the event loop where text is looked for; cancelling the await stops the search."""
     if not filter.looks_for_text:
-        return left_of(entries, filter)
+        return filter_entries(entries, filter)
     # A pattern is read in the thread too: that brings in its library.
     search = await asyncio.to_thread(TextSearch, filter)
     try:
-        return await asyncio.to_thread(left_of, entries, filter, search=search)
+        return await asyncio.to_thread(filter_entries, entries, filter, search=search)
     finally:
         search.stop()
 

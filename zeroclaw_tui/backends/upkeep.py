@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
-        Compacted,
+        CompactResult,
+        ContentRevision,
         Outdated,
         Pages,
-        PastText,
         Repair,
         RepairResult,
         Retention,
@@ -41,7 +41,7 @@ class DatabaseUpkeep(Protocol):
         Raises Locked, Refused.
         """
 
-    async def compact(self) -> Compacted:
+    async def compact(self) -> CompactResult:
         """Write the file anew without its free space, and fill its keyword index anew; for a closed store.
 
         Raises Locked if anybody has it open, Unreadable without room, Corrupt should any memory have changed.
@@ -80,7 +80,7 @@ class DatabaseUpkeep(Protocol):
 class HistoryUpkeep(Protocol):
     """What a store can do that itself records earlier texts and relations."""
 
-    async def history(self, id: str) -> Sequence[PastText]:
+    async def history(self, id: str) -> Sequence[ContentRevision]:
         """The changes of a memory that the store recorded, the oldest first."""
 
     async def related(self, entry: MemoryEntry) -> Sequence[MemoryEntry]:

@@ -27,7 +27,7 @@ from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from zeroclaw_tui.backends.health import PastText
+    from zeroclaw_tui.backends.health import ContentRevision
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -245,7 +245,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
     return DONE
 
 
-def history_lines(history: Sequence[PastText]) -> Iterator[Line]:
+def history_lines(history: Sequence[ContentRevision]) -> Iterator[Line]:
     """What the store itself tells of the changes of a memory, the oldest first."""
     if history:
         yield ()

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.backends.factory import create_memory, create_probe, has_database
-from zeroclaw_tui.backends.health import Readiness, StartProbe
+from zeroclaw_tui.backends.health import StartCheck, StartProbe
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
@@ -301,7 +301,7 @@ def postgres_probe(url: str, answers: Answers, settings: dict[str, Any] | None =
     return create_probe(config)
 
 
-def _of_server(subject: str, found: Readiness, setting: str, more: tuple[str, ...] = ()) -> Finding:
+def _of_server(subject: str, found: StartCheck, setting: str, more: tuple[str, ...] = ()) -> Finding:
     """`setting` is the answer that is wrong where the server finds a problem."""
     facts = (*found.facts, *more)
     if found.problem is None:

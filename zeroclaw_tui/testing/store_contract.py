@@ -51,9 +51,9 @@ from zeroclaw_tui.testing.tools import (
     CancellingJournal,
     EndingJournal,
     JournalRecorder,
+    ProgressRecorder,
     RacingJournal,
     StoreHooks,
-    Told,
     create,
     cut,
     delete,
@@ -66,9 +66,9 @@ from zeroclaw_tui.testing.tools import (
     raises,
     recall_of,
     row_of,
-    soon,
     state_of,
     undo,
+    within_timeout,
 )
 
 _SEVERAL, _SEVERAL_ONE_BY_ONE = 600, 300
@@ -293,7 +293,12 @@ class WritableMemoryContract(WritingHooks):
         there = {version.id for version in await versions(memory, EVERY)}
         await self.fill(memory, numbered(several))
         shown = [version for version in await versions(memory, EVERY) if version.id not in there]
-        before, journal, undone, progress = await self.state(memory), JournalRecorder(), JournalRecorder(), Told()
+        before, journal, undone, progress = (
+            await self.state(memory),
+            JournalRecorder(),
+            JournalRecorder(),
+            ProgressRecorder(),
+        )
         removal = await delete(memory, shown, journal, on_progress=progress)
         assert removal.cancelled
         assert 0 < removal.written == len(journal.memories) == progress.counts[-1] < several
@@ -529,7 +534,7 @@ class TwoWritersContract(StoreHooks):
                 for number in range(_EACH)
                 for name, writer in writers
             ]
-            await soon(asyncio.gather(*drafts))
+            await within_timeout(asyncio.gather(*drafts))
             for reader in (memory, other):
                 contents = [entry.content for entry in await reader.list()]
                 assert await reader.count() == count + 2 * _EACH
@@ -543,7 +548,9 @@ class TwoWritersContract(StoreHooks):
         async with self._neighbour(memory) as other:
             row = row_of(await create(memory, Draft("shared", "first")))
             edits = (edit(memory, row, {"content": "by me"}), edit(other, row, {"content": "by them"}))
-            first, second = sorted(await soon(asyncio.gather(*edits)), key=lambda result: result.conflict_count)
+            first, second = sorted(
+                await within_timeout(asyncio.gather(*edits)), key=lambda result: result.conflict_count
+            )
             assert _obstacle(second, "changed").entry().content == row_of(first).entry().content
             for reader in (memory, other):
                 contents = [entry.content for entry in await reader.list()]
@@ -556,7 +563,7 @@ class TwoWritersContract(StoreHooks):
         async with self._neighbour(memory) as other:
             row = row_of(await create(memory, Draft("shared", "first")))
             racing = RacingJournal(edit(other, row, {"content": "theirs"}))
-            deleted, edited = await soon(delete(memory, [row], racing)), await soon(racing.result())
+            deleted, edited = await within_timeout(delete(memory, [row], racing)), await within_timeout(racing.result())
             assert (deleted.written, edited.written) in ((0, 1), (1, 0))
             contents = [entry.content for entry in await other.list() if entry.content in ("first", "theirs")]
             assert contents == ["theirs"] * edited.written
@@ -568,7 +575,7 @@ class TwoWritersContract(StoreHooks):
         async with self._neighbour(memory) as other:
             count = await memory.count()
             drafts = (create(memory, Draft("same key", "a")), create(other, Draft("same key", "b")))
-            done = await soon(asyncio.gather(*drafts))
+            done = await within_timeout(asyncio.gather(*drafts))
             assert sorted(result.written for result in done) == [0, 1]
             assert [conflict.reason for result in done for conflict in result.conflicts] == ["key exists"]
             assert await other.count() == count + 1
@@ -580,7 +587,7 @@ class TwoWritersContract(StoreHooks):
                 await create(memory, Draft(f"both {number}", f"both content {number}"))
             count, shown = await memory.count(), await versions(memory, EVERY)
             mine, theirs = JournalRecorder(), JournalRecorder()
-            done = await soon(asyncio.gather(delete(memory, shown, mine), delete(other, shown, theirs)))
+            done = await within_timeout(asyncio.gather(delete(memory, shown, mine), delete(other, shown, theirs)))
             assert sum(result.written for result in done) == count
             assert await other.count() == 0
             for journal in (mine, theirs):
@@ -608,7 +615,7 @@ class CancelContract(WritingHooks):
         await self.fill(memory, numbered(_CANCELLED))
         canceller, seen = Canceller(), list[str]()
         await canceller.run(memory.scan(lambda row: canceller.cancel()))
-        await soon(memory.scan(lambda row: seen.append(row.id)))
+        await within_timeout(memory.scan(lambda row: seen.append(row.id)))
         assert len(seen) == await memory.count()
 
     async def test_a_search_that_is_cancelled_can_be_asked_again(self, memory: Memory) -> None:
@@ -616,12 +623,12 @@ class CancelContract(WritingHooks):
         await self.fill(memory, numbered(_CANCELLED))
         profile = profile_for(memory.about.newest_version or NEWEST)
         asked = (memory, RecallRequest("bulk content 00007"), profile, ScoringSettings())
-        wanted = [scored.entry.id for scored in (await soon(recall_of(*asked))).entries]
+        wanted = [scored.entry.id for scored in (await within_timeout(recall_of(*asked))).entries]
         task = asyncio.ensure_future(recall_of(*asked))
         await asyncio.sleep(0)
         task.cancel()
-        await soon(ended(task))
-        assert [scored.entry.id for scored in (await soon(recall_of(*asked))).entries] == wanted
+        await within_timeout(ended(task))
+        assert [scored.entry.id for scored in (await within_timeout(recall_of(*asked))).entries] == wanted
 
     async def test_a_removal_that_is_cancelled_can_be_taken_back(self, memory: Memory) -> None:
         """Whatever went had been journaled; undo gives every memory back."""
@@ -631,7 +638,7 @@ class CancelContract(WritingHooks):
         left = {content for _, content, *_ in await state_of(memory)}
         gone = {content for _, content, *_ in before} - left
         assert gone <= {change.row.entry().content for change in journal.memories}
-        await soon(undo(memory, journal.changes[::-1]))
+        await within_timeout(undo(memory, journal.changes[::-1]))
         assert await self.state(memory) == cut(before, self.keeps_rows_exactly)
 
     async def test_a_store_or_an_edit_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
@@ -640,7 +647,7 @@ class CancelContract(WritingHooks):
         stored, edited = CancellingJournal(), CancellingJournal()
         await stored.canceller.run(create(memory, Draft("cancelled", "cancelled content"), stored))
         assert await memory.count() - before.total() in (0, 1)
-        await soon(undo(memory, stored.changes[::-1]))
+        await within_timeout(undo(memory, stored.changes[::-1]))
         assert await self.state(memory) == before
         if why_fixed(memory, "content"):
             return  # Contents cannot be edited.
@@ -649,7 +656,7 @@ class CancelContract(WritingHooks):
             entry.content for entry in await memory.list() if entry.content.endswith(("made content 0", "new text"))
         ]
         assert len(texts) == 1
-        await soon(undo(memory, edited.changes[::-1]))
+        await within_timeout(undo(memory, edited.changes[::-1]))
         assert await self.state(memory) == before
 
     async def test_what_is_cancelled_before_it_began_changed_nothing(self, memory: Memory) -> None:
@@ -659,10 +666,10 @@ class CancelContract(WritingHooks):
         for deed in deeds[1::2]:
             deed.cancel()
         for deed in deeds:
-            await soon(ended(deed))
+            await within_timeout(ended(deed))
         stored = {entry.content[-1] for entry in await memory.list() if "content " in entry.content}
         assert {"0", "2", "4"} <= stored
-        await soon(undo(memory, journal.changes[::-1]))
+        await within_timeout(undo(memory, journal.changes[::-1]))
         assert await self.state(memory) == before
 
 
@@ -741,7 +748,7 @@ _ROWS = 30
 
 
 class GoneContract(StoreHooks, ABC):
-    """Tests that each take an open `memory` that may be written. `break_it` and `mend_it` have to be given.
+    """Tests that each take an open `memory` that may be written. `take_down` and `bring_up` have to be given.
 
     A store that lives in this process alone cannot go away and needs none of this.
     """
@@ -750,11 +757,11 @@ class GoneContract(StoreHooks, ABC):
     """What must stand in no message: the password of the test's server, its key."""
 
     @abstractmethod
-    async def break_it(self, memory: Memory) -> None:
+    async def take_down(self, memory: Memory) -> None:
         """Take the store away: end the server, cut the connection, damage or remove the file."""
 
     @abstractmethod
-    async def mend_it(self, memory: Memory) -> None:
+    async def bring_up(self, memory: Memory) -> None:
         """Bring it back as it was."""
 
     async def test_a_store_that_is_gone_is_reported_and_comes_back(self, memory: Memory) -> None:
@@ -763,7 +770,7 @@ class GoneContract(StoreHooks, ABC):
         before, shown = await state_of(memory), await versions(memory, EVERY)
         row, journal, by_key = await row_with_id(memory, shown[0].id), JournalRecorder(), Sort(SortField.KEY)
         assert row is not None
-        await self.break_it(memory)
+        await self.take_down(memory)
         deeds: list[Callable[[], Awaitable[object]]] = [
             lambda: memory.rows(Query(EXCERPTS, EVERY, by_key, offset=5, limit=5)),
             lambda: memory.rows(Query(HANDLES, EVERY, by_key)),
@@ -780,25 +787,25 @@ class GoneContract(StoreHooks, ABC):
         if not why_fixed(memory, "content"):
             deeds.append(lambda: edit(memory, row, {"content": "gone"}, journal))
         for deed in deeds:
-            self._check(await soon(raises(deed(), InspectorError)))
-        await self.mend_it(memory)
-        await soon(memory.open())
+            self._check(await within_timeout(raises(deed(), InspectorError)))
+        await self.bring_up(memory)
+        await within_timeout(memory.open())
         assert await state_of(memory) == before
         assert row_of(await create(memory, Draft("back", "back again")))
 
     async def test_a_store_that_has_gone_says_so_when_asked_how_it_is_and_can_be_closed(self, memory: Memory) -> None:
         """`health_check` is False or says why, `health` is not ok or says why, and closing does not hang."""
-        await self.break_it(memory)
+        await self.take_down(memory)
         for asked in (memory.health_check, memory.health):
             try:
-                answer = await soon(asked())
+                answer = await within_timeout(asked())
             except InspectorError as error:
                 self._check(error)
             else:
                 assert not (answer if isinstance(answer, bool) else answer.ok)  # type: ignore[attr-defined]
-        await soon(memory.close())
-        await self.mend_it(memory)
-        await soon(memory.open())
+        await within_timeout(memory.close())
+        await self.bring_up(memory)
+        await within_timeout(memory.open())
         await memory.count()
 
     def _check(self, error: InspectorError) -> None:

@@ -181,7 +181,7 @@ class Canceller:
         """Run it to its end, which is its own or that of being cancelled."""
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._task = asyncio.ensure_future(deed)
-        await soon(ended(self._task))
+        await within_timeout(ended(self._task))
 
     def cancel(self) -> None:
         """Once: cancel it."""
@@ -303,15 +303,15 @@ async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
     await memory.apply((Change(None, draft) for draft in drafts), None, on_conflict="overwrite")
 
 
-class Told:
-    """What an `on_progress` was told; it stops the work unless `goes_on`."""
+class ProgressRecorder:
+    """The counts that an `on_progress` was called with; it stops the work unless `goes_on`."""
 
     def __init__(self) -> None:
         self.counts: list[int] = []
         self.goes_on = False
 
     def __call__(self, done: int) -> bool:
-        """Told once more."""
+        """Record a count."""
         self.counts.append(done)
         return self.goes_on
 
@@ -397,7 +397,7 @@ async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
     return caught
 
 
-async def soon(deed: Awaitable[Result]) -> Result:
+async def within_timeout(deed: Awaitable[Result]) -> Result:
     """What it gives, or AssertionError for what hangs."""
     try:
         return await asyncio.wait_for(asyncio.ensure_future(deed), PATIENCE_SECONDS)

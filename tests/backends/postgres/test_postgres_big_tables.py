@@ -11,7 +11,7 @@ import pytest
 from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.lookup import versions_at, whole_entry
-from zeroclaw_tui.backends.matching import left_of
+from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.locations import OpenOptions
@@ -71,7 +71,7 @@ async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_lan
     memory = await opens()
     for text in ("in", "IN", "\u0130", "\u0131", "k", "\u212a", "_", "%", "\\", "a_B%C\\", "色主", "ärger", "KEY 1"):
         wanted = MemoryFilter(contains=text)
-        one_by_one = {entry.id for entry in left_of(await memory.list(), wanted)}
+        one_by_one = {entry.id for entry in filter_entries(await memory.list(), wanted)}
         assert {entry.id for entry in (await entries_of(memory, wanted))} == one_by_one
 
 

@@ -116,8 +116,8 @@ class TestGone(GoneContract):
         yield memory
         await memory.close()
 
-    async def break_it(self, memory: Memory) -> None:
+    async def take_down(self, memory: Memory) -> None:
         self.server.stop()
 
-    async def mend_it(self, memory: Memory) -> None:
+    async def bring_up(self, memory: Memory) -> None:
         self.server.start()

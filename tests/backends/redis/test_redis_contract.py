@@ -60,8 +60,8 @@ class TestRedisStore(_Store, StoreContract):
 class TestRedisGone(_Store, GoneContract):
     secrets = (PASSWORD,)
 
-    async def break_it(self, memory: Memory) -> None:
+    async def take_down(self, memory: Memory) -> None:
         self.server.stop()
 
-    async def mend_it(self, memory: Memory) -> None:
+    async def bring_up(self, memory: Memory) -> None:
         self.server.start()

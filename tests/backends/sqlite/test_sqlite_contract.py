@@ -82,13 +82,13 @@ class TestDamaged(GoneContract):
         async with opened(make(tmp_path / "memory" / "brain.db", "G2", [])) as memory:
             yield memory
 
-    async def break_it(self, memory: Memory) -> None:
+    async def take_down(self, memory: Memory) -> None:
         file = Path(memory.about.location)
         shutil.copytree(file.parent, file.parent.with_name("away"))
         for part in file.parent.iterdir():
             part.write_bytes(b"no database at all " * 4000)
 
-    async def mend_it(self, memory: Memory) -> None:
+    async def bring_up(self, memory: Memory) -> None:
         file = Path(memory.about.location)
         shutil.rmtree(file.parent)
         file.parent.with_name("away").rename(file.parent)

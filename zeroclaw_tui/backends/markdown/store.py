@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.fallback import brought_in_by, show
+from zeroclaw_tui.backends.fallback import import_hint, show
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -216,7 +216,7 @@ class MarkdownMemory(LoadedMemory):
         self._is_makeable = is_makeable
         self._is_loose = is_loose
         self._clock = clock
-        self._foreign = () if read_only_because is None else (read_only_because, brought_in_by(root))
+        self._foreign = () if read_only_because is None else (read_only_because, import_hint(root))
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
         if is_loose or read_only:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.health import Readiness
+from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import Connections, no_answer
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
@@ -59,7 +59,7 @@ class PostgresProbe:
         self._store = PostgresMemory.from_config(config)
         _check_url(self._store.address)
 
-    async def run(self, seconds: float) -> Readiness:
+    async def run(self, seconds: float) -> StartCheck:
         """Connect without TLS, as ZeroClaw does, and look at the rights."""
         store = self._store
         address = replace(store.address, options={**store.address.options, "sslmode": "disable"})
@@ -77,7 +77,7 @@ class PostgresProbe:
                         "The database server broke off when it was asked for the rights.",
                         hint="Try again later; is it PostgreSQL 10 or newer?",
                     )
-                    return Readiness(summary, problem=problem)
+                    return StartCheck(summary, problem=problem)
         except TimeoutError:
             raise no_answer(address, seconds) from None
         finally:
@@ -103,7 +103,7 @@ def _check_url(address: PostgresAddress) -> None:
 
 async def _rights(
     connection: asyncpg.Connection, address: PostgresAddress, schema: str, table: str, summary: str
-) -> Readiness:
+) -> StartCheck:
     """What a signed-in user may do, measured by what ZeroClaw does there at every start."""
     seen = await connection.fetchrow(_AT_START, schema, table)
     name = f"{schema}.{table}"
@@ -115,7 +115,7 @@ async def _rights(
         described = await connection.fetchrow(_RIGHTS_OF_ZEROCLAW, seen["table_oid"])
         missing = [column for column in _NEEDED_BY_ZEROCLAW if column not in described["columns"]]
         if missing or seen["table_kind"] not in ("r", "p"):
-            return Readiness(summary, tuple(facts), _foreign(name, missing))
+            return StartCheck(summary, tuple(facts), _foreign(name, missing))
         needs += _table_needs(seen["owns_table"], described["lacking"], address, schema, table)
         if "SELECT" not in described["lacking"] and seen["may_use_schema"]:
             facts.append(await _counted(connection, schema, table))
@@ -133,7 +133,7 @@ async def _rights(
         problem = _lacking(needs, address)
     elif seen["table_oid"] is not None:
         facts.insert(1, f"may read and write {name}")
-    return Readiness(summary, tuple(facts), problem)
+    return StartCheck(summary, tuple(facts), problem)
 
 
 def _needs(seen: asyncpg.Record, address: PostgresAddress, schema: str) -> list[_Need]:

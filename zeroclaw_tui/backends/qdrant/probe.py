@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from zeroclaw_tui.backends.health import Readiness
+from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.qdrant.client import (
     TOTAL_SECONDS,
     KeyRefused,
@@ -29,7 +29,7 @@ class QdrantProbe:
         embedder, _ = create_embedder(config.embedding)
         self._dimensions = None if embedder is None else embedder.dimensions
 
-    async def run(self, seconds: float) -> Readiness:
+    async def run(self, seconds: float) -> StartCheck:
         """Ask Qdrant about the collection with one request."""
         start, address = time.perf_counter(), self._client.address
         name = shown(address.collection)
@@ -42,7 +42,7 @@ class QdrantProbe:
             raise Refused(error.message, hint=error.hint) from None
         except NothingYet:
             made = "ZeroClaw makes it" + ("" if self._dimensions else " once an embedding provider is on")
-            return Readiness(_answer_time(start), (f"has no collection {name} yet: {made}",))
+            return StartCheck(_answer_time(start), (f"has no collection {name} yet: {made}",))
         finally:
             await self._client.close()
         if "config" not in description:
@@ -51,13 +51,13 @@ class QdrantProbe:
         if size is None:
             sentence = f"The collection {name} is not ZeroClaw's: it has no single unnamed vector."
             hint = "Set storage.qdrant.collection to another name."
-            return Readiness(summary, problem=Refused(sentence, hint=hint))
+            return StartCheck(summary, problem=Refused(sentence, hint=hint))
         if self._dimensions is not None and size != self._dimensions:
             mismatch = wrong_length(size, self._dimensions)
             problem = UsageError(mismatch.message, hint=mismatch.hint)
-            return Readiness(summary, problem=problem, corrections={"memory.embedding_dimensions": size})
+            return StartCheck(summary, problem=problem, corrections={"memory.embedding_dimensions": size})
         number = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
-        return Readiness(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
+        return StartCheck(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
 
 
 def _answer_time(start: float) -> str:

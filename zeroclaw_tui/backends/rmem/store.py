@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.foreign import ForeignFile
-from zeroclaw_tui.backends.health import Health, PastText
+from zeroclaw_tui.backends.health import ContentRevision, Health
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, cosines, memory_id, read_contents
 from zeroclaw_tui.backends.upkeep import Upkeep
@@ -112,12 +112,12 @@ class RMemMemory(ForeignFile[Contents]):
         found = sorted((Neighbour(handle, score) for handle, score in scores.items()), key=lambda one: -one.score)
         return Near(found[:limit], len(found))
 
-    async def history(self, id: str) -> Sequence[PastText]:
+    async def history(self, id: str) -> Sequence[ContentRevision]:
         statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"
 
-        def read(connection: sqlite3.Connection) -> Sequence[PastText]:
+        def read(connection: sqlite3.Connection) -> Sequence[ContentRevision]:
             rows = connection.execute(statement, (memory_id(id),)).fetchall()
-            return [PastText(as_text(action), old, new, as_text(at)) for action, old, new, at in rows]
+            return [ContentRevision(as_text(action), old, new, as_text(at)) for action, old, new, at in rows]
 
         return await self._reads.run(read)
 

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Pages
+from zeroclaw_tui.backends.health import MOST_FAULTS, CompactResult, Pages
 from zeroclaw_tui.backends.sqlite.schema import (
     INDEX_TABLES,
     KEYWORD_INDEX,
@@ -104,7 +104,7 @@ def _is_interrupt(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
 
 
-def compact_database(path: Path, task: CancellableTask) -> Compacted:
+def compact_database(path: Path, task: CancellableTask) -> CompactResult:
     """Build the keyword index anew, VACUUM, and fold the log in; the journal mode stays.
 
     SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked, and
@@ -127,7 +127,7 @@ def compact_database(path: Path, task: CancellableTask) -> Compacted:
             connection.execute(_REBUILD)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         (memories,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-    return Compacted(_size(path), memories, not was_in_step)
+    return CompactResult(_size(path), memories, not was_in_step)
 
 
 def _size(path: Path) -> int:

@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.errors import Corrupt
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import Compacted, Outdated, Pages, Repair, RepairResult, Retention, StoreFacts
+    from zeroclaw_tui.backends.health import CompactResult, Outdated, Pages, Repair, RepairResult, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.store import SqliteMemory
     from zeroclaw_tui.memory.change import Journal, Row
     from zeroclaw_tui.memory.statistics import Storage
@@ -44,7 +44,7 @@ class SqliteUpkeep:
         task = CancellableTask()
         return await task.run(partial(check_pages, self._store.path, self._store.schema, task))
 
-    async def compact(self) -> Compacted:
+    async def compact(self) -> CompactResult:
         """The keyword index built anew, VACUUM, and the log folded in."""
         from zeroclaw_tui.backends.cancellation import CancellableTask
         from zeroclaw_tui.backends.sqlite.repair import compact_database

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
-from zeroclaw_tui.backends.fallback import copied_by
+from zeroclaw_tui.backends.fallback import copy_hint
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
@@ -292,7 +292,7 @@ def _readable(path: Path, options: ImportOptions, state: str) -> _Reading:
     source = Source(path)
     profile = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
     if profile is not None and options.format is None:
-        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copied_by(source.path))
+        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copy_hint(source.path))
     return _Reading(source, find_format(source, options.format), options, state)
 
 
