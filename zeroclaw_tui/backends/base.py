@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.matching import require_unique_ids
@@ -82,6 +82,15 @@ Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 
 _ROWS_AT_ONCE = 500
+
+
+class ApplyOptions(TypedDict, total=False):
+    """How `Memory.apply` treats conflicts, and what it reports to."""
+
+    on_conflict: OnConflict
+    dry_run: bool
+    permanently: bool
+    on_progress: ProgressCallback | None
 
 
 class Memory(ABC):
@@ -311,14 +320,18 @@ class Memory(ABC):
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
     ) -> T:
         """Run work that writes rows. Raises Refused if nothing can be written."""
-        from zeroclaw_tui.backends.fallback import TraitWriter
-
         if "write" in self.why_not:
             raise self.refuse_to_write()
         # Between reading a row and storing it, nobody here may store another.
         self._changing = self._changing or Lock()
         async with self._changing:
-            return await work(TraitWriter(self))
+            return await work(self._writer())
+
+    def _writer(self) -> RowWriter:
+        """What reads and writes the rows of a batch."""
+        from zeroclaw_tui.backends.fallback import TraitWriter
+
+        return TraitWriter(self)
 
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
@@ -348,4 +361,5 @@ class Memory(ABC):
     @property
     def keeps_rows(self) -> bool:
         """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
-        return type(self)._with_writer is not Memory._with_writer or type(self).apply is not Memory.apply
+        own, trait = type(self), Memory
+        return (own._with_writer, own._writer, own.apply) != (trait._with_writer, trait._writer, trait.apply)

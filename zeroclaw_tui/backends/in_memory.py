@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import uuid
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
 
 from zeroclaw_tui.backends.about import About
-from zeroclaw_tui.backends.base import Scored, T
+from zeroclaw_tui.backends.base import Scored
 from zeroclaw_tui.backends.fallback import entry_of
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -42,7 +40,7 @@ class InMemory(LoadedMemory):
     def __init__(
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._clock, self._writing = clock, asyncio.Lock()
+        self._clock = clock
         self._entries: dict[Handle, MemoryEntry] = {}
         self._numbers = itertools.count(1)
         for entry in entries:
@@ -73,13 +71,8 @@ class InMemory(LoadedMemory):
         entry = await self.get(key)
         return entry is not None and self._entries.pop(entry.handle, None) is not None
 
-    async def _with_writer(
-        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
-    ) -> T:
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
-        async with self._writing:
-            return await work(InMemoryWriter(self._entries, self._free_handle, self._clock))
+    def _writer(self) -> RowWriter:
+        return InMemoryWriter(self._entries, self._free_handle, self._clock)
 
     def _free_handle(self, entry: MemoryEntry) -> Handle:
         """Its own number if it has one that no other memory has, or else the next number."""

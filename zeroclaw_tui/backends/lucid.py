@@ -17,16 +17,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import T
+from zeroclaw_tui.backends.base import ApplyOptions, T
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_of
-from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal, OnConflict, ProgressCallback
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
@@ -436,14 +436,7 @@ class LucidMemory(SqliteMemory):
         return read
 
     async def apply(
-        self,
-        changes: Iterable[Change],
-        journal: Journal | None,
-        *,
-        on_conflict: OnConflict = "skip",
-        dry_run: bool = False,
-        permanently: bool = False,
-        on_progress: ProgressCallback | None = None,
+        self, changes: Iterable[Change], journal: Journal | None, **options: Unpack[ApplyOptions]
     ) -> ApplyResult:
         """Write in the database; a single new memory is stored in lucid too. A note says what lucid does not do."""
         drafts: list[Draft] = []
@@ -456,12 +449,9 @@ class LucidMemory(SqliteMemory):
                 is_kept_in_lucid |= isinstance(change.after, Edit | None) and change.reverses is None
                 yield change
 
-        result = await super().apply(
-            seen(), journal, on_conflict=on_conflict, dry_run=dry_run, permanently=permanently,
-            on_progress=on_progress,
-        )  # fmt: skip
+        result = await super().apply(seen(), journal, **options)
         notes = [NO_DELETE] if is_kept_in_lucid and result.written else []
-        if len(drafts) == 1 and result.written and not dry_run:
+        if len(drafts) == 1 and result.written and not options.get("dry_run"):
             try:
                 await self._store_in_program(drafts[0])
             except NotReachable as failure:

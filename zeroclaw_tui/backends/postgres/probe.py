@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import Connections, no_answer
+from zeroclaw_tui.backends.postgres.schema import COLUMNS, LOOK, RIGHTS, SERVER
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
@@ -20,28 +21,6 @@ if TYPE_CHECKING:
 _NEEDED_BY_ZEROCLAW = ("id", "key", "content", "category", "created_at", "updated_at")
 _MOST_COUNTED = 100_000
 _BY_WORDS_ONLY = "ZeroClaw recalls from PostgreSQL by words only"
-_AT_START = """
-SELECT current_setting('server_version') AS version,
-       current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS is_read_only,
-       has_database_privilege(current_database(), 'CREATE') AS may_make_schemas,
-       n.oid IS NOT NULL AS has_schema,
-       coalesce(has_schema_privilege(n.oid, 'USAGE'), false) AS may_use_schema,
-       coalesce(has_schema_privilege(n.oid, 'CREATE'), false) AS may_make_tables,
-       c.oid AS table_oid,
-       c.relkind::text AS table_kind,
-       coalesce(pg_has_role(c.relowner, 'USAGE'), false) AS owns_table,
-       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
-       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector_available
-FROM (SELECT 1) AS one
-LEFT JOIN pg_namespace n ON n.nspname = $1
-LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
-"""
-_RIGHTS_OF_ZEROCLAW = """
-SELECT array(SELECT attname::text FROM pg_attribute WHERE attrelid = $1::oid AND attnum > 0 AND NOT attisdropped)
-           AS columns,
-       array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_
-             WHERE NOT has_table_privilege($1::oid, right_)) AS lacking
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +84,25 @@ async def _rights(
     connection: asyncpg.Connection, address: PostgresAddress, schema: str, table: str, summary: str
 ) -> StartCheck:
     """What a signed-in user may do, measured by what ZeroClaw does there at every start."""
-    seen = await connection.fetchrow(_AT_START, schema, table)
+    seen, server = await connection.fetchrow(LOOK, schema, table), await connection.fetchrow(SERVER)
     name = f"{schema}.{table}"
-    facts = [f"PostgreSQL {shown(str(seen['version']).split()[0])}"]
+    facts = [f"PostgreSQL {shown(str(server['version']).split()[0])}"]
     needs = _needs(seen, address, schema)
     if not address.names_user:
         facts.append(f"the URL names no user: tried as {shown(address.user)}, who runs this")
     if seen["table_oid"] is not None:
-        described = await connection.fetchrow(_RIGHTS_OF_ZEROCLAW, seen["table_oid"])
-        missing = [column for column in _NEEDED_BY_ZEROCLAW if column not in described["columns"]]
-        if missing or seen["table_kind"] not in ("r", "p"):
+        columns = [row["name"] for row in await connection.fetch(COLUMNS, seen["table_oid"])]
+        lacking = (await connection.fetchrow(RIGHTS, seen["table_oid"]))["lacking"]
+        missing = [column for column in _NEEDED_BY_ZEROCLAW if column not in columns]
+        if missing or seen["kind"] not in ("r", "p"):
             return StartCheck(summary, tuple(facts), _foreign(name, missing))
-        needs += _table_needs(seen["owns_table"], described["lacking"], address, schema, table)
-        if "SELECT" not in described["lacking"] and seen["may_use_schema"]:
+        needs += _table_needs(seen["owns_table"], lacking, address, schema, table)
+        if "SELECT" not in lacking and seen["may_use_schema"]:
             facts.append(await _counted(connection, schema, table))
     elif not needs:
         what = f"the table {name}" if seen["has_schema"] else f"the schema {schema} and its table"
         facts.append(f"may create {what}")
-    facts.append(_vector(seen))
+    facts.append(_vector(server))
     problem: InspectorError | None = None
     if seen["is_read_only"]:
         problem = Refused(
@@ -188,9 +168,9 @@ async def _counted(connection: asyncpg.Connection, schema: str, table: str) -> s
     return f"holds {count:,} {'memory' if count == 1 else 'memories'}"
 
 
-def _vector(seen: asyncpg.Record) -> str:
-    if seen["vector"] is not None:
-        return f"pgvector {shown(str(seen['vector']))} is there, but {_BY_WORDS_ONLY}"
-    if seen["vector_available"]:
+def _vector(server: asyncpg.Record) -> str:
+    if server["vector"] is not None:
+        return f"pgvector {shown(str(server['vector']))} is there, but {_BY_WORDS_ONLY}"
+    if server["vector_available"]:
         return f"pgvector is available but not created in this database; {_BY_WORDS_ONLY} either way"
     return f"no pgvector: {_BY_WORDS_ONLY} either way"

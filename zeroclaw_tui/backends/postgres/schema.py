@@ -39,7 +39,7 @@ _MAY_BE: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _READ_ONLY_SERVER = "The database server is read-only: it is a replica or configured as read-only."
-_LOOK = """
+LOOK = """
 SELECT current_user::text AS user_name,
        current_database()::text AS database,
        current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS is_read_only,
@@ -56,12 +56,12 @@ FROM (SELECT 1) AS one
 LEFT JOIN pg_namespace n ON n.nspname = $1
 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
 """
-_COLUMNS = """
+COLUMNS = """
 SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type,
        attgenerated::text <> '' AS is_generated
 FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
-_RIGHTS = """
+RIGHTS = """
 SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_
              WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking,
        pg_relation_is_updatable($1::text::oid::regclass, false) & 28 = 28 AS takes_writes
@@ -208,7 +208,7 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
 
     Raises Refused where the user may not read it.
     """
-    seen = await connection.fetchrow(_LOOK, schema, name)
+    seen = await connection.fetchrow(LOOK, schema, name)
     full = f"{schema}.{name}"
     if seen["has_schema"] and not seen["may_use_schema"]:
         user = shown(seen["user_name"])
@@ -220,10 +220,10 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         what = f"table {full}" if seen["has_schema"] else f"schema {schema}, so no table {full}"
         raise NothingYet(f"There is no {what} yet.", hint="ZeroClaw creates it at its first start with this database.")
     oid = seen["table_oid"]
-    rows = await connection.fetch(_COLUMNS, oid)
+    rows = await connection.fetch(COLUMNS, oid)
     columns = {row["name"]: row["type"] for row in rows}
     form = _form_of(columns, seen["kind"], full)
-    rights = await connection.fetchrow(_RIGHTS, oid)
+    rights = await connection.fetchrow(RIGHTS, oid)
     lacking = tuple(rights["lacking"])
     if "SELECT" in lacking:
         user = shown(seen["user_name"])
@@ -332,7 +332,7 @@ async def make_table(
             hint="Versions up to 0.6.2 and from 0.7.4 on know it; --profile names another.",
         )
     version, table = parse_version(profile.version), f'"{schema}"."{name}"'
-    seen = await connection.fetchrow(_LOOK, schema, name)
+    seen = await connection.fetchrow(LOOK, schema, name)
     if seen["table_oid"] is not None:
         raise Refused(f"There is a table {schema}.{name} already.")
     _check_rights(seen, schema)
@@ -392,7 +392,7 @@ FORMS = {
 }
 KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view", "f": "foreign table"}
 _INDEXED = ("category", "session_id", "updated_at", "agent_id")
-_SERVER = """
+SERVER = """
 SELECT current_setting('server_version') AS version,
        current_setting('server_encoding') AS encoding,
        (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
@@ -416,7 +416,7 @@ async def health_of(
     notices: tuple[str, ...] = (),
 ) -> Health:
     """The facts and what follows from them; counts all rows once."""
-    server = await connection.fetchrow(_SERVER)
+    server = await connection.fetchrow(SERVER)
     place = await connection.fetchrow(_TABLE, table.schema, table.name)
     rows = await _rows(connection, table)
     version = shown(server["version"].split()[0])
