@@ -1,4 +1,4 @@
-"""Listing, getting and counting print what ZeroClaw prints, cleaned and coloured only on a terminal."""
+"""Details of what listing, getting and counting print: ends of pages, cut contents, colours, hostile text."""
 
 from __future__ import annotations
 
@@ -24,20 +24,6 @@ class _Terminal(io.StringIO):
 def _listed(capsys: pytest.CaptureFixture[str], *entries: MemoryEntry, total: int, offset: int = 0) -> str:
     write_lines(list_lines(entries, total=total, offset=offset, limit=2, indented_hint=False))
     return capsys.readouterr().out
-
-
-def test_a_page_of_the_listing(capsys: pytest.CaptureFixture[str]) -> None:
-    entries = (_entry("lang", "User prefers Rust\nand ramen"), _entry("tz", "EST", "travel notes"))
-    assert _listed(capsys, *entries, total=5, offset=2) == (
-        "Memory entries (5 total, showing 3-4):\n"
-        "\n"
-        "- lang [core]\n"
-        "    User prefers Rust\n"
-        "- tz [travel notes]\n"
-        "    EST\n"
-        "\n"
-        "Use --offset 4 to see the next page.\n"
-    )
 
 
 def test_up_to_0_7_5_the_hint_is_indented(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,24 +68,6 @@ def test_one_memory_with_and_without_a_session(capsys: pytest.CaptureFixture[str
     )
     write_lines(entry_lines(_entry("lang", "Rust")))
     assert "Session" not in capsys.readouterr().out
-
-
-def test_a_prefix_of_several_keys(capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(prefix_lines("la", [_entry("lang", "x"), _entry("last", "y", "daily")]))
-    assert capsys.readouterr().out == (
-        "Prefix 'la' matched 2 entries:\n\n- lang [core]\n- last [daily]\n\n"
-        "Specify a longer prefix to narrow the match.\n"
-    )
-
-
-def test_statistics(capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(stats_lines("sqlite", healthy=True, total=12, by_category={"conversation": 9, "core": 2}))
-    assert capsys.readouterr().out == (
-        "Memory Statistics:\n\n  Backend:  sqlite\n  Health:   healthy\n  Total:    12\n\n  By category:\n"
-        "    conversation         9\n    core                 2\n"
-    )
-    write_lines(stats_lines("none", healthy=False, total=0, by_category={}))
-    assert capsys.readouterr().out.endswith("  Health:   unhealthy\n  Total:    0\n")
 
 
 def test_bold_only_on_a_terminal_that_may_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
