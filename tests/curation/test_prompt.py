@@ -66,15 +66,6 @@ def test_the_block_is_the_one_written_out_by_hand(version: str, rule: Rule) -> N
     assert block(version, rule, ENTRIES) == GOLDEN[version, rule]
 
 
-@pytest.mark.parametrize(("version", "rule"), GOLDEN)
-def test_five_that_fit_are_five_for_the_older_cli_agent_and_four_for_all_else(version: str, rule: Rule) -> None:
-    takes = 5 if rule == "cli" and version in ("0.1.7", "0.6.2", "0.7.5") else 4
-    lines = "".join(f"- k{place}: text {place}\n" for place in range(takes))
-    end = "\n" if version in ("0.1.7", "0.6.2") else CLOSED
-    entries = [(f"k{place}", f"text {place}", 0.9) for place in range(5)]
-    assert block(version, rule, entries) == f"[Memory context]\n{lines}{end}"
-
-
 def store(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return make(folder / "brain.db", "G2", [*rows, *FILLER])
 
@@ -123,15 +114,6 @@ async def test_none_reaches_the_threshold_and_the_best_is_named(tmp_path: Path) 
     made = await prompt_of(store(tmp_path, rows), "zebra", threshold=9)
     best = max(result.score or 0.0 for result in made.result.results)
     assert made.why_empty == f"3 recalled, none injected: 3 below the threshold 9.00 (the best is {best:.2f})."
-
-
-async def test_a_score_that_looks_like_the_threshold_gets_more_decimals(tmp_path: Path) -> None:
-    path = store(tmp_path, [{"key": "pet", "content": "zebra"}])
-    score = (await prompt_of(path, "zebra")).result.results[0].score
-    assert score is not None
-    made = await prompt_of(path, "zebra", threshold=score + 0.00004)
-    threshold, best = (made.why_empty or "").partition("threshold ")[2].split(" (the best is ")
-    assert threshold != best.rstrip(").")
 
 
 async def test_a_score_lowered_by_decay_is_named_with_the_one_before(tmp_path: Path) -> None:

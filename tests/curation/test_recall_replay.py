@@ -12,12 +12,11 @@ import pytest
 from support.replaying import FixedEmbedder, Silent, library_of, parts_of, recalled, trial
 from support.small_store import AGENT, MOMENT, add, blob, change, make
 
-from zeroclaw_tui.backends.lookup import cached_vector, entries_with_key
+from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.scoring import decide
-from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.injection import ScanMode
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings
 
@@ -105,24 +104,6 @@ async def test_a_vector_that_is_no_blob_fails_only_the_recalls_that_meet_it(memo
             result = await evidence.replay(tried)
             assert any("no BLOB" in note for note in result.notes) == fails, (version, session)
             assert parts_of(result) == parts_of(await recalled(library, tried))
-
-
-async def test_few_named_rows_of_a_big_store_are_enough(tmp_path: Path) -> None:
-    """A word that only some rows have: the evidence knows these, not the whole store, and decides the same."""
-    rows = [{"content": f"word{at % 50}", "id": f"id-{at}"} for at in range(1000)]
-    memory = SqliteMemory(make(tmp_path / "many.db", "G4", rows))
-    await memory.open()
-    try:
-        library, tried = library_of(memory), trial("word7", limit=50)
-        evidence = await gather_evidence(library, tried)
-        (found,) = evidence.evidence
-        assert isinstance(found, StageEvidence)
-        assert (len(found.rows.handles), found.store_rows) == (20, 1000)
-        assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried))
-        (stranger,) = await entries_with_key(memory, "key8")
-        assert (await evidence.placement(tried, stranger)).stopped_at == "candidates"
-    finally:
-        await memory.close()
 
 
 async def test_gathering_ends_when_it_is_cancelled_interrupted_or_the_store_closes(tmp_path: Path) -> None:

@@ -153,36 +153,3 @@ async def test_a_backend_of_its_own_rule_tells_rank_limit_and_injection() -> Non
     assert [way.rank for way in ways] == [1, 2, 3, 4, 5, None]
     behind = [name for name in entries if name not in (*order, "id-7")]
     assert [(await evidence.placement(tried, entries[name])).stopped_at for name in behind] == ["limit", "limit"]
-
-
-async def test_repairing_what_stops_a_row_lets_it_pass_that_stage(tmp_path: Path) -> None:
-    """A row that has everything against it: each repair moves the stop further on, up to the prompt."""
-    rows = [*TEA, {"content": "tea " * 40, "session_id": "a", "superseded_by": "x", "agent_id": OTHER}]
-    memory = SqliteMemory(make(tmp_path / "brain.db", "G4", [{"agent_id": AGENT} | row for row in rows]))
-    change(tmp_path / "brain.db", "INSERT INTO agents (id, alias, created_at) VALUES (?, 'scout', '')", [OTHER])
-    await memory.open()
-    try:
-        stops = []
-        asked: dict[str, Any] = {"session_id": "b", "agents": ("default",), "since": "2027", "namespace": "work"}
-        repairs = {
-            "superseded": None,
-            "time": "since",
-            "session": "session_id",
-            "agent": "agents",
-            "namespace": "namespace",
-        }
-        while True:
-            tried = trial("tea", "0.8.3", ALL, **asked)
-            (entry,) = await entries_with_key(memory, "key20")
-            evidence = await gather_evidence(library_of(memory), tried)
-            stop = (await evidence.placement(tried, entry)).stopped_at
-            stops.append(stop)
-            if stop is None:
-                break
-            if stop == "superseded":
-                change(tmp_path / "brain.db", "UPDATE memories SET superseded_by = NULL")
-            else:
-                del asked[repairs[stop]]
-        assert stops == ["superseded", "time", "session", "agent", "namespace", None]
-    finally:
-        await memory.close()
