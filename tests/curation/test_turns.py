@@ -53,6 +53,18 @@ async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by
     assert (embedded.query, embedded.sent, embedded.rule) == ("Which pet?", OTHER, "library")
 
 
+async def test_the_embedded_agent_of_0_8_2_has_the_block_behind_its_stamp(install: RecordingInstall) -> None:
+    install.record(Sent(f"{OTHER}\n\nWhich pet?", version="0.8.2", embedded=True))
+    (turn,) = await _turns(install)
+    assert (turn.query, turn.sent, turn.rule) == ("Which pet?", OTHER, "library")
+
+
+async def test_a_channel_whose_incoming_message_is_gone_from_the_trace_has_no_scopes(install: RecordingInstall) -> None:
+    install.write(call_line(CHANNEL))
+    (turn,) = await _turns(install)
+    assert (turn.query, turn.sent, turn.scopes, turn.rule) == ("Which language?", BLOCK, None, "channel")
+
+
 async def test_several_calls_of_a_turn_are_one(install: RecordingInstall) -> None:
     later = [replace(CHANNEL, iteration=at, id="t1", at=NOW + timedelta(seconds=at)) for at in (2, 3)]
     install.record(replace(CHANNEL, id="t1"))
