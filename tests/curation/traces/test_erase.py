@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
@@ -185,7 +186,6 @@ async def test_rows_go_beside_a_running_program_and_it_is_named(alone: Planted) 
         holder.communicate()
     assert not report.is_complete
     assert any(f"process {holder.pid}" in one.why for one in report.left)
-    assert f"process {holder.pid}" in next(one.place for one in report.left if one.kind == "running program")
     assert alone.contents() == list(OTHERS)
     async with alone.opened() as library:
         assert (await _erase(library)).is_complete
@@ -252,6 +252,19 @@ async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> No
     assert "file of your own" in why["theirs.db"]
     assert ["packed" in one.why for one in report.skipped if one.place.endswith("old.log.gz")] == [True]
     assert rows(alone.root / "theirs.db", "SELECT said FROM mine") == [TEXT]
+
+
+async def test_a_backup_of_the_config_loses_the_text_unless_that_would_break_it(alone: Planted) -> None:
+    good, other = (alone.config_dir / f"config.toml.{name}" for name in ("bak", "old"))
+    good.write_text(f'[memory]\nbackend = "sqlite"\n[identity]\nname = "{TEXT}"\n')
+    other.write_text(f'[memory]\nbackend = "sqlite"\n[agents."{TEXT}"]\nenabled = true\n[channels.{TEXT[:8]}]\n')
+    (alone.config_dir / "config.toml.link").symlink_to(alone.config_dir / "config.toml")
+    async with alone.opened() as library:
+        assert (await _erase(library)).is_complete
+        report = await _erase(library, TEXT[:8])
+    assert tomllib.loads(good.read_text()) == {"memory": {"backend": "sqlite"}, "identity": {"name": "[removed]"}}
+    assert [(one.place, "cannot be cut" in one.why) for one in report.left] == [(str(other), True)]
+    assert tomllib.loads(other.read_text())["channels"] == {TEXT[:8]: {}}
 
 
 @pytest.mark.parametrize("text", ["Dai", "Ole", "2026"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -17,22 +17,23 @@ from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.databases import erase_rows, has_keyword_index, rows_with_texts, wipe
+from zeroclaw_tui.curation.traces.databases import erase_rows, has_keyword_index, wipe
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PlacedFile, SkippedPlace, all_files, not_read
+from zeroclaw_tui.curation.traces.search import Hits, count_in_bytes, search_file
 from zeroclaw_tui.curation.traces.text_files import without_texts
-from zeroclaw_tui.files.database import iter_raw_chunks
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import describe_processes, processes_using
 from zeroclaw_tui.memory.change import MEMORIES, Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 LARGEST = 200_000_000
 """Files of more bytes are not rewritten."""
-_MOST_CHANGES = 10_000
+_MAX_CHANGES = 10_000
 """Among how many of the last changes those are searched that could no longer be undone."""
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
@@ -43,10 +44,8 @@ _STILL = (
 )
 _STOPPED = "Erasing was stopped before this was done: erase once more."
 _BYTES = "No row has it, but free pages or indexes do. They are rewritten."
-_OPEN_IN = "{} has it open: its rows are deleted, but bytes stay in the file until you stop it."
-_PAGES = "No row has it any more, but its bytes stay in the file or its log: {}"
+_PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 _LINES = "Every line that contains it is deleted."
-_IN_RAM = "It is running and may write the text again: stop it, then erase once more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +96,14 @@ class ErasePlan:
 
     def sentences(self) -> list[str]:
         """What goes with the places, for people."""
-        from zeroclaw_tui.memory.secret_text import masked
-
         lines = []
         if count := len(self.memories):
-            keys = [masked(version.key) for version in self.memories[:_MOST_NAMED]]
+            keys = [masked(version.key) for version in self.memories[:_MAX_NAMED]]
             go = "memory goes" if count == 1 else "memories go"
-            lines.append(f"{count:,} {go}: {first_names(keys, count, most=_MOST_NAMED)}")
+            lines.append(f"{count:,} {go}: {first_names(keys, count, most=_MAX_NAMED)}")
         if self.changes:
-            numbers = [str(number) for number in self.changes[:_MOST_NAMED]]
-            named = first_names(numbers, len(self.changes), most=_MOST_NAMED)
+            numbers = [str(number) for number in self.changes[:_MAX_NAMED]]
+            named = first_names(numbers, len(self.changes), most=_MAX_NAMED)
             lines.append(f"The trash also loses it, so undo no longer restores these changes in full: {named}.")
         return [*lines, *([self.matcher.remark] if self.matcher.remark else [])]
 
@@ -177,8 +174,7 @@ class EraseReport:
     def sentences(self) -> list[str]:
         """The same for people, a line each."""
         lines = [
-            f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')} in any case of "
-            "letters.",
+            f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')}, case-insensitive.",
             f"Searched {counted(self.files, 'file')}, {self.size:,} bytes: {counted(self.hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in self.erased]
@@ -201,26 +197,24 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
 
     Raises InspectorError kinds where the store itself cannot be read; the plan says what else cannot.
     """
-    ids = frozenset(marked)
-    search = _Search(library, matcher)
-    task = CancellableTask()
-    await task.run(partial(search.look, task.check))
-    memories, others = await _memories(library, matcher, ids)
-    # What is on a server was not found in files, nor were memories that have none of the texts.
-    found = len(others) if _is_in_files(library) else len(memories)
-    own = [place for place in search.places if place.kind == "store"]
-    if found and own and has_database(library.memory.name):
-        search.places.remove(own[0])
-        search.places.append(replace(own[0], found=(own[0].found or 0) + found))
-    elif found:
-        search.places.append(TextPlace("store", library.memory.about.location, found, takes=True))
-    holds = partial(_holds_in_trash, matcher, _lasting(library, ids))
-    kept = await library.trash.erase(holds, matcher.found_in, dry_run=True)
-    if kept:
-        search.places.append(TextPlace("trash", str(library.trash.file), kept, takes=True))
-    places = sorted(search.places, key=lambda place: place.kind != "store")
-    changes = await _changes_with(library, holds) if kept else ()
-    return ErasePlan(matcher, ids, tuple(places), tuple(search.skipped), search.files, search.size, memories, changes)
+    ids, trash = frozenset(marked), library.trash
+    scan = await _scan(library, matcher)
+    memories, marked_only = await _memories(library, matcher, ids)
+    # The journal knows how many of its rows have a text.
+    places = [place for place in scan.places if place.place != str(trash.file)]
+    # A search of files does not find what is on a server, nor memories that have none of the texts.
+    if count := marked_only if _is_in_files(library) else len(memories):
+        new = TextPlace("store", library.memory.about.location, 0, takes=True)
+        has_own = has_database(library.memory.name)
+        own = next((place for place in places if place.kind == "store"), new) if has_own else new
+        places = [replace(own, found=(own.found or 0) + count), *(place for place in places if place != own)]
+    has_text = partial(_has_text, matcher, _lasting(library, ids))
+    changes: tuple[int, ...] = ()
+    if journaled := await trash.erase(has_text, matcher.found_in, dry_run=True):
+        places.append(TextPlace("trash", str(trash.file), journaled, takes=True))
+        changes = await _changes_with(library, has_text)
+    places.sort(key=lambda place: place.kind != "store")
+    return ErasePlan(matcher, ids, tuple(places), tuple(scan.skipped), scan.files, scan.size, memories, changes)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -261,190 +255,153 @@ async def erase_texts(
     matcher, memory = plan.matcher, library.memory
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.recover(memory)
-    going, _ = await _memories(library, matcher, _lasting(library, plan.marked))
+    ids = _lasting(library, plan.marked)
     if memory.keeps_lines:
-        # A line is called by its number, which is another's once a line before it has gone.
-        going = (*(version for version in plan.memories if version.id in plan.marked),)
-    if going:
-        await memory.apply([Change(version, None) for version in going], None, permanently=True)
-    run = _Run(library, plan, on_progress, has_deleted=bool(going))
-    holds = partial(_holds_in_trash, matcher, _lasting(library, plan.marked))
+        # A line is called by its number, which is another's once a line before it is deleted.
+        versions: Sequence[RowVersion] = [version for version in plan.memories if version.id in plan.marked]
+    else:
+        versions, _ = await _memories(library, matcher, ids)
+    if versions:
+        await memory.apply([Change(version, None) for version in versions], None, permanently=True)
+    run = _Run(library, matcher, on_progress, has_deleted=bool(versions))
     task = CancellableTask()
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.clean, task.check))
         if not run.is_stopped:
-            await library.trash.erase(holds, matcher.found_in)
+            await library.trash.erase(partial(_has_text, matcher, ids), matcher.found_in)
             await task.run(partial(run.wipe_databases, task.check))
-    search = _Search(library, matcher, bytes_alone=True)
-    await task.run(partial(search.look, task.check))
+    scan = await _scan(library, matcher)
     if not _is_in_files(library):
-        await _add_left_on_server(library, matcher, search)
+        await _add_left_on_server(library, matcher, scan)
     if memory.about.keeps_deleted is not None:
-        search.skipped.append(SkippedPlace(memory.about.location, memory.about.keeps_deleted, may_hold=False))
-    return run.report(search, copy)
+        scan.skipped.append(SkippedPlace(memory.about.location, memory.about.keeps_deleted, may_hold=False))
+    return _report(library, plan, run, scan, copy)
 
 
-class _Search:
-    """One search of all files of an install: for the plan rows and bytes, for the second look bytes alone."""
+@dataclass(slots=True)
+class _Scan:
+    """What a search of all files of an install found, and what it could not search."""
 
-    def __init__(self, library: Library, matcher: TextMatcher, *, bytes_alone: bool = False) -> None:
-        self._library, self._matcher, self._bytes_alone = library, matcher, bytes_alone
-        self.places: list[TextPlace] = []
-        self.skipped: list[SkippedPlace] = []
-        self.files = self.size = 0
+    places: list[TextPlace] = field(default_factory=list)
+    skipped: list[SkippedPlace] = field(default_factory=list)
+    files: int = 0
+    size: int = 0
 
-    def look(self, check: Callable[[], object]) -> None:
-        """Search every file; `check` may end it by raising. Blocks."""
-        found = all_files(self._library.config, self._library.memory.name)
-        self.skipped += found.skipped
+
+async def _scan(library: Library, matcher: TextMatcher) -> _Scan:
+    """Search every file of the install: the rows of databases, and all bytes."""
+    task, scan = CancellableTask(), _Scan()
+
+    def search() -> None:
+        found = all_files(library.config, library.memory.name)
+        scan.skipped += found.skipped
+        scan.files = len(found.files)
         for file in found.files:
-            check()
-            self.files += 1
+            task.check()
             try:
-                self.size += sum(map(file_size, file.parts()))
-                self._look_at(file, check)
+                scan.size += sum(map(file_size, file.parts()))
+                if (skipped := file.why_not_searched()) is not None:
+                    scan.skipped.append(skipped)
+                elif (place := _place_with_text(library, file, matcher, task.check)) is not None:
+                    scan.places.append(place)
             except (OSError, InspectorError) as error:
-                self.skipped.append(SkippedPlace(str(file.path), not_read(error), kind=file.kind))
+                scan.skipped.append(SkippedPlace(str(file.path), not_read(error), kind=file.kind))
 
-    def _look_at(self, file: PlacedFile, check: Callable[[], object]) -> None:
-        skipped = file.why_not_searched()
-        if skipped is not None:
-            self.skipped.append(skipped)
-            return
-        stays = file.why_it_stays()
-        if file.path == self._library.trash.file and not self._bytes_alone:
-            return  # The journal itself counts.
-        # A row that lies on several pages does not stand in the bytes in one piece.
-        if file.is_database() and not (self._bytes_alone and not stays):
-            self._add_database(file, stays, check)
-        elif count := count_in_bytes(file, self._matcher):
-            is_cut = self._bytes_alone or file.form == "trash"
-            self._add(file, count, stays or ("" if is_cut else self._why_not_cut(file)), _explained(file))
-        elif self._matcher.found_in(file.path.name):
-            self._add(file, 1, _NAME, "")
+    await task.run(search)
+    return scan
 
-    def _add_database(self, file: PlacedFile, stays: str, check: Callable[[], object]) -> None:
-        rows = rows_with_texts(file.path, self._matcher, check)
-        count = len(rows) or count_in_bytes(file, self._matcher)
-        if not count:
-            return
-        if file.kind == "store":
-            stays = self._library.read_only_because or ""
-        row_stays = " ".join(dict.fromkeys(filter(None, (row.stays for row in rows))))
-        if rows and all(row.stays for row in rows):
-            stays = stays or row_stays
-        cut = [row for row in rows if row.table == MEMORIES and not row.goes]
-        columns = ", ".join(sorted({name for row in cut for name in row.values}))
-        open_in = describe_processes(processes_using(file.path) or ())
-        remarks = (
-            f"In {counted(len(cut), 'row')} only the text is deleted, from {columns}." if cut else "",
-            "" if rows else _BYTES,
-            row_stays,
-            _OPEN_IN.format(open_in) if open_in else "",
-        )
-        self._add(file, count, stays, " ".join(filter(None, remarks)))
 
-    def _add(self, file: PlacedFile, count: int, stays: str, remark: str) -> None:
-        if file.kind == "store" and (closed := self._library.read_only_because) is not None:
-            stays = closed
-        link = f"It is a link to {one_line(os.path.realpath(file.path))}." if file.path.is_symlink() else ""
-        name = _NAME if stays != _NAME and self._matcher.found_in(file.path.name) else ""
-        why = stays or " ".join(filter(None, (remark, link, name)))
-        self.places.append(TextPlace(file.kind, str(file.path), count, takes=not stays, why=why))
+def _place_with_text(
+    library: Library, file: PlacedFile, matcher: TextMatcher, check: Callable[[], object]
+) -> TextPlace | None:
+    """What one file has of the texts, in its content or its name; None where it has nothing."""
+    hits = search_file(file, matcher, check, free_pages=True)
+    is_named = matcher.found_in(file.path.name)
+    if not hits.count:
+        return TextPlace(file.kind, str(file.path), 1, why=_NAME) if is_named else None
+    if file.kind == "store" and library.read_only_because is not None:
+        stays = library.read_only_because
+    else:
+        stays = file.why_it_stays() or _why_not_erased(file, hits, matcher)
+    remarks = [*_remarks(file, hits), _NAME if is_named else ""]
+    why = stays or " ".join(filter(None, remarks))
+    return TextPlace(file.kind, str(file.path), hits.count, takes=not stays, why=why)
 
-    def _why_not_cut(self, file: PlacedFile) -> str:
-        if file_size(file.path) > LARGEST:
-            return _TOO_LARGE
-        data = read_bytes(file.path) or b""
-        return _UNCUTTABLE if without_texts(data, file.form, self._matcher) in (None, data) else ""
+
+def _why_not_erased(file: PlacedFile, hits: Hits, matcher: TextMatcher) -> str:
+    """Why the texts cannot be taken out of a file; "" where they can."""
+    if hits.rows:
+        return _why_rows_stay(hits) if all(row.stays for row in hits.rows) else ""
+    if file.form == "trash" or file.is_database():
+        return ""
+    if file_size(file.path) > LARGEST:
+        return _TOO_LARGE
+    data = read_bytes(file.path) or b""
+    return _UNCUTTABLE if without_texts(data, file.form, matcher) in (None, data) else ""
+
+
+def _why_rows_stay(hits: Hits) -> str:
+    return " ".join(dict.fromkeys(row.stays for row in hits.rows if row.stays))
+
+
+def _remarks(file: PlacedFile, hits: Hits) -> Iterator[str]:
+    """What erasing the texts from a file means."""
+    if file.form == "notes":
+        yield _LINES
+    elif file.is_database():
+        cut = [row for row in hits.rows if row.table == MEMORIES and not row.goes]
+        if cut:
+            columns = ", ".join(sorted({name for row in cut for name in row.values}))
+            yield f"In {counted(len(cut), 'row')} only the text is deleted, from {columns}."
+        yield "" if hits.rows else _BYTES
+        yield _why_rows_stay(hits)
+        if open_in := describe_processes(processes_using(file.path) or ()):
+            yield f"{open_in} has it open: its rows are deleted, but bytes stay in the file until you stop it."
+    if file.path.is_symlink():
+        yield f"It is a link to {one_line(os.path.realpath(file.path))}."
 
 
 class _Run:
-    """One run: what could not be erased, by path, with the reason."""
+    """One run: which files it changed, and by path why it left others."""
 
     def __init__(
-        self, library: Library, plan: ErasePlan, on_progress: ProgressCallback | None, *, has_deleted: bool
+        self, library: Library, matcher: TextMatcher, on_progress: ProgressCallback | None, *, has_deleted: bool
     ) -> None:
-        self._library, self._plan, self._matcher = library, plan, plan.matcher
+        self._library, self._matcher = library, matcher
         self._on_progress, self._has_deleted = on_progress, has_deleted
         self._done = 0
-        self._left: dict[str, str] = {}
-        self._changed: set[str] = set()
-        self._programs: dict[str, None] = {}
+        self.reasons: dict[str, str] = {}
+        self.changed: set[str] = set()
         self.is_stopped = False
 
     def clean(self, check: Callable[[], object]) -> None:
         """Clean the rows first, then files. Raises Locked where the store itself is locked. Blocks."""
-        files = self._files()
         # The store comes first: where it is locked nothing at all is done.
-        for file in sorted(files, key=lambda file: (file.kind != "store", not _is_database(file))):
+        for file in sorted(self._files(), key=lambda file: (file.kind != "store", not _is_database(file))):
             check()
             if not self._goes_on():
-                self._left.setdefault(str(file.path), _STOPPED)
-                continue
+                return
             try:
                 self._clean(file)
-            except Locked as error:
-                if file.kind == "store":
-                    raise
-                self._left[str(file.path)] = not_read(error)
             except (OSError, InspectorError) as error:
-                self._left[str(file.path)] = not_read(error)
+                if isinstance(error, Locked) and file.kind == "store":
+                    raise
+                self.reasons[str(file.path)] = not_read(error)
 
     def wipe_databases(self, check: Callable[[], object]) -> None:
         """Rewrite the databases that rows went from, that still have the bytes, or whose indexes may. Blocks."""
-        for file in self._files():
-            if not _is_database(file):
-                continue
+        for file in filter(_is_database, self._files()):
             check()
             name = str(file.path)
             try:
                 has_bytes = count_in_bytes(file, self._matcher) > 0
-                if not (name in self._changed or has_bytes or has_keyword_index(file.path)):
-                    continue
-                wipe(file.path)
+                if has_bytes or name in self.changed or has_keyword_index(file.path):
+                    wipe(file.path)
                 if has_bytes:
-                    self._changed.add(name)
+                    self.changed.add(name)
             except (OSError, InspectorError) as error:
-                open_in = processes_using(file.path) or ()
-                self._programs |= dict.fromkeys(describe_processes((process,)) for process in open_in)
-                self._left.setdefault(name, _PAGES.format(not_read(error)))
-
-    def report(self, search: _Search, copy: Path | None) -> EraseReport:
-        """What became of it, by what the second look found."""
-        library, matcher = self._library, self._matcher
-        left = [self._left_at(place) for place in search.places]
-        found = {place.place for place in search.places}
-        left += [
-            TextPlace("file", path, None, why=why)
-            for path, why in self._left.items()
-            if path not in found and why != _STOPPED
-        ]
-        left += [TextPlace("running program", program, None, why=_IN_RAM) for program in self._programs]
-        left += [TextPlace("not readable", one.place, None, why=one.why) for one in search.skipped if one.may_hold]
-        # What a place still has was not erased, unless some of it went. The trash comes last.
-        done = {place.place for place in self._plan.taken} - (found - self._changed)
-        done -= {str(library.trash.file)} if self.is_stopped else set()
-        if self.is_stopped:
-            done &= self._changed
-        erased = [place for place in self._plan.taken if place.place in done]
-        return EraseReport(
-            at=library.trash.now().isoformat(timespec="seconds"),
-            backend=library.memory.name,
-            location=matcher.out_of(library.memory.about.location),
-            texts=len(matcher.texts),
-            erased=tuple(place.without(matcher) for place in erased),
-            left=tuple(place.without(matcher) for place in left),
-            skipped=tuple(
-                replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in search.skipped
-            ),
-            files=search.files,
-            size=search.size,
-            is_stopped=self.is_stopped,
-            copy=None if copy is None else matcher.out_of(str(copy)),
-            remark=matcher.remark,
-        )
+                self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
 
     def _files(self) -> list[PlacedFile]:
         """The files that may be changed."""
@@ -457,35 +414,61 @@ class _Run:
         return not self.is_stopped
 
     def _clean(self, file: PlacedFile) -> None:
-        name, matcher = str(file.path), self._matcher
+        name = str(file.path)
         if file.why_not_searched() is not None:
             return
-        if file.is_database():
-            prunes = self._has_deleted and file.kind == "store"
-            if not (prunes or rows_with_texts(file.path, matcher, lambda: None)):
-                return
-            if stays := erase_rows(file.path, matcher, self._goes_on, prunes=prunes):
-                self._left[name] = stays
-            self._changed.add(name)
-        else:
-            if not count_in_bytes(file, matcher):
-                return
-            if file_size(file.path) > LARGEST:
-                self._left[name] = _TOO_LARGE
-                return
-            if retry_if_changed(partial(_rewrite, file, matcher), file.path):
-                self._changed.add(name)
+        is_database = file.is_database()
+        prunes = is_database and self._has_deleted and file.kind == "store"
+        if not prunes and not search_file(file, self._matcher, lambda: None).count:
+            return
+        if is_database:
+            self.changed.add(name)
+            if reason := erase_rows(file.path, self._matcher, self._goes_on, prunes=prunes):
+                self.reasons[name] = reason
+        elif file_size(file.path) > LARGEST:
+            self.reasons[name] = _TOO_LARGE
+        elif retry_if_changed(partial(_rewrite, file, self._matcher), file.path):
+            self.changed.add(name)
         self._done += 1
 
-    def _left_at(self, place: TextPlace) -> TextPlace:
-        planned = {one.place: one.why for one in self._plan.places if not one.takes}
-        why = self._left.get(place.place) or (place.why if not place.takes else planned.get(place.place) or _STILL)
-        return replace(place, takes=False, why=why)
+
+def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan, copy: Path | None) -> EraseReport:
+    """What became of it, by what the second look found, without the texts."""
+    matcher = plan.matcher
+    found = {place.place for place in scan.places}
+    left = [replace(place, takes=False, why=_why_left(run, place)) for place in scan.places]
+    left += [TextPlace("not readable", one.place, None, why=one.why) for one in scan.skipped if one.may_hold]
+    named = {place.place for place in left}
+    left += [TextPlace("file", path, None, why=why) for path, why in run.reasons.items() if path not in named]
+    # What a place still has was not erased, unless some of it went.
+    erased = [
+        place for place in plan.taken if place.place in run.changed or not (run.is_stopped or place.place in found)
+    ]
+    return EraseReport(
+        at=library.trash.now().isoformat(timespec="seconds"),
+        backend=library.memory.name,
+        location=matcher.out_of(library.memory.about.location),
+        texts=len(matcher.texts),
+        erased=tuple(place.without(matcher) for place in erased),
+        left=tuple(place.without(matcher) for place in left),
+        skipped=tuple(
+            replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in scan.skipped
+        ),
+        files=scan.files,
+        size=scan.size,
+        is_stopped=run.is_stopped,
+        copy=None if copy is None else matcher.out_of(str(copy)),
+        remark=matcher.remark,
+    )
 
 
-def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
-    """How often the texts occur in the bytes of a file and of its log. Blocks. Raises OSError."""
-    return sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
+def _why_left(run: _Run, place: TextPlace) -> str:
+    """Why a place still has a text after a run."""
+    if (reason := run.reasons.get(place.place)) is not None:
+        return reason
+    if not place.takes:
+        return place.why
+    return _STOPPED if run.is_stopped and place.place not in run.changed else _STILL
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
@@ -499,10 +482,6 @@ def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
         return False
     replace_bytes(file.path, data, new)
     return True
-
-
-def _explained(file: PlacedFile) -> str:
-    return _LINES if file.form == "notes" else ""
 
 
 def _is_database(file: PlacedFile) -> bool:
@@ -522,13 +501,11 @@ def _lasting(library: Library, ids: frozenset[str]) -> frozenset[str]:
     return frozenset() if library.memory.keeps_lines else ids
 
 
-async def _memories(
-    library: Library, matcher: TextMatcher, ids: frozenset[str]
-) -> tuple[tuple[RowVersion, ...], tuple[RowVersion, ...]]:
-    """The memories that go as a whole, and those of them that go only because of their id."""
+async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[tuple[RowVersion, ...], int]:
+    """The memories that go as a whole, and how many of them go only because of their id."""
     memory = library.memory
     of_file = has_database(memory.name)
-    going: list[RowVersion] = []
+    with_text: list[RowVersion] = []
     marked: list[RowVersion] = []
 
     def see(row: Row) -> None:
@@ -536,43 +513,43 @@ async def _memories(
         # A server's rows go as a whole; of rows in a file other columns can lose the text.
         names = ("id", "key", "content") if of_file else [name for name in values if name != "embedding"]
         if any(matcher.found_in_field(name, values.get(name)) for name in names):
-            going.append(memory.stamp_of(row))
+            with_text.append(memory.stamp_of(row))
         elif row.id in ids:
             marked.append(memory.stamp_of(row))
 
     await memory.scan(see)
-    return (*going, *marked), tuple(marked)
+    return (*with_text, *marked), len(marked)
 
 
-async def _add_left_on_server(library: Library, matcher: TextMatcher, search: _Search) -> None:
+async def _add_left_on_server(library: Library, matcher: TextMatcher, scan: _Scan) -> None:
     """Add the memories of a store on a server that still have the texts."""
     location = library.memory.about.location
     try:
-        going, _ = await _memories(library, matcher, frozenset())
+        memories, _ = await _memories(library, matcher, frozenset())
     except InspectorError as error:
-        search.skipped.append(SkippedPlace(location, str(error)))
+        scan.skipped.append(SkippedPlace(location, str(error)))
         return
-    if going:
-        search.places.append(TextPlace("store", location, len(going), takes=True))
+    if memories:
+        scan.places.append(TextPlace("store", location, len(memories), takes=True))
 
 
-async def _changes_with(library: Library, holds: Callable[[Row], bool]) -> tuple[int, ...]:
-    """The changes of which the trash keeps a row that has a text."""
+async def _changes_with(library: Library, has_text: Callable[[Row], bool]) -> tuple[int, ...]:
+    """The changes of which the trash has a row with a text."""
 
     def has_any(number: int) -> bool:
         changes = (change for batch in library.trash.open_changes(number)() for change in batch)
-        return any(holds(row) for change in changes for row in (change.before, change.after) if row is not None)
+        return any(has_text(row) for change in changes for row in (change.before, change.after) if row is not None)
 
-    actions = await library.trash.actions(_MOST_CHANGES)
+    actions = await library.trash.actions(_MAX_CHANGES)
     return await asyncio.to_thread(lambda: tuple(action.number for action in actions if has_any(action.number)))
 
 
-def _holds_in_trash(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:
+def _has_text(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:
     """Whether a row in the trash has a text, or is a memory that is erased."""
-    words = (row.id, row.agent, row.values.get("key"), row.values.get("content"))
+    names = (row.id, row.agent, row.values.get("key"), row.values.get("content"))
     return (
         row.id in ids
-        or any(isinstance(one, str) and matcher.found_in(one) for one in words)
+        or any(isinstance(name, str) and matcher.found_in(name) for name in names)
         or any(matcher.found_in_field(name, value) for name, value in row.values.items() if name != "embedding")
     )
 

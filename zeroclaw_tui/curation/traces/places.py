@@ -40,9 +40,9 @@ Kind = Literal[
     "workspace file", "other file",
 ]  # fmt: skip
 
-Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "anything", "trash"]
+Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "toml", "anything", "trash"]
 """How a file is read: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; as a database; as
-our JSONL with a memory on each line; as text of any form; the trash, which the journal itself reads."""
+our JSONL with a memory on each line; as TOML; as text of any form; the trash, which the journal itself reads."""
 Under = Literal["folder", "memory", "root", "config", "beside config", "own", "lucid"]
 """Where the patterns start: the workspace or data folder and each agent's own; the folder of the database and memory/
 in each of those; the workspace or data folder alone; the config dir; the folder of the config dir; this program's own
@@ -110,7 +110,7 @@ _CHAIN = (
     "Each line of ZeroClaw's security log vouches for the one before, so cutting one out breaks the chain: delete the "
     "files as a whole while ZeroClaw is stopped."
 )
-_CONFIG = "It is ZeroClaw's configuration or a backup of it: change it by hand, or delete the backup."
+_CONFIG = "It is ZeroClaw's configuration: change it by hand."
 _NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
 _PROMPT_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "HEARTBEAT.md")
 _DATABASES = ("brain.db", "memory.db", "discord.db")
@@ -192,11 +192,11 @@ PLACES: tuple[Place, ...] = (
           "This is this program's lossless copy of the snapshot.", erase_only=True),
     # The backup of a trash that was converted, and this program's backups of databases and configs.
     Place("trash", "own", (TRASH, OLD_TRASH), "trash", erase_only=True),
-    Place("config backup", "own", ("backups/*.toml",), "anything", stays=_CONFIG, erase_only=True),
-    Place("own copy", "own", ("backups/",), "anything", erase_only=True),
-    Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "anything", stays=_CONFIG, erase_only=True),
-    # Cutting anything out of the key file would lose every secret of the config.
+    # Before its backups, which may be links to it. Cutting anything out of the key file would lose every secret.
     Place("config", "config", ("config.toml", ".secret_key"), "anything", stays=_CONFIG, erase_only=True),
+    Place("config backup", "own", ("backups/*.toml",), "toml", erase_only=True),
+    Place("own copy", "own", ("backups/",), "anything", erase_only=True),
+    Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "toml", erase_only=True),
     # Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile.
     Place("lucid", "lucid", ("/",), "anything", stays="lucid has no delete command: stop lucid, then edit this file.",
           erase_only=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -48,8 +49,12 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
         # A memory goes as a whole.
         return bytes_of([line for line in lines if matcher.out_of(line) == line])
     if form == "lines":
-        lines = _without_in_lines(lines, matcher)
-    return matcher.out_of("".join(lines)).encode("utf-8", "surrogateescape") if form != "lines" else bytes_of(lines)
+        return bytes_of(_without_in_lines(lines, matcher))
+    text = "".join(lines)
+    cut = matcher.out_of(text)
+    # A backup that cannot be loaded any more is worth nothing.
+    is_broken = form == "toml" and _is_toml(text) and not _is_toml(cut)
+    return None if is_broken else bytes_of([cut])
 
 
 def without_entries(lines: Sequence[str], goes: Callable[[Part], bool]) -> list[str]:
@@ -64,6 +69,14 @@ def without_entries(lines: Sequence[str], goes: Callable[[Part], bool]) -> list[
             left[at] = f"{total[1]}{max(0, int(total[2]) - len(going))}{line[total.end() :]}"
             break
     return left
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
