@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from zeroclaw_tui.curation.journal import RunningAction
+from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.memory.change import RowChange
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.journal import Action
+    from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy, Text
     from zeroclaw_tui.curation.transfer.target import Target

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.journal import Action, TrashRow, TrashUsage, Verb, Version
+    from zeroclaw_tui.curation.journal import TrashUsage
+    from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb, Version
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.change import ApplyResult, Batches, RowChange
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.hygiene import HygieneItem, HygienePlan
-    from zeroclaw_tui.curation.journal import Verb
+    from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.memory.change import ProgressCallback, RowVersion

@@ -16,10 +16,11 @@ from typing import Literal, TypeVar
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.journal import TURNS, Action, RunningAction, TrashRow, Turn, Verb
+from zeroclaw_tui.curation.journal_records import TURNS, Action, TrashRow, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import store_verdict
+from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     CONFLICTS_LISTED,
@@ -53,7 +54,6 @@ TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""
 SAMPLES = 3
 _LONGEST_KEY_SHOWN = 60
-_OF_ONE_ROW = ("store", "edit")
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
 _NOT_FINISHED = "This is done, but the trash could not be updated; the next change does that."
 Running = TypeVar("Running", bound=RunningAction)
@@ -222,7 +222,7 @@ async def remove_memories(
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         removal = await library.memory.apply(
             (Change(version, None) for version in plan.stamps),
-            action.dropping() if forever else action,
+            action,
             permanently=forever,
             on_progress=on_progress,
         )
@@ -408,7 +408,7 @@ async def run_change(
     memories that are deleted permanently. An error leaves the action to be recovered, and says how much of it was
     done, as the store shows it.
     """
-    begin = partial(library.trash.begin, verb, summary)
+    begin = partial(library.trash.begin if forever is None else library.trash.begin_permanent, verb, summary)
     return await _run(library, verb, begin, work, on_progress, forever)
 
 
@@ -438,15 +438,10 @@ async def _run(
                 raise asyncio.CancelledError
             outcome = await work(action, goes_on)
         except BaseException as error:
-            if verb in _OF_ONE_ROW and isinstance(error, (Conflict, DuplicateKey, NotFound)):
-                # The row was not written. What cannot be struck now, the next change recovers.
-                with suppress(InspectorError):
-                    await action.strike()
-                raise
             if so_far and isinstance(error, InspectorError):
                 with suppress(InspectorError):
                     await action.set_summary(f"{action.summary}, stopped after {so_far:,}")
-            await action.leave()
+            await action.abandon()
             if not isinstance(error, InspectorError) or not error.is_unsure:
                 with suppress(InspectorError):
                     await library.trash.recover(library.memory)
@@ -469,7 +464,7 @@ async def _say_so_far(
     done: int | None = None
     with suppress(InspectorError):
         if forever is None:
-            done = await action.done()
+            done = await action.rows_changed()
         else:
             present = await versions_at(library.memory, [version.handle for version in forever])
             states = {(version.handle, version.state) for version in present}
@@ -481,7 +476,7 @@ async def _say_so_far(
         what = "deleted permanently" if forever is not None else "undone" if verb == "undo" else "changed"
         ends = "" if forever is not None else " Run it again to continue." if verb in TURNS else " Undo reverses them."
         error.tell_so_far(f"{done:,} {'was' if done == 1 else 'were'} {what} before that.{ends}")
-    elif action.has_dropped:
+    elif isinstance(action, PermanentDeletion) and action.has_forgotten:
         error.tell_so_far("No memory was deleted, but earlier versions of them have left the trash.")
     elif error.so_far:
         error.tell_so_far("Nothing was changed.")

@@ -40,8 +40,8 @@ from zeroclaw_tui.curation.hygiene_state import (
     state_bytes,
     state_file,
 )
-from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import AUDIT_LOG, ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion

@@ -11,22 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.curation.journal_file import SCHEMA, VERSION, RowCodec, wipe
+from zeroclaw_tui.curation.journal_rows import SCHEMA, VERSION, RowCodec, insert_change
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.files.disk import new_file
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, Value
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused
 
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
 """The trash as it was before it was converted, and how long it stays."""
 
 _PATHS = ("path", "moved_to", "moved_from", "made_folder", "audit_file")
+_CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
+    k.before, k.content, b.before, k.after, k.content_after, b.after
+  FROM kept k LEFT JOIN blobs b ON b.number = k.number
+  WHERE k.reverses IS NULL AND k.table_name <> '' ORDER BY k.number"""
 
 
 def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: Path | None) -> None:
-    """Convert the tables in one transaction; if that fails, they stay as they are. The old file stays as a backup.
+    """Convert the tables in one transaction; if that fails, they stay as they are. A copy stays as a backup.
 
-    What was taken back is undone, the rest is done. Undos, redos and restores go; rows that they replaced stay.
+    What was undone is undone, the rest is done. Undos, redos and restores go; rows that they replaced stay.
     """
     home = None if home is None else Path(os.path.realpath(home))
     backup = file.with_name(BACKUP)
@@ -49,35 +53,20 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
             " JOIN stores s ON s.number = a.store WHERE EXISTS (SELECT 1 FROM kept WHERE action = a.number"
             " AND reverses IS NULL AND table_name <> '')"
         )
-        kept = connection.execute(
-            "SELECT k.number, k.action, k.taken_back > 0, k.size, k.key, k.before, k.content, b.before, k.after,"
-            " k.content_after, b.after FROM kept k LEFT JOIN blobs b ON b.number = k.number"
-            " WHERE k.reverses IS NULL AND k.table_name <> '' ORDER BY k.number"
-        )
-        for number, action, undone, size, key, *packed in kept:
-            before = None if packed[0] is None else _here(_unpacked(packed[0], packed[1], packed[2], None), home)
-            after = None if packed[3] is None else _here(_unpacked(packed[3], packed[4], packed[5], before), home)
-            row = before or after
-            assert row is not None
-            content = before.values.get("content") if before is not None else None
-            is_apart = isinstance(content, str) and packed[1] is not None
-            connection.execute(
-                "INSERT INTO changes (number, action, table_name, id, undone, size, key, content, before, after)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number, action, row.table, codec.bound_name(row), undone, size, key, content if is_apart else None,
-                    None if before is None else codec.pack(before, without_content=is_apart),
-                    None if after is None else codec.pack(after),
-                ),
-            )  # fmt: skip
+        for row in connection.execute(_CHANGES):
+            number, action, is_undone, old, content, blob, new, content_after, blob_after = row
+            before = None if old is None else _in_place(_unpacked(old, content, blob, None), home)
+            after = None if new is None else _in_place(_unpacked(new, content_after, blob_after, before), home)
+            insert_change(connection, codec, action, RowChange(before, after), undone=bool(is_undone), number=number)
+        counted = "SELECT action FROM changes WHERE is_counted"
+        connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action NOT IN ({counted})")
         for table in ("blobs", "kept", "old_actions", "stores", "clock"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
-    wipe(connection)
 
 
 def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
-    """A row as those versions stored it: values that JSON cannot have lie in a blob."""
+    """Return a row as those versions stored it: values that JSON cannot have are parts of a blob."""
     data = blob or b""
 
     def value(packed: Any) -> Any:
@@ -96,25 +85,24 @@ def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | 
     return Row(named, {value(name): value(one) for name, one in values}, handle, agent, table)
 
 
-def _here(row: Row, home: Path | None) -> Row:
-    """A row with its paths as they are now, and the bytes of its file."""
-    if home is None or row.table not in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW):
-        return _with_bytes(row)
-    values: dict[str, Value] = {
-        name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
-        for name, value in row.values.items()
-    }
-    return _with_bytes(replace(row, id=os.path.join(home, row.id), values=values))
+def _in_place(row: Row, home: Path | None) -> Row:
+    """Return a row with whole paths, and with the bytes of its file."""
+    if home is not None and row.table in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW):
+        values: dict[str, Value] = {
+            name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
+            for name, value in row.values.items()
+        }
+        row = replace(row, id=os.path.join(home, row.id), values=values)
+    return _with_bytes(row)
 
 
 def _with_bytes(row: Row) -> Row:
-    """A row of a file of which only the digest was stored, with the bytes if one of its places still has them."""
+    """Return the row of a file, of which only the digest was stored, with the bytes if it still exists somewhere."""
     if row.table != FILE or "bytes" in row.values:
         return row
-    places = [row.values[name] for name in ("path", "moved_to", "moved_from") if name in row.values]
-    for place in places:
+    for name in ("path", "moved_to", "moved_from"):
         with suppress(Refused):
-            found = read_file(Path(str(place)))
+            found = read_file(Path(str(row.values[name]))) if name in row.values else None
             if found is not None and found.fingerprint == row.values.get("sha256"):
                 return replace(row, values={**row.values, "bytes": found.values["bytes"]})
     return row

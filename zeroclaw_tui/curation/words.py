@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.journal import Action, Verb
+    from zeroclaw_tui.curation.journal_records import Action, Verb
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange
 

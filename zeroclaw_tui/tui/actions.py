@@ -55,7 +55,7 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.journal import Action
+    from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.curation.traces.places import Kind

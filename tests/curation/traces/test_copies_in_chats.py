@@ -156,7 +156,7 @@ from zeroclaw_tui.curation.traces.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.journal import RunningAction
+from zeroclaw_tui.curation.running_action import RunningAction
 
 async def main():
     library = await open_library(configs_for(OpenOptions(config_dir=Path(sys.argv[1])))[0])

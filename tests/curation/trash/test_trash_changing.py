@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Mapping
 from contextlib import closing
@@ -27,7 +28,6 @@ from zeroclaw_tui.curation.changes import (
     store_memory,
     undo,
 )
-from zeroclaw_tui.curation.journal_file import for_reading
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
@@ -189,9 +189,8 @@ async def test_for_ever_leaves_no_byte_of_the_text(world: World) -> None:
     await deleted(world, kept.id)
     assert b"SECRETWORD" in world.bytes_of_trash()
     plan = await plan_of_marked(world.library, [row.id])
-    reader = for_reading(world.trash.file)
-    assert reader is not None
-    with closing(reader):
+    with closing(sqlite3.connect(world.trash.file)) as reader:
+        reader.execute("SELECT count(*) FROM actions").fetchall()
         outcome = await remove_memories(world.library, plan, "forget", forever=True)
         assert (outcome.count, outcome.action) == (1, None)
         assert b"SECRETWORD" not in world.bytes_of_trash()

@@ -22,11 +22,10 @@ from trash_world import Clock, World, install_at
 
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
-from zeroclaw_tui.curation import journal as trash_module
-from zeroclaw_tui.curation import journal_file as trash_file
+from zeroclaw_tui.curation import journal_file
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.journal_file import RowCodec
+from zeroclaw_tui.curation.journal_rows import RowCodec
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Query
@@ -241,7 +240,7 @@ async def test_two_inspectors_do_not_change_at_once(
     other = Trash(install, "markdown:/elsewhere", clock)
     first = await trash.begin("purge", "deleted")
     with monkeypatch.context() as patched:
-        patched.setattr(trash_module, "LOCK_SECONDS", 0.1)
+        patched.setattr(journal_file, "LOCK_SECONDS", 0.1)
         with pytest.raises(Locked, match="changing this install"):
             await other.begin("edit", "edited")
     waiting = asyncio.create_task(other.begin("edit", "edited"))
@@ -279,7 +278,7 @@ async def cut_off(trash: Trash, *changes: RowChange) -> int:
     """An action whose process ended without a word after it had kept these."""
     action = await trash.begin("purge", "deleted")
     action.record(changes)
-    await action.leave()
+    await action.abandon()
     return action.number
 
 
@@ -328,7 +327,7 @@ async def test_an_undo_that_was_cut_off_is_undone_as_far_as_the_store_shows_it(t
     numbers = await trash.numbers_to_turn(number, "undo")
     turn = await trash.turn("undo", numbers)
     turn.record([RowChange(None, a_row(at), reverses=one) for at, one in zip((2, 1), numbers, strict=True)])
-    await turn.leave()
+    await turn.abandon()
     await settled(trash, a_row(2))
     assert await trash.numbers() == numbers[1:]
     assert (await trash.action(number)).open == 1
@@ -414,44 +413,6 @@ async def test_deletion_undone_and_redone_is_listed_once_and_emptied_once(trash:
     assert await trash.empty([gone]) == 1
     assert (await trash.listing())[1] == 0
     assert await trash.actions() == []
-
-
-def _full(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
-    """Make a disk that has room for so many pages more."""
-    connect = trash_file._connect
-
-    def with_little_room(file: Path, mode: str) -> sqlite3.Connection:
-        connection = connect(file, mode)
-        there = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {there + pages}")
-        return connection
-
-    monkeypatch.setattr(trash_file, "_connect", with_little_room)
-
-
-async def test_full_disk_stops_the_change_before_it_happens(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(world.install.database, ({"content": "x" * 3000} for _ in range(1000)))
-    plan = await plan_purge(world.library, MemoryFilter())
-    with closing(trash_file.for_writing(world.trash.file)):
-        pass
-    with monkeypatch.context() as patched:
-        _full(patched, 20)
-        with pytest.raises(Unreadable, match=r"disk is full\. Without it nothing is changed"):
-            await remove_memories(world.library, plan, "purge")
-    assert await plan_purge(world.library, MemoryFilter()) == plan
-    assert await world.later().listing() == ([], 0)
-    with monkeypatch.context() as patched:
-        _full(patched, 700)
-        with pytest.raises(Unreadable, match="disk is full") as caught:
-            await remove_memories(world.library, plan, "purge")
-    left = {stamp.id for stamp in (await plan_purge(world.library, MemoryFilter())).stamps}
-    listed = {row.row.id for row in (await world.later().listing(limit=1000))[0]}
-    assert left.isdisjoint(listed)
-    assert left | listed == {stamp.id for stamp in plan.stamps}
-    assert "nothing is changed" not in caught.value.message
-    assert f"{len(listed)} were changed before that. Undo reverses them." in caught.value.hint
-    await undo(world.library)
-    assert await plan_purge(world.library, MemoryFilter()) == plan
 
 
 async def test_place_that_cannot_be_written_refuses_the_change(world: World) -> None:

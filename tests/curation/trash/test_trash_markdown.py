@@ -168,7 +168,7 @@ async def test_a_change_that_was_cut_off_is_told_by_the_file(
     before = notes.read_bytes()
     action = await library.trash.begin("store", "stored something")
     await library.memory.apply([Change(None, Draft("key", "new"))], action)
-    await action.leave()
+    await action.abandon()
     if not is_written:
         notes.write_bytes(before)
     await library.trash.recover(library.memory)

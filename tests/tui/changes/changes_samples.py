@@ -14,7 +14,8 @@ from textual.screen import Screen
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.journal import Trash, Verb
+from zeroclaw_tui.curation.journal import Trash
+from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.change import Row, RowChange, Value

@@ -23,8 +23,8 @@ from zeroclaw_tui.curation.formats.snapshot import (
     losses,
     snapshot_text,
 )
-from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.transfer.fields import identity_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Journal, ProgressCallback, Row, RowChange

@@ -14,8 +14,8 @@ from zeroclaw_tui.backends.lookup import require_database, whole_entry
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.snapshot import Part, content_of, parts_in
-from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, unread_log
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
 from zeroclaw_tui.curation.traces.places import Kind, Place, PlacedFile, PlacedFiles, files_with_copies, not_read

@@ -26,7 +26,7 @@ from zeroclaw_tui.config.locations import (
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
-from zeroclaw_tui.curation.journal import NAME as TRASH
+from zeroclaw_tui.curation.journal_file import NAME as TRASH
 from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in

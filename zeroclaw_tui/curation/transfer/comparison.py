@@ -18,9 +18,10 @@ from uuid import uuid4
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene_rules import ExpiryRules, HygieneRule
-from zeroclaw_tui.curation.journal import RunningAction, Verb
+from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import profile_to_make
+from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.transfer.fields import NoteFields, RowFields, SourceInfo, fields_of, with_key
 from zeroclaw_tui.curation.transfer.losses import Losses
 from zeroclaw_tui.curation.transfer.note_lines import in_one_line, read_line

@@ -16,8 +16,8 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.clean_up import excerpt_of
-from zeroclaw_tui.curation.journal import Action, TrashRow, TrashUsage, Version
-from zeroclaw_tui.curation.journal_file import VECTOR
+from zeroclaw_tui.curation.journal import TrashUsage
+from zeroclaw_tui.curation.journal_records import Action, TrashRow, Version
 from zeroclaw_tui.curation.words import change_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
@@ -95,6 +95,7 @@ COMMANDS = (
 MOST_CHANGES = 1000
 PAGE_ROWS = 100
 _SAMPLES = 40
+_VECTOR = "embedding"
 _MOST_TOLD, _LONGEST_TOLD = 5, 200
 _MOST_ASKED, _LONGEST_ASKED, _KEPT_OF_SAME = 6, 120, 30
 """How many lines a question shows of what becomes of a memory, how many cells of each, how much that stays the same."""
@@ -820,7 +821,7 @@ def what_changed(step: Version) -> list[str]:
 def vector_words(step: Version) -> str:
     """What became of the vector; nothing where that is not known."""
     # For an undo step the trash has no second copy of the restored vector.
-    if step.before is None or step.after is None or VECTOR not in step.after.values:
+    if step.before is None or step.after is None or _VECTOR not in step.after.values:
         return ""
     old, new = _vector(step.before), _vector(step.after)
     if old == new:
@@ -832,7 +833,7 @@ def vector_words(step: Version) -> str:
 
 
 def _vector(row: Row | None) -> bytes | None:
-    value = row.values.get(VECTOR) if row is not None else None
+    value = row.values.get(_VECTOR) if row is not None else None
     return value if isinstance(value, bytes) else None
 
 

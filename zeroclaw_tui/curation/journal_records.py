@@ -1,0 +1,303 @@
+"""What the journal has: actions, their changes, deleted memories; and deleting of it what is old or must go.
+
+All functions work on an open connection and block.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from zeroclaw_tui.curation.journal_file import bytes_used, wipe
+from zeroclaw_tui.curation.journal_rows import RowCodec, bindable, text_of
+from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, Row, RowChange
+
+BATCH, BATCH_BYTES = 250, 32_000_000
+"""How many changes are read at once; fewer where they are large."""
+Verb = Literal[
+    "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
+    "import", "merge", "recategorise", "copy",
+]  # fmt: skip
+"""What a person did. "clean" removes copies of a text elsewhere; "recategorise" is in the trash of versions up to
+0.2.0. An action of "undo", "redo" or "restore" has the rows that it replaced."""
+TURNS: tuple[Verb, ...] = ("undo", "redo", "restore")
+IN_TRASH = "c.before IS NOT NULL AND c.after IS NULL AND c.undone = 0 AND c.table_name = 'memories'"
+LISTED = "(SELECT value FROM json_each(?))"
+"""Numbers that are given as one list in JSON."""
+
+_CHANGES = """SELECT c.number, c.action, c.undone, a.verb, a.at, a.store, c.content, c.before, c.after, c.after_state
+  FROM changes c JOIN actions a ON a.number = c.action"""
+_ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, a.store, coalesce(sum(c.size), 0),
+    coalesce(sum(c.is_counted), 0), coalesce(sum(c.is_counted AND NOT c.undone), 0)
+  FROM actions a LEFT JOIN changes c ON c.action = a.number"""
+_OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
+_DAY = 24 * 60 * 60
+_LAST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a person did to one store. `at` is RFC 3339, `size` in bytes, `until` when the trash deletes it.
+
+    `count` is how many rows it changed, `open` how many of them are not undone.
+    """
+
+    number: int
+    verb: Verb
+    at: str
+    summary: str
+    count: int
+    open: int
+    size: int
+    store: str
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One journaled change. Of a row that was new, `after` has only id and key; `after_state` is its fingerprint."""
+
+    number: int
+    action: int
+    verb: Verb
+    at: str
+    store: str
+    before: Row | None
+    after: Row | None
+    is_undone: bool = False
+    after_state: str | None = None
+
+    @property
+    def change(self) -> RowChange:
+        """The change with its number."""
+        return RowChange(self.before, self.after, number=self.number, after_state=self.after_state)
+
+    @property
+    def to_turn(self) -> RowChange:
+        """The change as one that an undo turns: reversed where it is undone."""
+        return RowChange(self.after, self.before, number=self.number) if self.is_undone else self.change
+
+    @property
+    def states(self) -> tuple[str | None, str | None]:
+        """The fingerprints before and after."""
+        before, after = (None if row is None else row.fingerprint for row in (self.before, self.after))
+        return before, self.after_state or after
+
+    @property
+    def contents(self) -> set[Any]:
+        """The contents of the row before and after."""
+        return {row.values.get("content") for row in (self.before, self.after) if row is not None} - {None, "", b""}
+
+
+@dataclass(frozen=True, slots=True)
+class TrashRow:
+    """A deleted memory that can be restored. `number` is how commands name it, `size` in bytes with its vector."""
+
+    number: int
+    action: int
+    verb: Verb
+    deleted_at: str
+    until: str
+    size: int
+    row: Row
+    store: str
+
+
+def find_actions(connection: sqlite3.Connection, days: int, condition: str, *values: Any) -> list[Action]:
+    """Return the actions for which a condition is true, the newest first; the trash keeps each for so many days."""
+    rows = connection.execute(f"{_ACTIONS} WHERE {condition} GROUP BY a.number ORDER BY a.number DESC", values)
+    return [
+        Action(number, verb, at, text_of(summary), count, is_open, size, store, _days_after(at, days))
+        for number, verb, at, summary, store, size, count, is_open in rows
+    ]
+
+
+def numbers(connection: sqlite3.Connection, query: str, *values: Any) -> list[int]:
+    """Return the numbers that a query selects."""
+    return [number for (number,) in connection.execute(query, values)]
+
+
+def numbers_in_trash(
+    connection: sqlite3.Connection, store: str | None, contains: str = "", action: int | None = None
+) -> list[int]:
+    """Return the numbers of deleted memories, of one store or of all, the newest deletion first."""
+    where, values = IN_TRASH, list[Any]()
+    if store is not None:
+        where, values = f"{where} AND a.store = ?", [store]
+    if action is not None:
+        where, values = f"{where} AND c.action = ?", [*values, action]
+    if contains:
+        # SQLite knows the cases of ASCII letters only.
+        connection.create_function("folded_contains", 2, _folded_contains, deterministic=True)
+        where = f"{where} AND (folded_contains(c.key, ?) OR folded_contains(c.content, ?))"
+        values = [*values, *[bindable(contains.casefold())] * 2]
+    query = f"SELECT c.number FROM changes c JOIN actions a ON a.number = c.action WHERE {where} ORDER BY c.number DESC"
+    return numbers(connection, query, *values)
+
+
+def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int]) -> list[Version]:
+    """Return the changes of these numbers, in their order, without those that do not exist."""
+    rows = connection.execute(f"{_CHANGES} WHERE c.number IN {LISTED}", (json.dumps(wanted),))
+    found = {row[0]: _version(codec, row) for row in rows}
+    return [found[number] for number in wanted if number in found]
+
+
+def batches(connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int]) -> Iterator[list[Version]]:
+    """Yield the changes of these numbers, in their order, a few hundred at a time."""
+    sizes = dict(
+        connection.execute(f"SELECT number, size FROM changes WHERE number IN {LISTED}", (json.dumps(wanted),))
+    )
+    batch: list[int] = []
+    size = 0
+    for number in filter(sizes.__contains__, wanted):
+        size += sizes[number]
+        if batch and (len(batch) == BATCH or size > BATCH_BYTES):
+            yield find_versions(connection, codec, batch)
+            batch, size = [], sizes[number]
+        batch.append(number)
+    if batch:
+        yield find_versions(connection, codec, batch)
+
+
+def find_trash_rows(
+    connection: sqlite3.Connection, codec: RowCodec, days: int, wanted: Sequence[int]
+) -> list[TrashRow]:
+    """Return the deleted memories of these numbers; the trash keeps each for so many days."""
+    return [
+        TrashRow(one.number, one.action, one.verb, one.at, _days_after(one.at, days), row.size, row, one.store)
+        for one in find_versions(connection, codec, wanted)
+        if (row := one.before) is not None
+    ]
+
+
+def numbers_of_memory(connection: sqlite3.Connection, codec: RowCodec, store: str, id: str) -> list[int]:
+    """Return the changes of the memory of an id, the newest first."""
+    query = f"SELECT number FROM changes WHERE id = ? AND table_name = ? AND {_OF_STORE} ORDER BY number DESC"
+    found = numbers(connection, query, bindable(id), MEMORIES, store)
+    if not found or not ids_move(store):
+        return found
+    (newest,) = find_versions(connection, codec, found[:1])
+    return [found[0], *(one.number for one in _with_texts(connection, codec, store, newest.contents, newest.number))]
+
+
+def ids_move(store: str) -> bool:
+    """Return whether an id of this store names another memory tomorrow: those of Markdown are places in a file."""
+    return store.startswith("markdown:")
+
+
+def delete_changes(connection: sqlite3.Connection, wanted: Sequence[int]) -> None:
+    """Delete the changes of these numbers."""
+    connection.execute(f"DELETE FROM changes WHERE number IN {LISTED}", (json.dumps(wanted),))
+
+
+def end_action(connection: sqlite3.Connection, action: int) -> None:
+    """Mark an action as done. What only comes along with other changes counts where there are no others."""
+    connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (action,))
+    others = "SELECT 1 FROM changes WHERE action = ? AND is_counted"
+    connection.execute(
+        f"UPDATE changes SET is_counted = 1 WHERE action = ? AND NOT EXISTS ({others})", (action, action)
+    )
+
+
+def delete_empty_actions(connection: sqlite3.Connection) -> None:
+    """Delete the finished actions without a change."""
+    connection.execute("DELETE FROM actions WHERE is_done = 1 AND number NOT IN (SELECT action FROM changes)")
+
+
+def forget(
+    connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Sequence[Row], *, files: bool = False
+) -> None:
+    """Delete every change of these memories of a store, and the notes files that contain them.
+
+    With `files` also the changes of all other files that contain their texts.
+    """
+    texts = {row.values.get("content") for row in rows} - {None, "", b""}
+    if ids_move(store):
+        # Adds earlier texts to `texts`.
+        delete_changes(connection, [one.number for one in _with_texts(connection, codec, store, texts)])
+    else:
+        connection.executemany(
+            f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {_OF_STORE}",
+            [(codec.name(row), row.table, store) for row in rows],
+        )
+    needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
+    query = f"SELECT number FROM changes WHERE table_name IN (?, ?) AND {_OF_STORE}"
+    found = numbers(connection, query, NOTES_FILE, FILE if files else NOTES_FILE, store)
+    for batch in batches(connection, codec, found):
+        sides = [(one.number, row.values.get("bytes")) for one in batch for row in (one.before, one.after) if row]
+        delete_changes(
+            connection,
+            [number for number, data in sides if isinstance(data, bytes) and any(text in data for text in needles)],
+        )
+
+
+def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: datetime) -> None:
+    """Delete the actions that are too old, then the oldest until the size is within its limit; never the newest.
+
+    What cannot be deleted now is deleted after the next action.
+    """
+    days, most_bytes = limits
+    with suppress(sqlite3.Error, OSError):
+        with transaction(connection):
+            *older, (_, newest) = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
+            # A clock that is behind the newest action is wrong, and may have been when the others were made.
+            is_clock_wrong = now.timestamp() < newest - _DAY
+            has_deleted = False
+            for number, moment in older:
+                is_old = moment < now.timestamp() - days * _DAY and not is_clock_wrong
+                if is_old or bytes_used(connection)[0] > most_bytes:
+                    connection.execute("DELETE FROM changes WHERE action = ?", (number,))
+                    has_deleted = True
+            delete_empty_actions(connection)
+        if has_deleted:
+            wipe(connection)
+
+
+def _version(codec: RowCodec, row: Sequence[Any]) -> Version:
+    number, action, undone, verb, at, store, content, before, after, after_state = row
+    return Version(
+        number, action, verb, at, store,
+        None if before is None else codec.unpack(before, content), None if after is None else codec.unpack(after),
+        bool(undone), after_state,
+    )  # fmt: skip
+
+
+def _with_texts(
+    connection: sqlite3.Connection, codec: RowCodec, store: str, texts: set[Any], before: int | None = None
+) -> Iterator[Version]:
+    """Yield the changes of memories with these texts, the newest first, those before a number only.
+
+    The text that a memory had before one of these is added to `texts`: where ids are places in a file, nothing else
+    says which earlier change was one of the same memory.
+    """
+    condition = "a.store = ? AND c.table_name = ? AND c.number < ?"
+    query = f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC"
+    for row in connection.execute(query, (store, MEMORIES, before or _LAST)):
+        version = _version(codec, row)
+        after = None if version.after is None else version.after.values.get("content")
+        if version.contents & texts:
+            if after in texts:
+                texts |= version.contents
+            yield version
+
+
+def _folded_contains(text: object, needle: str) -> bool:
+    return isinstance(text, str) and needle in text.casefold()
+
+
+def _bytes_of(text: str) -> bytes:
+    """Return the bytes that a file has for a text; lone surrogates are bytes that are no UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _days_after(at: str, days: int) -> str:
+    return (datetime.fromisoformat(at) + timedelta(days=days)).isoformat()

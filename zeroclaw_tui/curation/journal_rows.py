@@ -1,0 +1,153 @@
+"""The tables of trash.db, and how a row is stored in them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.memory.change import (
+    AGENTS,
+    AUDIT_LOG,
+    EMBEDDING_CACHE,
+    FILE,
+    MEMORIES,
+    OTHER_ROW,
+    Row,
+    RowChange,
+    Value,
+)
+from zeroclaw_tui.memory.text import is_unicode
+
+VERSION = 2
+"""The version of the tables, in the file's user_version."""
+SCHEMA = (
+    # `turned` is the place of the last undo in the order of the actions' numbers.
+    """CREATE TABLE actions (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
+      moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
+    # `turning`: an undo or redo has begun (1), and set the bit of this change (2). `content` is that of the row before.
+    # `after_state` is the fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for what only
+    # comes along with another change.
+    """CREATE TABLE changes (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
+      table_name TEXT NOT NULL, id NOT NULL, is_counted INTEGER NOT NULL, undone INTEGER NOT NULL DEFAULT 0,
+      turning INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, key TEXT, content TEXT, after_state TEXT,
+      before TEXT, after TEXT)""",
+    "CREATE INDEX actions_of_store ON actions(store, number)",
+    "CREATE INDEX changes_of_action ON changes(action, is_counted, undone, size)",
+    "CREATE INDEX changes_of_id ON changes(id)",
+    "CREATE INDEX changes_in_trash ON changes(action) WHERE before IS NOT NULL AND after IS NULL AND undone = 0",
+)
+
+_COUNTED = (MEMORIES, FILE, AUDIT_LOG, OTHER_ROW)
+"""The tables whose rows a person changes; agents, cached vectors and notes files come along."""
+_COMES_ALONG = ("moved_from", "stays_if_changed")
+"""Values of a file that is the other half of a move, or ZeroClaw's note of when hygiene ran."""
+_BYTES, _TEXT, _BELOW, _CONTENT = "bytes", "text", "below", "content"
+"""A value that JSON cannot have is a list that begins with one of these."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class RowCodec:
+    """Rows as JSON. Bytes are base64; paths below the config dir are relative to it, so that it can be moved."""
+
+    def __init__(self, config_dir: Path | None) -> None:
+        self._home = None if config_dir is None else f"{os.path.realpath(config_dir)}{os.sep}"
+
+    def name(self, row: Row) -> str | bytes:
+        """Return the id of a row as the journal has it."""
+        return bindable(row.id.removeprefix(self._home) if self._home is not None and _is_external(row) else row.id)
+
+    def pack(self, row: Row, *, without_content: bool = False) -> str:
+        """Return a row as JSON."""
+        home = self._home if _is_external(row) else None
+        values = [
+            [_packed(name, None), [_CONTENT, ""] if without_content and name == "content" else _packed(value, home)]
+            for name, value in row.values.items()
+        ]
+        parts = [_packed(part, home) for part in (row.id, row.handle, row.agent, row.table)]
+        return _ENCODER.encode([*parts, values])
+
+    def unpack(self, text: str, content: str | None = None) -> Row:
+        """Return the row again, with the content that is stored in a column of its own."""
+        *parts, table, values = json.loads(text)
+        id_of_row, handle, agent = map(self._value, parts)
+        named = {
+            self._value(name): content if value == [_CONTENT, ""] else self._value(value) for name, value in values
+        }
+        return Row(id_of_row, named, handle, agent, table)
+
+    def _value(self, packed: Any) -> Any:
+        if not isinstance(packed, list):
+            return packed
+        kind, text = packed
+        if kind == _BELOW:
+            return f"{self._home or ''}{text}"
+        data = base64.b64decode(text)
+        return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
+
+
+def insert_change(
+    connection: sqlite3.Connection,
+    codec: RowCodec,
+    action: int,
+    change: RowChange,
+    *,
+    undone: bool = False,
+    number: int | None = None,
+) -> int:
+    """Store a change and return its number. Of a row with an `after_state` only id and key are stored."""
+    row, before, after = change.row, change.before, change.after
+    if change.after_state is not None and after is not None:
+        after = Row(after.id, {"key": after.values.get("key")}, after.handle, after.agent)
+    content, key = row.values.get("content"), row.values.get("key")
+    has_own_column = before is not None and isinstance(content, str) and is_unicode(content)
+    rows = [one for one in (before, after) if one is not None]
+    comes_along = any(name in one.values for one in rows for name in _COMES_ALONG)
+    inserted = connection.execute(
+        "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, key, content, after_state,"
+        " before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number, action, row.table, codec.name(row), row.table in _COUNTED and not comes_along, undone,
+            sum(one.size for one in rows), _searchable(key) if isinstance(key, str) else None,
+            content if has_own_column else None, change.after_state,
+            None if before is None else codec.pack(before, without_content=has_own_column),
+            None if after is None else codec.pack(after),
+        ),
+    )  # fmt: skip
+    return inserted.lastrowid or 0
+
+
+def bindable(text: str) -> str | bytes:
+    """Return text as SQLite takes it: as it is, or as bytes where it is no Unicode."""
+    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass")
+
+
+def text_of(value: str | bytes) -> str:
+    """Return the text that `bindable` was given."""
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def _searchable(text: str) -> str:
+    """Return text with a question mark for what nobody could type."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _packed(value: Value, home: str | None) -> Any:
+    if isinstance(value, bytes):
+        return [_BYTES, base64.b64encode(value).decode("ascii")]
+    if not isinstance(value, str):
+        return value
+    if not is_unicode(value):
+        return [_TEXT, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode("ascii")]
+    if home is not None and value.startswith(home):
+        return [_BELOW, value.removeprefix(home)]
+    return value
+
+
+def _is_external(row: Row) -> bool:
+    return row.table not in (MEMORIES, AGENTS, EMBEDDING_CACHE)

@@ -1,0 +1,281 @@
+"""Actions under way: a change that is recorded, and a turn, which is an undo, redo or restore of earlier changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+from typing import Any
+
+from zeroclaw_tui.curation.journal_file import JournalFile, release, wipe
+from zeroclaw_tui.curation.journal_records import (
+    LISTED,
+    Action,
+    Verb,
+    delete_changes,
+    delete_empty_actions,
+    delete_old,
+    end_action,
+    find_actions,
+    forget,
+)
+from zeroclaw_tui.curation.journal_rows import bindable, insert_change
+from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, NOTES_FILE, Journal, RowChange
+
+
+class RunningAction(Journal):
+    """An action under way. It has the lock until it is finished or abandoned.
+
+    `record` and `withdraw` block, for the thread that changes a store. Raises Unreadable, DiskFull and Locked.
+    """
+
+    def __init__(
+        self, file: JournalFile, descriptor: int, store: str, clock: Callable[[], datetime], verb: Verb, summary: str
+    ) -> None:
+        self._file, self._descriptor, self._store, self._clock, self._verb = file, descriptor, store, clock, verb
+        self._guard = threading.Lock()
+        self._has_begun = False
+        self._recorded: list[int] = []
+        self.number = 0
+        self.summary = summary
+        self._connection = file.open_to_write()
+        try:
+            with self._transaction() as connection:
+                self.number = self._begin(connection)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _begin(self, connection: sqlite3.Connection) -> int:
+        """Return the number of the action."""
+        return self._new_action(connection, self.summary)
+
+    def _new_action(self, connection: sqlite3.Connection, summary: str) -> int:
+        now = self._clock()
+        inserted = connection.execute(
+            "INSERT INTO actions (store, verb, at, moment, summary) VALUES (?, ?, ?, ?, ?)",
+            (self._store, self._verb, now.isoformat(), now.timestamp(), bindable(summary)),
+        )
+        return inserted.lastrowid or 0
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Save what a store is about to change; one durable transaction."""
+        with self._transaction() as connection:
+            self._record(connection, changes)
+        self._has_begun |= bool(changes)
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        self._recorded = [insert_change(connection, self._file.codec, self.number, change) for change in changes]
+
+    def withdraw(self) -> None:
+        """Delete what the last `record` saved."""
+        with self._transaction() as connection:
+            delete_changes(connection, self._recorded)
+        self._recorded = []
+
+    async def set_summary(self, summary: str) -> None:
+        """Change its summary."""
+        query = "UPDATE actions SET summary = ? WHERE number = ?"
+
+        def write() -> None:
+            with self._transaction() as connection:
+                connection.execute(query, (bindable(summary), self.number))
+
+        await asyncio.to_thread(write)
+
+    async def finish(self) -> Action | None:
+        """Mark it as done, delete old actions, and release the lock; return None if it changed nothing."""
+
+        def finish() -> Action | None:
+            try:
+                with self._guard, closing(self._connection), self._file.explained("written further"):
+                    with transaction(self._connection):
+                        self._end(self._connection)
+                        delete_empty_actions(self._connection)
+                    return self._ended(self._connection)
+            finally:
+                release(self._descriptor)
+
+        return await asyncio.to_thread(finish)
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        end_action(connection, self.number)
+
+    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+        found = find_actions(connection, self._file.limits()[0], "a.number = ?", self.number)
+        if found:
+            delete_old(connection, self._file.limits(), self._clock())
+            self._file.delete_old_backup(self._clock())
+        return found[0] if found else None
+
+    async def abandon(self) -> None:
+        """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
+
+        def close() -> None:
+            try:
+                with self._guard:
+                    self._connection.close()
+            finally:
+                release(self._descriptor)
+
+        await asyncio.to_thread(close)
+
+    async def rows_changed(self) -> int | None:
+        """Return how many rows an abandoned action has changed; None where it is not recovered."""
+        return await self._file.read(self._rows_changed)
+
+    def _rows_changed(self, connection: sqlite3.Connection) -> int | None:
+        found = connection.execute("SELECT is_done FROM actions WHERE number = ?", (self.number,)).fetchone()
+        if found is not None and not found[0]:
+            return None
+        actions = find_actions(connection, self._file.limits()[0], "a.number = ?", self.number)
+        return actions[0].count if actions else 0
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; the sentence of its errors says that nothing changed only before the first batch."""
+        verb = "written further" if self._has_begun else "written"
+        with self._guard, self._file.explained(verb), transaction(self._connection):
+            yield self._connection
+
+
+class PermanentDeletion(RunningAction):
+    """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
+
+    has_forgotten = False
+    """Whether earlier changes have left the trash."""
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        before = connection.total_changes
+        forget(connection, self._file.codec, self._store, [change.row for change in changes], files=True)
+        self.has_forgotten |= connection.total_changes > before
+
+    def withdraw(self) -> None:
+        """Earlier changes stay deleted."""
+
+    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+        wipe(connection)
+        return None
+
+
+class Turn(RunningAction):
+    """An undo, redo or restore of journaled changes.
+
+    The changes are marked before anything is written, and their bits set with each batch; after a kill `Trash.recover`
+    sets the bits by what the store shows. Rows that were replaced become an action of their own.
+    """
+
+    def __init__(
+        self,
+        file: JournalFile,
+        descriptor: int,
+        store: str,
+        clock: Callable[[], datetime],
+        verb: Verb,
+        numbers: Sequence[int],
+    ) -> None:
+        self._numbers, self._undone = json.dumps(list(numbers)), verb != "redo"
+        self._replaced: int | None = None
+        self._before: list[tuple[Any, ...]] = []
+        self.is_cancelled = False
+        super().__init__(file, descriptor, store, clock, verb, "")
+
+    def _begin(self, connection: sqlite3.Connection) -> int:
+        connection.execute(f"UPDATE changes SET turning = 1 WHERE number IN {LISTED}", (self._numbers,))
+        actions = f"number IN (SELECT action FROM changes WHERE number IN {LISTED})"
+        # The actions of a store that no longer exists become actions of this one.
+        connection.execute(f"UPDATE actions SET store = ? WHERE {actions}", (self._store, self._numbers))
+        if self._undone:
+            # The next number, so that what is done later has a higher one.
+            connection.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actions'")
+            place = "(SELECT seq FROM sqlite_sequence WHERE name = 'actions')"
+            connection.execute(f"UPDATE actions SET turned = {place} WHERE {actions}", (self._numbers,))
+        query = f"SELECT max(action) FROM changes WHERE number IN {LISTED}"
+        return connection.execute(query, (self._numbers,)).fetchone()[0] or 0
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        """Set the bits of the changes that are turned, and save rows that are replaced."""
+        self._recorded, self._before = [], []
+        for change in changes:
+            if change.reverses is not None:
+                self._turn(connection, change, change.reverses)
+            if change.reverses is None or change.replaces:
+                self._recorded.append(self._save(connection, change))
+
+    def withdraw(self) -> None:
+        """Delete what the last `record` saved, and put the bits back."""
+        with self._transaction() as connection:
+            delete_changes(connection, self._recorded)
+            connection.executemany(
+                "UPDATE changes SET turning = 1, undone = ?, content = ?, after_state = ?, before = ?, after = ?"
+                " WHERE number = ?",
+                self._before,
+            )
+        self._recorded, self._before = [], []
+
+    def _turn(self, connection: sqlite3.Connection, change: RowChange, number: int) -> None:
+        query = "SELECT undone, content, after_state, before, after, number FROM changes WHERE number = ?"
+        row = connection.execute(query, (number,)).fetchone()
+        if row is None:
+            return
+        self._before.append(row)
+        connection.execute("UPDATE changes SET turning = 2, undone = ? WHERE number = ?", (self._undone, number))
+        old, new = (change.after, change.before) if self._undone else (change.before, change.after)
+        _, content, after_state, before, _, _ = row
+        codec = self._file.codec
+        if change.row.table == NOTES_FILE:
+            # The file as it really is on both sides: another program may have appended to it.
+            connection.execute(
+                "UPDATE changes SET before = ?, after = ? WHERE number = ?",
+                (*(None if one is None else codec.pack(one) for one in (old, new)), number),
+            )
+        elif change.replaces:
+            return
+        elif after_state is not None and new is not None and "content" in new.values:
+            # A new row goes: now the journal needs all of it.
+            connection.execute(
+                "UPDATE changes SET after_state = NULL, after = ?, size = ? WHERE number = ?",
+                (codec.pack(new), new.size, number),
+            )
+        elif self._undone and old is not None and before is not None:
+            was = codec.unpack(before, content)
+            if (old.id, old.key) != (was.id, was.key):
+                # It comes back under another key, or in another place.
+                connection.execute(
+                    "UPDATE changes SET content = NULL, before = ? WHERE number = ?", (codec.pack(old), number)
+                )
+
+    def _save(self, connection: sqlite3.Connection, change: RowChange) -> int:
+        codec = self._file.codec
+        if change.row.table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE):
+            # It comes along with a memory: a part of what is turned.
+            turned = RowChange(change.after, change.before) if self._undone else change
+            return insert_change(connection, codec, self.number, turned, undone=self._undone)
+        if self._replaced is None:
+            self._replaced = self._new_action(connection, f"replaced by {self._verb} of change {self.number}")
+        return insert_change(connection, codec, self._replaced, change)
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        if not self.is_cancelled:
+            # Rows that were as wanted before count as turned too; they would be tried again forever.
+            query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
+            connection.execute(query, (self._undone, self._numbers))
+        connection.execute(f"UPDATE changes SET turning = 0 WHERE number IN {LISTED}", (self._numbers,))
+        connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (self._replaced,))
+
+    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+        # A turn deletes nothing: what it undid may be wanted again.
+        return None
+
+    async def set_summary(self, summary: str) -> None:
+        """The summary of what is turned stays."""
+
+    def _rows_changed(self, connection: sqlite3.Connection) -> int | None:
+        query = f"SELECT max(turning), sum(undone = ?) FROM changes WHERE number IN {LISTED}"
+        turning, done = connection.execute(query, (self._undone, self._numbers)).fetchone()
+        return None if turning else done or 0
