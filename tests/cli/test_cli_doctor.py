@@ -49,7 +49,7 @@ def test_a_damaged_page_of_the_keyword_index_alone_ends_with_1(memory: Run, inst
     small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")
     assert memory("list").code == 0
     answer = memory("doctor")
-    assert (answer.code, answer.out.splitlines()[0]) == (1, "1 serious, 11 fine.")
+    assert (answer.code, answer.out.splitlines()[0]) == (1, "1 serious, 10 fine.")
     assert "✗ The keyword index is damaged." in answer.out
     assert memory("doctor", "--json").json["healthy"] is False
 

@@ -80,8 +80,6 @@ class StoreFacts:
     """By category how many memories have a vector, and how many with text have none."""
     superseded_by_none: int
     """Memories replaced by one that is not there."""
-    old_sessions: str | None
-    """A sentence about session ids that ZeroClaw >= 0.8.0 spells otherwise."""
     free_bytes: int
     """Pages of the file that hold nothing."""
     holders: tuple[ProcessUsingFile, ...] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
+    from zeroclaw_tui.curation.doctor import DoctorReport
+    from zeroclaw_tui.curation.doctor_checks import DoctorFinding, Risk
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.repairs import RepairOutcome
 
@@ -496,7 +496,7 @@ def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
 
 def report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[Line]:
     """A sentence on all, where it is, and a block for each finding; the fine ones in a line each."""
-    yield (Styled(_headline(report), BOLD),)
+    yield (Styled(report.headline(), BOLD),)
     yield (Styled(f"{backend} · {one_line(location)}", DIM),)
     yield ()
     for finding in report.findings:
@@ -513,14 +513,6 @@ def plan_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
         yield _head(finding)
         for number, step in enumerate(finding.repair_steps, 1):
             yield from _wrapped(step, f"{number}. ")
-
-
-def _headline(report: DoctorReport) -> str:
-    counts = Counter(finding.risk for finding in report.findings)
-    if not counts["serious"] and not counts["worth knowing"]:
-        return f"No problems found: {counts['fine']:,} checks are fine."
-    parts = [f"{counts[risk]:,} {risk}" for risk in _GLYPHS if counts[risk]]
-    return f"{', '.join(parts)}."
 
 
 def _finding_lines(finding: DoctorFinding) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,7 +172,7 @@ async def reindex(
     embedder, embedding = _require_embedder(library), library.config.embedding
     if (database := library.memory.upkeep.database) is not None:
         await database.check_model(embedding.provider, embedding.model, embedder.dimensions)
-    outcome, missing = ReindexOutcome(), frozenset(plan.missing)
+    outcome = ReindexOutcome()
 
     def check_stopped() -> None:
         if on_progress is not None and not on_progress(outcome.filled):
@@ -186,20 +186,21 @@ async def reindex(
     patient = embedder.with_retries(retries._replace(sleep=sleep))
     try:
         batch: list[Row] = []
-        for wanted in (*plan.missing, *plan.outdated):
-            row = await row_with_id(library.memory, wanted)
-            if row is None or not _still_needs_vector(row, missing, embedder.dimensions):
+        for row_id in (*plan.missing, *plan.outdated):
+            row = await row_with_id(library.memory, row_id)
+            if row is None or not isinstance(row.values.get("content"), str):
                 outcome.skipped += 1
                 continue
-            if batch and (len(batch) == BATCH_SIZE or _count_characters([*batch, row]) > _MAX_BATCH_CHARACTERS):
+            characters = sum(len(str(each.values["content"])) for each in (*batch, row))
+            if batch and (len(batch) == BATCH_SIZE or characters > _MAX_BATCH_CHARACTERS):
                 await _fill(library, patient, batch, outcome)
                 batch = []
                 check_stopped()
             batch.append(row)
         if batch:
             await _fill(library, patient, batch, outcome)
-            if on_progress is not None:
-                on_progress(outcome.filled)
+        if on_progress is not None:
+            on_progress(outcome.filled)
     except _Stopped:
         outcome.stopped = True
     except EmbeddingFailed as failure:
@@ -239,12 +240,6 @@ def _require_embedder(library: Library) -> Embedder:
     return library.embedder
 
 
-def _still_needs_vector(row: Row, missing: Collection[str], dimensions: int) -> bool:
-    """Whether a row still has text, and did not get the missing embedding after the plan was made."""
-    is_filled = row.id in missing and _is_usable(row.values.get("embedding"), dimensions)
-    return isinstance(row.values.get("content"), str) and not is_filled
-
-
 def _is_usable(vector: object, dimensions: int) -> bool:
     """Whether a query can match a vector: it has the right length, is not zero, and all its numbers are finite."""
     import numpy as np
@@ -255,7 +250,3 @@ def _is_usable(vector: object, dimensions: int) -> bool:
     with np.errstate(all="ignore"):
         length = float(numbers @ numbers)
     return math.isfinite(length) and length > 0
-
-
-def _count_characters(rows: Iterable[Row]) -> int:
-    return sum(len(str(row.values["content"])) for row in rows)

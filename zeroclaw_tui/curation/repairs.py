@@ -128,11 +128,10 @@ async def run_repair(
 
     While the database is compacted, the library is disconnected from it.
     """
-    match repair:
-        case "remove leftover":
-            return await _remove_leftover(library, Path(target))
-        case "remove unfinished":
-            return await asyncio.to_thread(_remove_unfinished, library, Path(target))
+    if repair == "remove leftover":
+        return await _remove_leftover(library, Path(target))
+    if repair == "remove unfinished":
+        return await asyncio.to_thread(_remove_unfinished, library, Path(target))
     await asyncio.to_thread(_require_writable, config)
     if repair == "fill vectors":
         return await _fill_vectors(config, library, now, on_progress)
@@ -142,22 +141,18 @@ async def run_repair(
             return await compact(config, now)
     backup = await back_up(config, now)
     result = await database.repair(repair)
-    if repair != "fold in write-ahead log":
-        # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another
-        # program has the database open, that program folds the log in.
-        with suppress(Locked):
-            await database.repair("fold in write-ahead log")
-    done: tuple[str, ...]
-    match repair:
-        case "rebuild keyword index":
-            done = ("The keyword index was rebuilt, with ZeroClaw's own triggers.",)
-        case "repair hydrated database":
-            done = ("The database now has ZeroClaw's own tables, indexes and triggers. The memories are unchanged.",)
-        case "name unknown agents":
-            done = tuple(f"Added the agent {one_line(name)}." for name in result.agents)
-        case "fold in write-ahead log":
-            done = (f"{format_bytes(result.log_bytes)} of log were written into the database.",)
-    return RepairOutcome(done, backup)
+    if repair == "fold in write-ahead log":
+        return RepairOutcome((f"{format_bytes(result.log_bytes)} of log were written into the database.",), backup)
+    # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another program
+    # has the database open, that program folds the log in.
+    with suppress(Locked):
+        await database.repair("fold in write-ahead log")
+    if repair == "name unknown agents":
+        return RepairOutcome(tuple(f"Added the agent {one_line(name)}." for name in result.agents), backup)
+    if repair == "rebuild keyword index":
+        return RepairOutcome(("The keyword index was rebuilt, with ZeroClaw's own triggers.",), backup)
+    done = "The database now has ZeroClaw's own tables, indexes and triggers. The memories are unchanged."
+    return RepairOutcome((done,), backup)
 
 
 async def _fill_vectors(
@@ -286,7 +281,7 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
     try:
         make_folder(folder)
         remove_stale_temp_files(folder)
-        target = _unused_path(folder, config.database.name, now)
+        target = folder / f"{config.database.name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}{_SUFFIX}"
         with work_folder(target) as temp_folder:
             copy = temp_folder / target.name
             copy_database(config.database, copy, task.check)
@@ -301,12 +296,3 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
     for old in [backup for backup in backups_of(config) if backup != target][MAX_BACKUPS - 1 :]:
         remove_database(old)
     return target
-
-
-def _unused_path(folder: Path, name: str, now: datetime) -> Path:
-    stem = f"{name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
-    number, path = 1, folder / f"{stem}{_SUFFIX}"
-    while path.exists():
-        number += 1
-        path = folder / f"{stem}_{number}{_SUFFIX}"
-    return path

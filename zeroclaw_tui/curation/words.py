@@ -43,11 +43,6 @@ def hidden_fact(count: int) -> str:
     return f"{count:,} superseded hidden"
 
 
-def among_fact(count: int) -> str:
-    """Beside a number that holds them too: "3 of them superseded"."""
-    return f"{count:,} of them superseded"
-
-
 def stay_words(count: int, way: str = f"{SHOWS_SUPERSEDED} takes") -> str:
     """That a removal spares them, and how it would not; "" where there are none. `way` ends in a verb."""
     stay, them = ("memory stays", "it") if count == 1 else ("memories stay", "them")

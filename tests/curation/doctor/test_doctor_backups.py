@@ -38,8 +38,6 @@ async def test_the_last_five_stay(make_patient) -> None:
     assert sorted(path.name for path in made[0].parent.iterdir()) == [path.name for path in made[2:]]
     clock_put_back = await back_up(patient.config, NOW - timedelta(days=1))
     assert backups_of(patient.config) == [*made[:2:-1], clock_put_back]
-    of_one_moment = await back_up(patient.config, NOW + timedelta(minutes=6))
-    assert backups_of(patient.config)[:2] == sorted([of_one_moment, made[6]], reverse=True)
 
 
 async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,13 +213,11 @@ async def test_rows_that_hide_or_cannot_be_dated(make_patient) -> None:
     patient.change(
         "UPDATE memories SET superseded_by = 'key1' WHERE rowid = 1",
         "UPDATE memories SET superseded_by = 'nobody' WHERE rowid = 3",
-        "UPDATE memories SET session_id = 'tg:12/3' WHERE rowid IN (4, 5)",
         "UPDATE memories SET created_at = 'yesterday' WHERE rowid = 6",
     )
     report = await patient.report()
     titles = {finding.id: finding.title for finding in report.findings if finding.risk == "worth knowing"}
     assert titles["superseded"] == "1 memory is replaced by a memory that does not exist."
-    assert titles["old-sessions"].endswith("opens the database: tg:12/3 becomes tg_12_3.")
     assert titles["dates"] == "1 memory is without a readable date."
 
 
@@ -233,9 +231,9 @@ async def test_tables_of_another_shape_are_told(make_patient) -> None:
 
 async def test_serious_findings_come_first(make_patient) -> None:
     patient = make_patient()
-    patient.change("DROP TRIGGER memories_au", "PRAGMA journal_mode = DELETE")
+    patient.change("DROP TRIGGER memories_au", "UPDATE memories SET created_at = 'yesterday' WHERE rowid = 6")
     findings = (await patient.report()).findings
-    assert [finding.risk for finding in findings if finding.id == "journal-mode"] == ["worth knowing"]
+    assert "worth knowing" in [finding.risk for finding in findings]
     risks = [finding.risk for finding in findings]
     assert risks == sorted(risks, key=["serious", "worth knowing", "fine"].index)
     assert risks[0] == "serious"

@@ -15,7 +15,8 @@ from upkeep_samples import NOW, Home, Workspace, polluted_rows
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import doctor
-from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation.doctor import DoctorReport
+from zeroclaw_tui.curation.doctor_checks import DoctorFinding
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 
@@ -29,7 +30,6 @@ REPORT = DoctorReport(
             "serious",
             "The agent does not find them by their words. They come back with a rebuild.",
             "rebuild keyword index",
-            ("Make a backup of the whole database.", "Put ZeroClaw's own triggers back.", "Fill the index anew."),
             details=(("memories", "680"), ("in the index", "668")),
             target="/srv/zeroclaw/workspace/memory/brain.db",
         ),
@@ -102,7 +102,7 @@ def test_health(database: Path, snap_compare: Snap, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(doctor, "examine", examine)
     app = inspector(OpenOptions(path=database))
-    assert snap_compare(app, terminal_size=USUAL, run_before=shows("D", "1 thing is serious", *keys))
+    assert snap_compare(app, terminal_size=USUAL, run_before=shows("D", "1 serious", *keys))
 
 
 def test_snapshot(home: Home, snap_compare: Snap) -> None:

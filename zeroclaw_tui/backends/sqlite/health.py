@@ -238,7 +238,6 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         has_triggers=schema.has_triggers,
         embedded=_coverage(connection) if schema.has("embedding") else {},
         superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
-        old_sessions=health.facts.get(RESPELLED),
         free_bytes=free_bytes(connection),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,16 +20,16 @@ from textual.worker import Worker
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation import doctor, reindex, repairs
-from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
+from zeroclaw_tui.curation.doctor import DoctorReport
+from zeroclaw_tui.curation.doctor_checks import DoctorFinding, Risk
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
 from zeroclaw_tui.curation.repairs import RepairOutcome
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of, full_stats, store_stats
-from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
-from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import Question, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
@@ -312,7 +311,7 @@ class Health(UpkeepPane):
         self._paint(self.report)
 
     def _paint(self, report: DoctorReport) -> None:
-        self.say_title(*_title_words(report))
+        self.say_title(report.headline(), " Every page was checked." if report.is_deep else "")
         can_look_deeper = not report.is_deep and self.library.memory.about.path is not None
         self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_look_deeper else [])])
         self.findings.say_empty(f"Nothing to check here. {_notes(report.notes)}")
@@ -430,22 +429,6 @@ _FINDING_COLUMNS: Sequence[Column[DoctorFinding]] = (
 )
 
 
-def _title_words(report: DoctorReport) -> tuple[str, str]:
-    """How bad it is; and how much is fine, which may be left out."""
-    counts = Counter(finding.risk for finding in report.findings)
-    serious, worth, fine = counts["serious"], counts["worth knowing"], counts["fine"]
-    bad = [
-        f"{are(serious, 'thing')} serious" if serious else "",
-        f"{format(worth, ',') if serious else are(worth, 'thing')} worth knowing" if worth else "",
-    ]
-    said = ", ".join(part for part in bad if part)
-    depth = " (every page checked)" if report.is_deep else ""
-    looked = f"{counted(fine, 'check')} passed" if fine else ""
-    if said:
-        return said, f"; {looked}{depth}" if looked else depth
-    return f"No problems: {looked}" if looked else "Nothing to check", depth
-
-
 def _finding_content(finding: DoctorFinding, read_only_because: str | None) -> Content:
     """Everything about one finding."""
     parts: list[str | tuple[str, str]] = [
@@ -474,8 +457,7 @@ def _finding_content(finding: DoctorFinding, read_only_because: str | None) -> C
 
 def _report_text(report: DoctorReport, location: str) -> str:
     """Everything as plain text, to be sent to a person who helps."""
-    said, rest = _title_words(report)
-    lines = [shown_words(location), f"{said}{rest}."]
+    lines = [shown_words(location), report.headline()]
     for finding in report.findings:
         lines += ["", f"{_GLYPHS[finding.risk]} {shown_words(finding.title)}"]
         lines += [f"  {shown_words(line)}" for line in (finding.risk_sentence, finding.by_hand) if line]
@@ -608,7 +590,7 @@ def counts_content(every: StoreStats) -> Content:
         first, last = days[0][0], days[-1][0]
         facts.append(f"all of {first}" if first == last else f"{first} to {last}")
     if every.every.superseded:
-        facts.append(among_fact(every.every.superseded))
+        facts.append(f"{every.every.superseded:,} of them superseded")
     return Content.assemble((counted(rows.total), STRONG), (", " + " · ".join(facts), MUTED))
 
 

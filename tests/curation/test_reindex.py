@@ -1,21 +1,102 @@
-"""Vectors that are missing or fit no query are made; a run can be stopped and continued."""
+"""Reindex: missing and outdated vectors are created; a run can be stopped, killed and continued."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support import small_store
+from support.http_endpoints import Answer, serving
 from support.slept_clock import Clock
 from support.test_embedder import embed
 
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.config_choice import configs_for
+from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
 from zeroclaw_tui.memory.errors import Refused
+
+ROWS = 40
+OpenStore = Callable[[str], AbstractAsyncContextManager[Library]]
+
+
+class Service:
+    """Answers with the test embedder's vectors; `trouble` may answer first, and `asked` keeps the texts."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.trouble: Callable[[list[str]], Answer | None] = lambda texts: None
+
+    def __call__(self, path: str, headers: Mapping[str, str], asked: Any) -> Answer:
+        texts = asked["input"]
+        self.asked.append(texts)
+        answer = self.trouble(texts)
+        if answer is not None:
+            return answer
+        vectors = [{"index": at, "embedding": embed("dense:8", text).tolist()} for at, text in enumerate(texts)]
+        return 200, json.dumps({"data": vectors[::-1]}).encode()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Forty memories; the first has a right vector, the second a wrong one, the third no text."""
+    path = tmp_path / "zc" / "data" / "memory" / "brain.db"
+    path.parent.mkdir(parents=True)
+    rows: list[dict[str, Any]] = [{"content": f"text number {at}"} for at in range(ROWS)]
+    rows[0]["embedding"] = embed("dense:8", "text number 0").astype("<f4").tobytes()
+    rows[1]["embedding"] = small_store.blob(1, 2, 3)
+    rows[2]["content"] = "  "
+    return small_store.make(path, "G4", rows)
+
+
+@pytest.fixture
+def open_store(database: Path) -> OpenStore:
+    """Opens it with an embeddings service at an address."""
+
+    @asynccontextmanager
+    async def opened(base: str, model: str = "dense") -> AsyncIterator[Library]:
+        folder = database.parent.parent.parent
+        provider = f'embedding_provider = "{base}"\nembedding_model = "{model}"\nembedding_dimensions = 8\n'
+        (folder / "config.toml").write_text(f'schema_version = 3\n[memory]\nbackend = "sqlite"\n{provider}')
+        config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
+        library = await open_library(config)
+        try:
+            yield library
+        finally:
+            await library.close()
+
+    return opened
+
+
+@pytest.fixture
+async def library(service: Service, open_store: OpenStore) -> AsyncIterator[Library]:
+    """The store, opened with that service."""
+    with serving(service) as endpoint:
+        async with open_store(f"custom:{endpoint.base}") as library:
+            yield library
+
 
 TO_MAKE = 38
 
@@ -100,21 +181,27 @@ async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(library, service
     assert clock.time == pytest.approx(7 + 2 + 4)
 
 
-async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(library, service, clock, database) -> None:
-    service.trouble = lambda texts: (429, b"{}") if "text number 20" in texts else None
+@pytest.mark.parametrize(
+    ("status", "refused", "sentence", "filled"),
+    [
+        (429, "text number 20", "is rate limited (HTTP 429)", BATCH_SIZE),
+        (401, "text number 0", "wants an API key", 0),
+    ],
+)
+async def test_an_endpoint_that_keeps_failing_ends_the_run(
+    library, service, clock, database, status: int, refused: str, sentence: str, filled: int
+) -> None:
+    service.trouble = lambda texts: (status, b"{}") if refused in texts or not filled else None
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert done.filled == BATCH_SIZE
-    assert "is rate limited (HTTP 429)" in done.failed[0]
-    assert not done.stopped
-    assert lacking(database) == 38 - BATCH_SIZE
+    assert (done.filled, done.stopped) == (filled, False)
+    assert sentence in done.failed[0]
+    assert lacking(database) == TO_MAKE - filled
 
 
-async def test_a_refused_key_ends_it_at_once(library, service, clock) -> None:
-    service.trouble = lambda texts: (401, b"{}")
+async def test_an_endpoint_that_refuses_every_text_is_not_asked_for_each(library, service, clock) -> None:
+    service.trouble = lambda texts: (400, b"{}")
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert done.filled == 0
-    assert "wants an API key" in done.failed[0]
-    assert len(service.asked) == 1
+    assert (done.filled, bool(done.failed), len(service.asked)) == (0, True, 4)
 
 
 async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database: Path) -> None:
@@ -125,14 +212,6 @@ async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service
     assert len(done.failed) == 1
     assert done.failed[0].startswith("key5: ")
     assert rows_of(database)["id-005"][3] is None
-
-
-async def test_an_endpoint_that_refuses_every_text_is_not_asked_for_ever(library, service, clock) -> None:
-    service.trouble = lambda texts: (400, b"{}")
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert done.filled == 0
-    assert done.failed
-    assert len(service.asked) == 4
 
 
 async def test_a_service_that_takes_one_text_at_a_time(library, service, clock) -> None:
@@ -205,3 +284,34 @@ async def test_the_plan_says_whether_texts_leave_the_machine(open_store) -> None
         plan = await plan_reindex(library)
         assert not plan.is_remote
         assert (await reindex(library, plan)).filled == TO_MAKE
+
+
+def started(folder: Path) -> subprocess.Popen[bytes]:
+    arguments = ["memory", "reindex", "--config-dir", str(folder), "--yes"]
+    script = Path(sys.executable).parent / "zeroclaw"
+    return subprocess.Popen([str(script), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def test_what_was_written_before_the_kill_is_there(open_store, service, database: Path) -> None:
+    asked_twice, may_go_on = threading.Event(), threading.Event()
+
+    def trouble(texts: list[str]) -> None:
+        if len(service.asked) == 2:
+            asked_twice.set()
+            may_go_on.wait()
+
+    service.trouble = trouble
+    with serving(service) as endpoint:
+        async with open_store(f"custom:{endpoint.base}"):
+            pass
+        child = started(database.parent.parent.parent)
+        try:
+            assert asked_twice.wait(60)
+            os.kill(child.pid, signal.SIGKILL)
+        finally:
+            child.wait()
+            may_go_on.set()
+        async with open_store(f"custom:{endpoint.base}") as library:
+            assert (await plan_reindex(library)).count == 38 - BATCH_SIZE
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

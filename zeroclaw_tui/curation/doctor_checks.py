@@ -1,0 +1,342 @@
+"""What the doctor checks in a database: tables, keyword index, vectors and pages. Checks only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from zeroclaw_tui.backends.health import Pages, StoreFacts
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.repairs import REPAIR_STEPS, RepairName, format_bytes
+from zeroclaw_tui.files.whole_database import describe_processes
+from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
+
+Risk = Literal["serious", "worth knowing", "fine"]
+Details = tuple[tuple[str, str], ...]
+
+RISKS: tuple[Risk, ...] = ("serious", "worth knowing", "fine")
+_LARGE_LOG = 64 * 1024 * 1024
+_MUCH_FREE_BYTES = 1024 * 1024
+_MUCH_FREE_SHARE = 0.25
+_INDEX_FOLLOWS = "Keyword recall misses memories that the index lacks, and so does the agent."
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorFinding:
+    """One result of a check: a fact, its consequence, and what can be done about it.
+
+    `by_hand` says what the user can do where this program cannot. `target` is the file concerned, `details` are further
+    facts (name, value).
+    """
+
+    id: str
+    title: str
+    risk: Risk = "worth knowing"
+    risk_sentence: str = ""
+    repair: RepairName | None = None
+    by_hand: str = ""
+    target: str = ""
+    details: Details = ()
+
+    @property
+    def repair_steps(self) -> tuple[str, ...]:
+        """What the repair would do."""
+        return () if self.repair is None else REPAIR_STEPS[self.repair]
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding as the command prints it, secrets masked."""
+        return {
+            "id": self.id,
+            "title": mask_secrets(self.title),
+            "risk": self.risk,
+            "risk_sentence": self.risk_sentence,
+            "repair": self.repair,
+            "repair_steps": list(self.repair_steps),
+            "by_hand": mask_secrets(self.by_hand),
+            "target": mask_secrets(self.target),
+            "details": [{"name": name, "value": mask_secrets(value)} for name, value in self.details],
+        }
+
+
+Findings = Iterator[DoctorFinding]
+
+
+def fine(id: str, title: str, *, target: str = "", details: Details = ()) -> DoctorFinding:
+    """The finding of a check that found no problem."""
+    return DoctorFinding(id, title, "fine", target=target, details=details)
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """What the checks of a database look at."""
+
+    library: Library
+    store: StoreFacts
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What its health counts."""
+        return self.store.health.facts
+
+
+def _hydrated(database: Database) -> Findings:
+    if database.store.is_hydrated:
+        yield DoctorFinding(
+            "hydrated",
+            "ZeroClaw's hydration made this database, and no ZeroClaw version can open it.",
+            "serious",
+            "The agent runs without its memory, or does not start. The memories themselves are intact.",
+            "repair hydrated database",
+        )
+
+
+def _agents(database: Database) -> Findings:
+    unknown = database.facts.get("of unknown agents")
+    if unknown:
+        yield DoctorFinding(
+            "unknown-agents",
+            f"{are(unknown)} owned by agents that do not exist.",
+            "serious",
+            "No agent recalls them, and the database breaks its own rules when they are changed.",
+            "name unknown agents",
+        )
+    elif unknown is not None:
+        yield fine("unknown-agents", "Every memory is owned by an agent that exists.")
+
+
+def _superseded(database: Database) -> Findings:
+    if count := database.store.superseded_by_none:
+        yield DoctorFinding(
+            "superseded",
+            f"{are(count)} replaced by a memory that does not exist.",
+            risk_sentence="They stay hidden from the agent although the memory that replaced them is missing.",
+            by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
+            "makes one visible to the agent again.",
+        )
+
+
+def _dates(database: Database) -> Findings:
+    undated = database.facts.get("without a readable date")
+    if undated:
+        yield DoctorFinding(
+            "dates",
+            f"{are(undated)} without a readable date.",
+            risk_sentence="Hygiene compares dates as text, so it may delete them at once or never; their age is not "
+            "known.",
+            by_hand="Edit such a memory's content once, or purge it: the list sorted by age shows them first.",
+        )
+    elif undated is not None:
+        yield fine("dates", "Every memory has a readable date.")
+
+
+def _log_size(database: Database) -> Findings:
+    log, title = database.facts["write-ahead log bytes"], ""
+    follows = "Every start reads all of it, and a copy of the database file alone lacks its memories."
+    if log > _LARGE_LOG:
+        title = f"The write-ahead log is large: {format_bytes(log)}."
+    elif log and database.library.config.install.layout == "workspace" and database.store.holders == ():
+        title = f"{format_bytes(log)} of writes are only in the write-ahead log, and no program has it open."
+        follows = "ZeroClaw's move to 0.8 takes the database without the log, so these writes would be lost."
+    if title:
+        yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
+    else:
+        size = format_bytes(log) if log else "empty"
+        yield fine("log-size", f"The write-ahead log is {size}.")
+
+
+def _free_space(database: Database) -> Findings:
+    size, free = database.facts["bytes"], database.store.free_bytes
+    if free > max(_MUCH_FREE_BYTES, _MUCH_FREE_SHARE * size):
+        yield DoctorFinding(
+            "free-space",
+            f"{format_bytes(free)} of the {format_bytes(size)} of the database are free pages.",
+            risk_sentence="Whoever gets the file may read deleted memories in these pages.",
+            repair="compact",
+        )
+    else:
+        share = f"{format_bytes(free)} of them" if free else "none of it"
+        yield fine("free-space", f"The database has {format_bytes(size)}, {share} free.")
+
+
+def _open_elsewhere(database: Database) -> Findings:
+    others = database.store.holders
+    if others:
+        programs = describe_processes(others)
+        yield fine("open-elsewhere", f"The database is open in {programs}; repairs wait for their turn.")
+    elif others is not None:
+        yield fine("open-elsewhere", "No other program has the database open.")
+
+
+def _shape(database: Database) -> Findings:
+    if database.store.shape_because:
+        yield DoctorFinding(
+            "shape",
+            database.store.shape_because,
+            "serious",
+            "You can browse it here, but not change it.",
+            by_hand="Export the memories, and import them into a store that ZeroClaw made.",
+        )
+    else:
+        yield fine("shape", f"The tables are those of ZeroClaw {database.facts['zeroclaw versions']}.")
+
+
+def _keyword_index(database: Database) -> Findings:
+    missing = database.facts.get("not in the keyword index", 0)
+    extra = database.facts.get("only in the keyword index", 0)
+    title = ""
+    if not database.store.has_keyword_index:
+        title = "There is no keyword index."
+    elif not database.store.is_keyword_index_readable:
+        title = "The keyword index is damaged."
+    elif missing:
+        title = f"{are(missing)} not in the keyword index."
+    elif extra:
+        title = f"The keyword index still contains {counted(extra)} that no longer exist."
+    if title:
+        yield DoctorFinding("keyword-index", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
+    else:
+        yield fine("keyword-index", "The keyword index contains every memory.")
+
+
+def _triggers(database: Database) -> Findings:
+    if database.store.has_keyword_index and not database.store.has_triggers:
+        yield DoctorFinding(
+            "triggers",
+            "The triggers that update the keyword index are missing.",
+            "serious",
+            "Keyword recall misses every memory stored from now on, and nothing can be changed here.",
+            "rebuild keyword index",
+        )
+    elif database.store.has_keyword_index:
+        yield fine("triggers", "The triggers that update the keyword index exist.")
+
+
+def _vectors(database: Database) -> Findings:
+    """How many memories have a vector, by category."""
+    store, embedded = database.store, database.facts.get("embedded", 0)
+    by_category = tuple(
+        (one_line(category) or "(none)", f"{with_vector:,} of {with_vector + without:,}")
+        for category, (with_vector, without) in store.embedded.items()
+    )
+    if database.library.embedder is None and not embedded:
+        title = "No embeddings are configured, and no memory has a vector, so recall uses keywords only."
+        yield fine("vectors", title)
+    elif not store.without_vector:
+        yield fine("vectors", "Every memory has a vector.", details=by_category)
+    else:
+        finding = DoctorFinding(
+            "vectors",
+            f"{are(store.without_vector)} without a vector, {embedded:,} with one.",
+            risk_sentence="Vector recall never finds those without.",
+            details=by_category,
+        )
+        yield _filled(database.library, finding)
+
+
+def _vector_lengths(database: Database) -> Findings:
+    library = database.library
+    lengths: Mapping[str, int] = database.facts.get("embedded by dimensions", {})
+    if not lengths:
+        return
+    noted = str(database.facts.get("embedding identity", {}).get("embedding_dimensions", ""))
+    if noted.isdecimal():
+        expected, source = int(noted), "the store's own note"
+    elif library.config.embedding.is_on:
+        expected, source = library.config.embedding.dimensions, "memory.embedding_dimensions"
+    else:
+        expected, source = int(max(lengths, key=lambda length: lengths[length])), "most of them"
+    wrong = [count for length, count in lengths.items() if int(length) != expected]
+    if not wrong:
+        yield fine("vector-lengths", f"Every vector has {expected:,} numbers.")
+        return
+    have = "has a vector" if sum(wrong) == 1 else "have vectors"
+    by_length = tuple((f"{int(length):,} numbers", counted(count)) for length, count in lengths.items())
+    finding = DoctorFinding(
+        "vector-lengths",
+        f"{counted(sum(wrong))} {have} of another length than {expected:,}.",
+        "serious" if len(wrong) == len(lengths) else "worth knowing",
+        "ZeroClaw gives a vector of another length than the query's a score of 0, without a warning.",
+        details=(("expected", f"{expected:,} numbers, by {source}"), *by_length),
+    )
+    yield _filled(library, finding, expected)
+
+
+def _cut_vectors(database: Database) -> Findings:
+    if cut := database.facts.get("cut vectors", 0):
+        title = f"{are(cut)} embedded with a truncated vector."
+        follows = "A program wrote half a vector; vector recall never finds these memories."
+        yield _filled(database.library, DoctorFinding("cut-vectors", title, "serious", follows))
+
+
+def _vector_model(database: Database) -> Findings:
+    noted: Mapping[str, str] = database.facts.get("embedding identity", {})
+    embedding = database.library.config.embedding
+    if not noted or not embedding.is_on:
+        return
+    configured = {
+        "embedding_provider": embedding.provider,
+        "embedding_model": embedding.model,
+        "embedding_dimensions": str(embedding.dimensions),
+    }
+    details = tuple(
+        (name, f"{one_line(noted[name])}, configured: {value}")
+        for name, value in configured.items()
+        if noted.get(name, value) != value
+    )
+    if details:
+        yield DoctorFinding(
+            "vector-model",
+            "The vectors come from another model than the configured one.",
+            risk_sentence="When ZeroClaw next opens the database it deletes all of them.",
+            by_hand="Start ZeroClaw once, then run `zeroclaw memory reindex`; or set the model back.",
+            details=details,
+        )
+    else:
+        yield fine("vector-model", "The vectors come from the configured model.")
+
+
+def _filled(library: Library, finding: DoctorFinding, expected: int | None = None) -> DoctorFinding:
+    """The finding with the repair that creates vectors of the expected length, or why they cannot be created now."""
+    if library.embedder is None:
+        reason = library.no_embedder_because or "No embeddings are configured."
+    elif library.read_only_because is not None:
+        reason = library.read_only_because
+    elif expected is None or library.embedder.dimensions == expected:
+        return replace(finding, repair="fill vectors")
+    else:
+        by_hand = (
+            "The configured model makes vectors of another length than the store notes. Start ZeroClaw once: it "
+            "deletes the old ones. Then run `zeroclaw memory reindex`."
+        )
+        return replace(finding, by_hand=by_hand)
+    reindex = "`zeroclaw memory reindex` makes vectors once an embedding provider is configured."
+    return replace(finding, by_hand=f"{reason[:1].upper()}{reason[1:]} {reindex}")
+
+
+def check_pages(pages: Pages) -> Findings:
+    """The findings of SQLite's and FTS5's integrity checks."""
+    if pages.faults:
+        yield DoctorFinding(
+            "pages",
+            f"SQLite finds {counted(len(pages.faults), 'fault')} in the pages of the database.",
+            "serious",
+            "Memories on damaged pages are lost or wrong, and the damage can grow with every write.",
+            by_hand="Stop ZeroClaw, copy the database with its -wal file, and try `sqlite3 COPY .recover`, or restore "
+            "a backup.",
+            details=tuple((f"fault {number}", one_line(text)) for number, text in enumerate(pages.faults, 1)),
+        )
+    else:
+        yield fine("pages", "Every page of the database is intact.")
+    if pages.index_in_step:
+        yield fine("index-words", "The keyword index contains exactly the words of the memories.")
+    elif pages.index_in_step is not None:
+        title = "The keyword index does not contain the words of the memories."
+        yield DoctorFinding("index-words", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
+
+
+DATABASE_CHECKS: Sequence[Callable[[Database], Findings]] = (
+    _hydrated, _agents, _superseded, _dates, _log_size, _free_space, _open_elsewhere,
+)  # fmt: skip
+TABLE_CHECKS: Sequence[Callable[[Database], Findings]] = (_shape, _keyword_index, _triggers)
+VECTOR_CHECKS: Sequence[Callable[[Database], Findings]] = (_vectors, _vector_lengths, _cut_vectors, _vector_model)
