@@ -132,9 +132,9 @@ def run(tmp_path: Path) -> Any:
 def test_the_command_prints_a_table_and_says_by_what_is_compared(run: Any) -> None:
     by_vector, by_words = run("similar", "ramen"), run("similar", "hostile")
     assert (by_vector.returncode, by_vector.stderr) == (0, "")
-    assert "2 compared by the cosine of their embeddings" in by_vector.stdout
+    assert "2 compared by their vectors" in by_vector.stdout
     assert "0.60" in by_vector.stdout
-    assert "Compared by shared rare words: This memory has no vector." in by_words.stderr
+    assert "Compared by rare words: This memory has no vector." in by_words.stderr
     assert "both have " in by_words.stdout
     assert not {"\x1b", "\u202e"} & set(by_words.stdout + run("similar", "--query", "-", stdin="plates\n").stdout)
 

@@ -527,15 +527,15 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
         document(result.as_json())
     else:
         write_lines(_lines(result), verbatim=True)
-    if result.reason is not None:
-        note(f"zeroclaw: Compared by shared rare words: {one_line(result.reason)}")
+    for sentence in result.sentences()[1:]:
+        note(f"zeroclaw: Compared by rare words: {one_line(sentence)}")
     return DONE
 
 
 def _lines(result: SimilarResult) -> Iterator[Line]:
     asked = one_line(result.entry.key if result.entry is not None else result.query or "")
-    by = "by the cosine of their embeddings" if result.method == "vector" else "by the rare words they share"
-    yield (Styled(f"{result.backend} · {result.compared:,} compared {by}", DIM),)
+    compared = result.sentences()[0]
+    yield (Styled(f"{result.backend} · {compared}", DIM),)
     yield ()
     if not result.results:
         yield ("No memory is similar to ", Styled(cut(asked, 60), BOLD), ".")

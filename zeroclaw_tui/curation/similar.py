@@ -51,6 +51,11 @@ class SimilarResult:
     awaits_vector: bool = False
     """The text's vector is still being fetched; until then it is by words."""
 
+    def sentences(self) -> tuple[str, ...]:
+        """Say how many memories were compared by what, and why not by vectors."""
+        by = "their vectors" if self.method == "vector" else "rare words"
+        return (f"{self.compared:,} compared by {by}", *([self.reason] if self.reason is not None else []))
+
     def as_json(self) -> dict[str, Any]:
         """The document the similar command prints."""
         return {

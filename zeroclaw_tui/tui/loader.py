@@ -339,7 +339,6 @@ def _what_is_counted(view: View) -> tuple[object, ...]:
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
     """The nearest memories with a part of the score that says by what they are near: a cosine, or words."""
     is_by_vector = found.method == "vector"
-    compared = f"{found.compared:,} compared by {'their vectors' if is_by_vector else 'rare words'}"
     return RecallResult(
         request=request,
         backend=found.backend,
@@ -362,6 +361,6 @@ def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResu
             )
             for near in found.results
         ),
-        notes=(compared,) if found.reason is None else (compared, found.reason),
+        notes=found.sentences(),
         awaits_vector=found.awaits_vector,
     )
