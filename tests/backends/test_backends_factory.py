@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.databases import create_database
 
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_info, create_memory
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError

@@ -7,8 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import numpy as np
-
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from support.databases import create_database
 
 STEMS = ("ra", "lo", "mi", "tan", "ver", "sol", "dek", "pu", "zin", "gar")
 WORDS = [f"{stem}{tail}" for stem in STEMS for tail in range(500)]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from curation.formats.format_sources import RMEM
 from curation.formats.format_sources import database as rmem_file
+from support.databases import create_database
 from support.terminal import Terminal
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.cli.transfer import _going_on_later
 from zeroclaw_tui.memory.errors import NotReachable
 

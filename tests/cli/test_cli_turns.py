@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from support.databases import create_database
 
 Run = Callable[..., Any]
 AGENT = "00000000-0000-4000-8000-000000000001"

@@ -9,11 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.databases import create_database
 from support.opened import opened_at
 from support.small_store import make
 
 from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile

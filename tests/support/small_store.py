@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from support.databases import create_database
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 MOMENT = "2026-03-01T10:00:{:02d}.000000001+00:00"

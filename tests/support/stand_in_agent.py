@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from support.databases import create_database
 from support.traces import NOW, RecordingInstall, Sent
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry

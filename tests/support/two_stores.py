@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from support.databases import create_database
 
 
 def install_of_two_stores(folder: Path) -> Path:

@@ -11,9 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.databases import create_database
 from support.terminal import Terminal
-
-from zeroclaw_tui.backends.sqlite.schema import create_database
 
 DATA = Path(__file__).parents[1] / "data"
 WIDER = Path(os.environ.get("ZEROCLAW_FIXTURES", DATA / "zeroclaw"))

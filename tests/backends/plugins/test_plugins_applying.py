@@ -62,30 +62,6 @@ async def test_every_change_is_written_and_undone(kind: type[ShoeBox]) -> None:
     assert contents() == before
 
 
-@pytest.mark.parametrize("kind", [ShoeBox, BatchBox])
-async def test_what_changed_meanwhile_is_left_as_it_is(kind: type[ShoeBox]) -> None:
-    memory, journal = kind(), JournalRecorder()
-    row, other = row_of(await create(memory, Draft("lang", "Rust"))), row_of(await create(memory, Draft("pet", "cat")))
-    await memory.store("lang", "Zig", "core")
-    assert (await edit(memory, row, {"content": "Ada"}, journal)).skipped
-    assert (await edit(memory, other, {"key": "lang"}, journal)).skipped
-    result = await delete(memory, [row, other], journal)
-    assert (result.written, result.skipped) == (1, (row.id,))
-    assert contents() == {"lang": ("Zig", "core", None)}
-    assert [change.row.key for change in journal.changes] == ["pet"]
-
-
-async def test_keys_are_exchanged_and_come_back() -> None:
-    memory, journal = ShoeBox(), JournalRecorder()
-    rows = [row_of(await create(memory, Draft(key, f"content {key}"))) for key in "abc"]
-    before = contents()
-    moves = zip(rows, "bca", strict=True)
-    assert (await memory.apply([Change(row, Edit({"key": key})) for row, key in moves], journal)).written == 3
-    assert {key: row[0] for key, row in contents().items()} == {"b": "content a", "c": "content b", "a": "content c"}
-    assert not (await undo(memory, journal.changes[::-1])).skipped
-    assert contents() == before
-
-
 async def test_of_two_memories_that_take_one_key_the_second_is_left_as_it_is() -> None:
     memory = ShoeBox()
     rows = [row_of(await create(memory, Draft(key, f"content {key}"))) for key in "abc"]

@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.databases import HYDRATED, create_database
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, vector_norm, whole_entry
-from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Query

@@ -9,18 +9,16 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.databases import create_database
 
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key
 from zeroclaw_tui.backends.matching import age_groups, matches
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
     EXCERPTS,
     NEWEST_STORED,
-    NEWEST_UPDATED,
     MemoryFilter,
     Query,
     Sort,
@@ -186,49 +184,3 @@ async def test_keys_are_found_by_their_beginning_newest_update_first(make_store,
         assert [entry.key for entry in (await keys_starting(memory, "user_", 10))] == ["user_", "user_2", "user_1"]
         assert [entry.key for entry in (await keys_starting(memory, "用", 10))] == ["用户_1"]
         assert len(await keys_starting(memory, "", 3)) == 3
-
-
-async def test_moments_are_compared_as_times_across_offsets(make_store, open_store):
-    """As text the first would be the younger one."""
-    rows = [
-        {"key": "earlier", "created_at": "2026-03-01T23:00:00+09:00", "updated_at": "2026-03-01T23:00:00+09:00"},
-        {"key": "later", "created_at": "2026-03-01T20:00:00+00:00", "updated_at": "2026-03-01T20:00:00+00:00"},
-    ]
-    async with open_store(make_store(rows)) as memory:
-        page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_UPDATED, limit=5))
-        assert [entry.key for entry in page] == ["later", "earlier"]
-        before = MemoryFilter(older_than="2026-03-01T15:00:00Z")
-        older = await memory.rows(Query(EXCERPTS, before, NEWEST_UPDATED, limit=5))
-        assert [entry.key for entry in older] == ["earlier"]
-
-
-@pytest.mark.parametrize(
-    "text", ["50%", "a_b", "back\\slash", "x' OR '1'='1", '"; DROP TABLE memories; --', "\0", "ÄÖ"]
-)
-async def test_contains_takes_every_character_as_itself(text, make_store, open_store):
-    rows = [{"key": "in content", "content": f"before {text} after"}, {"key": f"k {text}"}, {"key": "neither"}]
-    rows.append({"key": "decoy", "content": "50 percent aXb backslash aeoe x OR 1=1"})
-    async with open_store(make_store(rows)) as memory:
-        found = await entries_of(memory, MemoryFilter(contains=text))
-        assert [entry.handle for entry in found] == [1, 2]
-        assert await memory.count() == 4
-
-
-async def test_contains_finds_chinese_words_inside_runs_and_letters_in_any_case(make_store, open_store):
-    rows = [{"content": "用户喜欢深色主题"}, {"content": "Prefers RUST"}, {"content": "long" * 20_000 + "深色"}]
-    rows += [{"content": "Любит Чай без сахара"}, {"content": "GROẞE Füße"}]
-    async with open_store(make_store(rows)) as memory:
-        assert len(await entries_of(memory, MemoryFilter(contains="深色"))) == 2
-        for text in ("rUsT", "ЧАЙ", "чай", "FÜSSE".replace("SS", "ẞ"), "große"):
-            assert len(await entries_of(memory, MemoryFilter(contains=text))) == 1, text
-
-
-async def test_a_key_that_is_no_utf8_finds_its_row(make_store, open_store):
-    path = make_store({} for _ in range(4))
-    with closing(sqlite3.connect(path)) as writer, writer:
-        writer.execute("UPDATE memories SET key = CAST(x'FF' || rowid AS TEXT)")
-    async with open_store(path) as memory:
-        sort = Sort(SortField.KEY, descending=False)
-        entries = await memory.rows(Query(EXCERPTS, MemoryFilter(), sort))
-        assert [entry.handle for entry in entries] == [1, 2, 3, 4]
-        assert (await memory.get(entries[0].key)).handle == 1

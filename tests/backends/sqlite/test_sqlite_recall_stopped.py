@@ -27,20 +27,6 @@ def path(tmp_path: Path) -> Path:
     return make(tmp_path / "brain.db", "G4", rows)
 
 
-async def test_a_cancelled_search_stops_and_the_next_one_answers(path: Path) -> None:
-    memory = await golden.opened(path)
-    try:
-        task = asyncio.ensure_future(recall_of(memory, RecallRequest("rust"), PROFILE, SETTINGS, None))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        found = await recall_of(memory, RecallRequest("word77"), PROFILE, SETTINGS, None)
-        assert [scored.entry.key for scored in found.entries] == ["key77"]
-    finally:
-        await memory.close()
-
-
 async def test_closing_ends_searches_and_loading(path: Path) -> None:
     memory = await golden.opened(path)
     vector = np.array([1, 0], dtype=np.float32)

@@ -14,9 +14,9 @@ import pytest
 from changed_stores import JournalRecorder, everything, hits, opened, shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.databases import create_database
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded

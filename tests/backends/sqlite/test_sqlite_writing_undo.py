@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from changed_stores import JournalRecorder, everything, hits, opened, select
 from support import small_store
+from support.databases import create_database
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions, versions_at
-from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.memory.change import Draft, Row, RowChange
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import create, delete, edit, undo

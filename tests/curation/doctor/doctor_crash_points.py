@@ -20,8 +20,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from support import kill_points, killing, small_store
+from support.databases import HYDRATED, create_database
 
-from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import doctor, repairs
 from zeroclaw_tui.curation.config_choice import configs_for

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from support import small_store
+from support.databases import HYDRATED, create_database
 from support.patient import NOW
 
-from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database, statements
+from zeroclaw_tui.backends.sqlite.schema import statements
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.doctor import repair_finding
 from zeroclaw_tui.memory.change import Draft

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import aiosqlite
 
@@ -19,9 +18,6 @@ from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_NAMES = 8
 _NEVER_OPENED = (
@@ -35,8 +31,6 @@ _COLUMN_OF = {
 }  # fmt: skip
 """The column that each thing a store can do needs."""
 GENERATIONS = ("G1", "G2", "G3", "G4")
-HYDRATED = "hydrated"
-"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
 _OLDEST = """
   id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
   embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
@@ -79,16 +73,6 @@ _INDEXES = {
     "G3": ("category", "key", "session_id", "namespace", "agent_id"),
     "G4": ("category", "key", "session_id", "namespace", "agent_id"),
 }
-_HYDRATED = (
-    f"CREATE TABLE memories ({_OLDEST})",
-    "CREATE INDEX idx_mem_key ON memories(key)",
-    "CREATE INDEX idx_mem_cat ON memories(category)",
-    "CREATE INDEX idx_mem_updated ON memories(updated_at)",
-    KEYWORD_INDEX,
-    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
-)
-
-
 _UPDATE_INDEX = re.compile(r"\bon memories ?\(updated_at\)")
 
 
@@ -269,23 +253,13 @@ def missing_in(schema: Schema) -> dict[str, str]:
 
 
 def statements(generation: str) -> tuple[str, ...]:
-    """What makes an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
-    if generation == HYDRATED:
-        return _HYDRATED
+    """What makes an empty database of a generation ("G1" to "G4")."""
     return (*_tables(generation), *_indexes(generation), KEYWORD_INDEX, *TRIGGERS.values(), *_CACHE)
-
-
-def create_database(
-    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
-) -> None:
-    """Make an empty database as `new_database` does."""
-    with new_database(path, generation, now=now, default_agent_id=default_agent_id):
-        pass
 
 
 @contextmanager
 def new_database(
-    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+    path: Path, generation: str, *, now: str, default_agent_id: str | None = None
 ) -> Iterator[sqlite3.Connection]:
     """Make a database in WAL mode as ZeroClaw leaves it, 0600; `path` must not exist. What is to be in it is written
     within.

@@ -74,7 +74,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ROWS_AT_ONCE = 500
 _handle: Callable[[Any], Any] = itemgetter(0)
 
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
@@ -264,16 +263,9 @@ class SqliteMemory(SqlMemory):
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
-        def read(connection: Connection) -> Sequence[Row]:
-            table = RawTable(connection)
-            found: dict[object, Row] = {}
-            rowids = [handle for handle in handles if isinstance(handle, int)]
-            for start in range(0, len(rowids), _ROWS_AT_ONCE):
-                some = rowids[start : start + _ROWS_AT_ONCE]
-                found |= {row.handle: row for row in table.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
-            return [found[rowid] for rowid in rowids if rowid in found]
-
-        return await self.reads.run(read)
+        rowids = [handle for handle in handles if isinstance(handle, int)]
+        found = await self.reads.run(lambda connection: RawTable(connection).with_rowids(rowids))
+        return [found[rowid] for rowid in rowids if rowid in found]
 
     async def agent_aliases(self) -> Mapping[str, str]:
         if not self.schema.has_agents:

@@ -140,7 +140,7 @@ class RawTable:
                 names, marks = _shape(row)
                 statement = f"INSERT INTO {quoted(self._name)} ({', '.join(map(quoted, names))}) VALUES ({marks})"
                 rowids[at] = self._connection.execute(statement, bound(row.values.values())[1]).lastrowid or 0
-        inserted = self._with_rowids(list(rowids.values()))
+        inserted = self.with_rowids(list(rowids.values()))
         return [inserted[rowids[at]] for at in range(len(rows))]
 
     def change(self, row: Row, values: Mapping[str, Value]) -> Row:
@@ -150,7 +150,7 @@ class RawTable:
             return row
         sets, ready = assignments(changed)
         self._connection.execute(f"UPDATE {quoted(self._name)} SET {sets} WHERE rowid = ?", [*ready, row.handle])
-        return self._with_rowids([row.handle])[row.handle]
+        return self.with_rowids([row.handle])[row.handle]
 
     def delete(self, rowids: Sequence[object]) -> None:
         """Remove the rows of these rowids."""
@@ -178,7 +178,8 @@ class RawTable:
             found.update(rowid for (rowid,) in self._connection.execute(statement, some))
         return found
 
-    def _with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
+    def with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
+        """The rows at these rowids that are there, by rowid."""
         found: dict[Any, Row] = {}
         for start in range(0, len(rowids), _AT_ONCE):
             some = rowids[start : start + _AT_ONCE]

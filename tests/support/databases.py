@@ -1,0 +1,35 @@
+"""Empty databases, as each generation of ZeroClaw makes them and as its hydration leaves them."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from zeroclaw_tui.backends.sqlite.schema import KEYWORD_INDEX, new_database
+
+HYDRATED = "hydrated"
+"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
+_HYDRATED = (
+    "CREATE TABLE memories (id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, "
+    "category TEXT NOT NULL DEFAULT 'core', embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)",
+    "CREATE INDEX idx_mem_key ON memories(key)",
+    "CREATE INDEX idx_mem_cat ON memories(category)",
+    "CREATE INDEX idx_mem_updated ON memories(updated_at)",
+    KEYWORD_INDEX,
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
+)
+
+
+def create_database(
+    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+) -> None:
+    """Make an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
+    if generation != HYDRATED:
+        with new_database(path, generation, now=now, default_agent_id=default_agent_id):
+            return
+    path.touch(mode=0o600, exist_ok=False)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        for statement in _HYDRATED:
+            connection.execute(statement)
