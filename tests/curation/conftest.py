@@ -1,4 +1,4 @@
-"""Stores that are broken on purpose."""
+"""Installs that are broken on purpose."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Kill the repair of a hydrated database or of a damaged keyword index, or a compact, before one of its system calls,
 and look at what is left.
 
-    python tests/curation/doctor/doctor_crash_points.py hydrated|index|compact FOLDER [--points N]
+    python tests/crash/doctor_crash_points.py hydrated|index|compact FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
 where doing it again does not finish it.
@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support import kill_points, killing, small_store
 from support.databases import HYDRATED, create_database

@@ -1,0 +1,446 @@
+"""The doctor: what can be wrong with a database and the files around it, with risk and repair."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import golden, small_store
+from support.opened import opened_at
+from support.patient import NOW
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.changes import store_memory, undo
+from zeroclaw_tui.curation.config_choice import configs_for
+from zeroclaw_tui.curation.doctor import examine, repair_finding
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
+
+EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
+
+
+async def test_a_healthy_store_is_told_check_by_check(make_patient) -> None:
+    for generation in ("G1", "G4"):
+        patient = make_patient(generation)
+        patient.database.chmod(0o600)
+        report = await patient.report(deep=True)
+        assert {finding.risk for finding in report.findings} == {"fine"}
+        assert {"keyword-index", "triggers", "log-size", "pages", "index-words"} <= {one.id for one in report.findings}
+        assert report.is_healthy
+        assert report.is_deep
+        patient.folder.rename(patient.folder.with_name(generation))
+
+
+@pytest.mark.parametrize(
+    ("id", "breaks"),
+    [
+        ("keyword-index", ["DELETE FROM memories_fts_docsize WHERE id < 4"]),
+        (
+            "keyword-index",
+            ["DROP TRIGGER memories_ad", "DELETE FROM memories WHERE rowid = 3", "CREATE TRIGGER memories_ad "
+             "AFTER DELETE ON memories BEGIN INSERT INTO memories_fts(memories_fts, rowid, key, content) "
+             "VALUES ('delete', old.rowid, old.key, old.content); END"],
+        ),
+        ("triggers", ["DROP TRIGGER memories_au"]),
+        ("keyword-index", ["DROP TRIGGER memories_ai", "DROP TRIGGER memories_ad", "DROP TRIGGER memories_au",
+                           "DROP TABLE memories_fts"]),
+    ],
+)  # fmt: skip
+async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_patient, id: str, breaks) -> None:
+    patient = make_patient()
+    patient.change(*breaks)
+    before = patient.rows()
+    finding = await patient.finding(id)
+    assert (finding.risk, finding.repair) == ("serious", "rebuild keyword index")
+    repaired = await patient.repair(id)
+    assert repaired.backup is not None
+    assert (await patient.report(deep=True)).is_healthy
+    assert patient.rows() == before
+    assert patient.found("harbour") == len(before)
+
+
+@pytest.mark.parametrize(
+    ("generation", "part"), [("G1", "data"), ("G2", "idx"), ("G3", "docsize"), ("G4", "config"), ("G4", "data")]
+)
+async def test_a_keyword_index_with_a_damaged_page_is_serious_and_made_anew(
+    make_patient, generation: str, part: str
+) -> None:
+    patient = make_patient(generation)
+    before, made = patient.rows(), patient.made()
+    patient.damage(f"memories_fts_{part}")
+    finding = await patient.finding("keyword-index")
+    assert (finding.title, finding.risk) == ("The keyword index is damaged.", "serious")
+    assert finding.repair == "rebuild keyword index"
+    repaired = await patient.repair("keyword-index")
+    assert repaired.backup is not None
+    assert (await patient.report(deep=True)).is_healthy
+    assert (patient.rows(), patient.made()) == (before, made)
+    assert patient.found("harbour") == len(before)
+    patient.change("DELETE FROM memories WHERE rowid = 3")
+    assert patient.found("harbour") == len(before) - 1
+
+
+@pytest.mark.parametrize("version", ["0.1.7", "0.8.4"])
+async def test_the_damaged_keyword_index_of_a_real_database_is_made_anew(make_patient, version: str) -> None:
+    patient = make_patient("", "workspace")
+    golden.database(version, "brain.db", patient.folder).rename(patient.database)
+    before, made, found = patient.rows(), patient.made(), patient.found("memory")
+    patient.damage("memories_fts_data")
+    await patient.repair("keyword-index")
+    assert (await patient.report(deep=True)).is_healthy
+    assert (patient.rows(), patient.made(), patient.found("memory")) == (before, made, found)
+
+
+async def test_a_damaged_keyword_index_is_named_by_the_health_of_the_store(make_patient) -> None:
+    patient = make_patient()
+    patient.damage("memories_fts_docsize")
+    async with patient.library() as library:
+        health = await library.memory.health()
+    assert not health.ok
+    assert "The keyword index is damaged, so ZeroClaw may find nothing by words." in health.findings
+
+
+async def test_a_damaged_keyword_index_stays_as_it_is_while_another_program_has_the_database_open(make_patient) -> None:
+    patient = make_patient()
+    patient.damage("memories_fts_data")
+    with closing(sqlite3.connect(patient.database, isolation_level=None)) as other:
+        other.execute("SELECT count(*) FROM memories").fetchone()
+        with pytest.raises(Locked) as refused:
+            await patient.repair("keyword-index")
+    assert "Stop it" in refused.value.hint
+    assert (await patient.finding("keyword-index")).title == "The keyword index is damaged."
+    await patient.repair("keyword-index")
+    assert (await patient.report(deep=True)).is_healthy
+
+
+async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient) -> None:
+    patient = make_patient()
+    patient.damage("memories_fts_data")
+    patient.damage("embedding_cache")
+    before = patient.database.read_bytes()
+    with pytest.raises(Corrupt) as refused:
+        await patient.repair("keyword-index")
+    assert refused.value.message == "More than the keyword index is damaged, so it cannot be made anew."
+    assert ".recover" in refused.value.hint
+    assert patient.database.read_bytes() == before
+
+
+async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient) -> None:
+    """The counts agree, but the index holds the text of before."""
+    patient = make_patient()
+    trigger = patient.database
+    small_store.change(trigger, "DROP TRIGGER memories_au")
+    patient.change(
+        "UPDATE memories SET content = 'a lighthouse' WHERE rowid = 2",
+        "CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN INSERT INTO memories_fts(memories_fts, rowid, key, "
+        "content) VALUES ('delete', old.rowid, old.key, old.content); INSERT INTO memories_fts(rowid, key, content) "
+        "VALUES (new.rowid, new.key, new.content); END",
+    )
+    assert (await patient.report()).is_healthy
+    assert (await patient.finding("index-words", deep=True)).risk == "serious"
+    assert patient.found("lighthouse") == 0
+    await patient.repair("index-words", deep=True)
+    assert (await patient.finding("index-words", deep=True)).risk == "fine"
+    assert patient.found("lighthouse") == 1
+
+
+async def test_damaged_pages_are_found_on_the_copy(make_patient) -> None:
+    patient = make_patient()
+    with closing(sqlite3.connect(patient.database)) as connection:
+        statement = "SELECT rootpage FROM sqlite_master WHERE name = 'idx_memories_session'"
+        page = connection.execute(statement).fetchone()[0]
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    with patient.database.open("r+b") as file:
+        file.seek(page * size - 40)
+        file.write(bytes(40))
+    assert (await patient.report()).is_healthy
+    finding = await patient.finding("pages", deep=True)
+    assert finding.risk == "serious"
+    assert finding.details
+    assert ".recover" in finding.by_hand
+
+
+async def test_owners_that_do_not_exist_get_names(make_patient) -> None:
+    patient = make_patient("G4")
+    lost = ["aaaaaaaa-1111-4000-8000-000000000001", "aaaaaaaa-2222-4000-8000-000000000001"]
+    rows = [{"id": f"lost-{at}", "key": f"lost{at}", "agent_id": agent} for at, agent in enumerate(lost)]
+    small_store.add(patient.database, rows)
+    before = patient.rows()
+    finding = await patient.finding("unknown-agents")
+    assert finding.title == "2 memories are owned by agents that do not exist."
+    assert (finding.risk, finding.repair) == ("serious", "name unknown agents")
+    repaired = await patient.repair("unknown-agents")
+    assert set(repaired.done) == {"Added the agent recovered-aaaaaaaa.", "Added the agent recovered-aaaaaaaa-2."}
+    assert (await patient.finding("unknown-agents")).risk == "fine"
+    assert patient.rows() == before
+
+
+async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store(make_patient) -> None:
+    patient = make_patient("G4", more=EMBEDS)
+    small_store.change(patient.database, "UPDATE memories SET embedding = ?", [small_store.blob(1, 2, 3)])
+    finding = await patient.finding("vector-lengths")
+    assert finding.risk == "serious", "all of them are wrong"
+    assert dict(finding.details)["expected"] == "4 numbers, by memory.embedding_dimensions"
+    small_store.change(patient.database, "INSERT INTO memory_meta VALUES ('embedding_dimensions', '3')")
+    assert (await patient.finding("vector-lengths")).risk == "fine"
+    assert (await patient.finding("vector-model")).risk == "worth knowing"
+    half = small_store.blob(1, 2, 3, 4, 5)
+    small_store.change(patient.database, "UPDATE memories SET embedding = ? WHERE rowid = 1", [half])
+    finding = await patient.finding("vector-lengths")
+    assert finding.risk == "worth knowing"
+    assert finding.title == "1 memory has a vector of another length than 3."
+    assert finding.repair is None, "the configured model would make others again"
+
+
+async def test_vectors_are_counted_by_category_where_a_provider_is_configured(make_patient) -> None:
+    patient = make_patient(more=EMBEDS)
+    daily = "UPDATE memories SET embedding = ? WHERE category = 'daily'"
+    small_store.change(patient.database, daily, [small_store.blob(1, 2, 3, 4)])
+    finding = await patient.finding("vectors")
+    assert finding.title == "8 memories are without a vector, 4 with one."
+    assert dict(finding.details) == {"core": "0 of 8", "daily": "4 of 4"}
+    assert (finding.risk, finding.repair) == ("worth knowing", "fill vectors")
+    small_store.change(patient.database, "UPDATE memories SET embedding = x'0102030405' WHERE rowid = 1")
+    finding = await patient.finding("cut-vectors")
+    assert (finding.risk, finding.repair) == ("serious", "fill vectors")
+
+
+async def test_without_a_provider_no_vector_is_missed(make_patient) -> None:
+    finding = await make_patient().finding("vectors")
+    assert finding.risk == "fine"
+    assert "keywords only" in finding.title
+
+
+async def test_rows_that_hide_or_have_no_date_and_tables_of_another_shape(make_patient) -> None:
+    """The serious finding comes first."""
+    patient = make_patient("G4")
+    patient.change(
+        "UPDATE memories SET superseded_by = 'key1' WHERE rowid = 1",
+        "UPDATE memories SET superseded_by = 'nobody' WHERE rowid = 3",
+        "UPDATE memories SET created_at = 'yesterday' WHERE rowid = 6",
+        "ALTER TABLE memories DROP COLUMN importance",
+    )
+    findings = (await patient.report()).findings
+    titles = {finding.id: finding.title for finding in findings if finding.risk == "worth knowing"}
+    assert titles["superseded"] == "1 memory is replaced by a memory that does not exist."
+    assert titles["dates"] == "1 memory is without a readable date."
+    assert (findings[0].id, findings[0].risk) == ("shape", "serious")
+    assert "importance" in findings[0].title
+    risks = [finding.risk for finding in findings]
+    assert risks == sorted(risks, key=["serious", "worth knowing", "fine"].index)
+
+
+def leave_log(database: Path) -> Path:
+    """Writes that lie only in the log, as after a program was killed."""
+    aside = database.with_name("aside.db")
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE memories SET content = 'only in the log' WHERE rowid = 1")
+        shutil.copy(database, aside)
+        shutil.copy(f"{database}-wal", f"{aside}-wal")
+    shutil.move(aside, database)
+    shutil.move(f"{aside}-wal", f"{database}-wal")
+    return database.with_name(f"{database.name}-wal")
+
+
+@pytest.mark.parametrize("name", ["config.toml.bak", "config.toml.backup"])
+async def test_leftover_configs_go_to_the_trash_and_come_back(make_patient, name: str) -> None:
+    patient = make_patient()
+    left = patient.folder / name
+    left.write_text("api_key = 'sk-0123456789abcdef'\n")
+    finding = await patient.finding(f"leftover:{name}")
+    assert (finding.risk, finding.repair) == ("worth knowing", "remove leftover")
+    async with patient.library() as library:
+        await repair_finding(patient.config, library, finding, NOW)
+        assert not left.exists()
+        await undo(library)
+    assert left.read_text() == "api_key = 'sk-0123456789abcdef'\n"
+
+
+async def test_a_leftover_is_removed_off_the_event_loop(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of 200 MB is read, written to the trash and deleted: meanwhile the screen goes on."""
+    patient, threads = make_patient(), []
+    left = patient.folder / "config.toml.bak"
+    left.write_text("old")
+    finding = await patient.finding("leftover:config.toml.bak")
+    for owner, name in ((Path, "unlink"), (os, "fsync"), (os, "access")):
+        work = getattr(owner, name)
+
+        def watched(*args: Any, work: Any = work, **options: Any) -> Any:
+            threads.append(threading.current_thread())
+            return work(*args, **options)
+
+        monkeypatch.setattr(owner, name, watched)
+    async with patient.library() as library:
+        threads.clear()
+        await repair_finding(patient.config, library, finding, NOW)
+        assert threads
+        assert threading.current_thread() not in threads
+    assert not left.exists()
+
+
+UNFINISHED = ".MEMORY_SNAPSHOT.md.zeroclaw-tui-0123456789abcdef.tmp"
+PLACES = ["", "zeroclaw-tui", "zeroclaw-tui/backups", "workspace", "workspace/memory", "workspace/state",
+          "workspace/memory/archive", "workspace/sessions/archive", "agents/writer/workspace/memory"]  # fmt: skip
+
+
+async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_patient) -> None:
+    """Files and a folder whose writer is gone; what a living run holds its lock on is no finding and stays."""
+    patient = make_patient()
+    left = [patient.folder / place / UNFINISHED for place in PLACES]
+    for path in left[:-1]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("half a snapshot")
+    left[-1].mkdir(parents=True)
+    (left[-1] / "other.db").write_text("half a database")
+    alive = left[0].with_name(UNFINISHED.replace("0", "a"))
+    with alive.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = {finding.target: finding for finding in (await patient.report()).findings}
+        assert str(alive) not in found
+        async with patient.library() as library:
+            for path in left:
+                assert (found[str(path)].risk, found[str(path)].repair) == ("worth knowing", "remove unfinished")
+                await repair_finding(patient.config, library, found[str(path)], NOW)
+                assert not path.exists()
+            with pytest.raises(Refused, match="being written by another run"):
+                await repair_finding(patient.config, library, replace(found[str(left[0])], target=str(alive)), NOW)
+    assert alive.exists()
+
+
+async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_others(make_patient) -> None:
+    patient = make_patient()
+    names = (".config.toml.tmp-1234", ".active_workspace.toml.tmp-1234", "workspace/.iyzc4orz.tmp",
+             "workspace/state/runtime-trace.tmp.12.345", "workspace/state/runtime-trace.migrate.12.345")  # fmt: skip
+    others = [patient.folder / name for name in names]
+    others[-1].parent.mkdir()
+    left, alive = patient.folder / "workspace" / UNFINISHED, patient.folder / UNFINISHED.replace("0", "a")
+    for path in (left, *others):
+        path.write_text("api_key = 'sk-0123456789abcdef'\n")
+    found = {finding.target: finding for finding in (await patient.report()).findings}
+    for path in map(str, others):
+        assert (found[path].risk, found[path].repair) == ("worth knowing", None)
+        assert "delete it" in found[path].by_hand.lower()
+    with alive.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with patient.library() as library:
+            await store_memory(library, Draft("key", "content"))
+    assert (left.exists(), alive.exists()) == (False, True)
+    assert all(path.exists() for path in others)
+
+
+@pytest.mark.parametrize(
+    ("place", "id", "risk", "repair"),
+    [
+        ("data/memory/brain.db.backup-2026", "leftover:brain.db.backup-2026", "worth knowing", "remove leftover"),
+        ("workspace/memory/brain.db", "two-databases", "worth knowing", None),
+        ("agents/default/workspace/memory/brain.db-wal", "split-log", "serious", None),
+    ],
+)
+async def test_other_databases_of_the_install_are_named(
+    make_patient, place: str, id: str, risk: str, repair: str | None
+) -> None:
+    patient = make_patient("G4")
+    path = patient.folder / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"some bytes")
+    finding = await patient.finding(id)
+    assert (finding.risk, finding.repair, finding.target) == (risk, repair, str(path))
+
+
+async def test_a_log_nobody_has_open_is_folded_in(make_patient) -> None:
+    patient = make_patient()
+    log = leave_log(patient.database)
+    before = patient.rows()
+    leave_log(patient.database)
+    finding = await patient.finding("log-size")
+    assert (finding.risk, finding.repair) == ("worth knowing", "fold in write-ahead log")
+    await patient.repair("log-size")
+    assert not log.exists() or log.stat().st_size == 0
+    assert patient.rows() == before
+    assert before[0][3] == "only in the log"
+    assert (await patient.finding("log-size")).risk == "fine"
+
+
+async def test_a_database_others_may_read_is_told(make_patient, tmp_path: Path) -> None:
+    patient = make_patient()
+    patient.database.chmod(0o644)
+    folders = [tmp_path, *tmp_path.parents]
+    closed = next((folder for folder in folders if not folder.stat().st_mode & 0o011), None)
+    assert closed is not None, "the test's own folder keeps others out"
+    assert (await patient.finding("permissions")).risk == "fine"
+    modes = {folder: folder.stat().st_mode for folder in folders if not folder.stat().st_mode & 0o011}
+    try:
+        for folder in modes:
+            folder.chmod(0o711)
+        finding = await patient.finding("permissions")
+        assert finding.risk == "worth knowing"
+        assert f"chmod 600 {patient.database}" in finding.by_hand
+        patient.database.chmod(0o600)
+        assert (await patient.finding("permissions")).risk == "fine"
+    finally:
+        for folder, mode in modes.items():
+            folder.chmod(mode & 0o7777)
+
+
+async def not_open(patient) -> object:
+    report = await examine(patient.config, None)
+    assert not report.is_healthy
+    return next(finding for finding in report.findings if finding.id == "not-open")
+
+
+async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient) -> None:
+    patient = make_patient()
+    patient.database.write_bytes(b"this is no database at all" * 100)
+    finding = await not_open(patient)
+    assert "is not a SQLite database" in finding.title
+    assert "hydrate" not in finding.by_hand
+    (patient.folder / "workspace" / "MEMORY_SNAPSHOT.md").write_text("# snapshot\n")
+    shutil.copy(patient.database, patient.database.with_name("brain.db.backup-20260301T101010"))
+    finding = await not_open(patient)
+    assert "zeroclaw memory hydrate" in finding.by_hand
+    assert [name for name, _ in finding.details] == ["backup", "snapshot"]
+
+
+async def test_an_empty_database_beside_its_log_is_not_touched(make_patient) -> None:
+    patient = make_patient()
+    log = leave_log(patient.database)
+    size = log.stat().st_size
+    patient.database.write_bytes(b"")
+    finding = await not_open(patient)
+    assert "is empty, but brain.db-wal next to it holds writes" in finding.title
+    assert log.stat().st_size == size
+
+
+async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path: Path) -> None:
+    root = tmp_path / "zc" / "workspace"
+    root.mkdir(parents=True)
+    (root / "MEMORY.md").write_text("# Long-Term Memory\n\n- **lang**: Rust\n")
+    for backend in ("markdown", "none"):
+        (tmp_path / "zc" / "config.toml").write_text(f'default_temperature = 0.7\n[memory]\nbackend = "{backend}"\n')
+        config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
+        async with opened_at(config) as library:
+            report = await examine(config, library, deep=True)
+        assert report.is_healthy
+        assert "store" in {finding.id for finding in report.findings}
+        assert report.notes
+
+
+async def test_markdown_that_cannot_be_read_is_serious(tmp_path: Path) -> None:
+    root = tmp_path / "zc" / "workspace"
+    (root / "memory").mkdir(parents=True)
+    (root / "MEMORY.md").write_bytes(b"- \xff\xfe no text\n")
+    (tmp_path / "zc" / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "markdown"\n')
+    config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
+    async with opened_at(config) as library:
+        report = await examine(config, library)
+    assert not report.is_healthy
+    assert "MEMORY.md" in report.findings[0].title

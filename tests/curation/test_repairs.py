@@ -1,0 +1,331 @@
+"""Repairs: every memory as it was, after a backup; compacting; backups that are whole and private."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from support import small_store
+from support.databases import HYDRATED, create_database
+from support.patient import NOW
+
+from zeroclaw_tui.backends.cancellation import CancellableTask
+from zeroclaw_tui.backends.sqlite import repair
+from zeroclaw_tui.backends.sqlite.schema import statements
+from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory, undo
+from zeroclaw_tui.curation.doctor import examine, repair_finding
+from zeroclaw_tui.curation.repairs import back_up, backups_of, compact, plan_compact
+from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.files import whole_database
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import Locked, Refused, Unreadable
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
+
+DATA = Path(__file__).parents[1] / "data" / "zeroclaw"
+WIDE = os.environ.get("ZEROCLAW_FIXTURES")
+VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
+
+
+def hydrated(patient, version: str) -> None:
+    """The real one of a version where the fixtures are at hand; else one with the same tables and rows by hand."""
+    packed = DATA / version / "hydrated_brain.db.gz"
+    if WIDE:
+        patient.database.write_bytes((Path(WIDE) / version / "hydrated_brain.db").read_bytes())
+        return
+    if packed.exists():
+        patient.database.write_bytes(gzip.decompress(packed.read_bytes()))
+        return
+    create_database(patient.database, HYDRATED)
+    rows = [{"key": f"key {at}", "content": f"memory {at} of {version} about the harbour"} for at in range(40)]
+    small_store.add(patient.database, rows)
+    patient.change("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def made(database: Path) -> dict[str, str]:
+    """Every table, index and trigger with the statement that made it, blanks apart."""
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return {name: " ".join(sql.split()).replace("( ", "(").replace(" )", ")").replace(" ,", ",") for name, sql in found}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(make_patient, version: str) -> None:
+    patient = make_patient("", "workspace")
+    hydrated(patient, version)
+    before = patient.rows()
+    finding = await patient.finding("hydrated")
+    assert (finding.risk, finding.repair) == ("serious", "repair hydrated database")
+    repaired = await patient.repair("hydrated")
+    assert repaired.backup is not None
+    report = await patient.report(deep=True)
+    assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]
+    assert patient.rows() == before
+    async with patient.library() as library:
+        assert library.read_only_because is None
+        assert library.memory.about.generation == "G1"
+        await store_memory(library, Draft("new", "a word of its own: zanzibar"))
+        assert patient.found("zanzibar") == 1
+        await undo(library)
+        plan = await plan_purge(library, MemoryFilter(category=("core",)))
+        await remove_memories(library, plan, "purge")
+        await undo(library)
+    assert patient.rows() == before
+    assert patient.found("zanzibar") == 0
+    # ZeroClaw runs its statements with IF NOT EXISTS: the names and columns they need are there.
+    empty = patient.folder / "empty.db"
+    create_database(empty, "G1")
+    ours, theirs = made(patient.database), made(empty)
+    assert theirs.keys() <= ours.keys()
+    for name, statement in theirs.items():
+        if name not in ("memories", "memories_fts"):
+            assert ours[name] == statement
+    with closing(sqlite3.connect(patient.database)) as ours_open, closing(sqlite3.connect(empty)) as theirs_open:
+        columns = "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info('memories')"
+        assert ours_open.execute(columns).fetchall() == theirs_open.execute(columns).fetchall()
+        for statement in statements("G1"):
+            ours_open.execute(statement.replace("TABLE ", "TABLE IF NOT EXISTS ", 1)
+                              .replace("INDEX ", "INDEX IF NOT EXISTS ", 1)
+                              .replace("TRIGGER ", "TRIGGER IF NOT EXISTS ", 1))  # fmt: skip
+
+
+async def test_one_that_zeroclaw_tried_to_open_has_triggers_already(make_patient) -> None:
+    """Opening fails after the triggers and the first indexes were made."""
+    patient = make_patient("", "workspace")
+    hydrated(patient, "0.1.7")
+    patient.change(*[statement for statement in statements("G1") if "TRIGGER" in statement or "_category" in statement])
+    before = patient.rows()
+    await patient.repair("hydrated")
+    assert (await patient.report(deep=True)).is_healthy
+    assert patient.rows() == before
+
+
+async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_patient) -> None:
+    patient = make_patient("", "workspace")
+    hydrated(patient, "0.7.5")
+    before = made(patient.database)
+    repaired = await patient.repair("hydrated")
+    assert repaired.backup is not None
+    assert repaired.backup.parent == patient.folder / "zeroclaw-tui" / "backups"
+    assert repaired.backup.stat().st_mode & 0o777 == 0o600
+    assert made(repaired.backup) == before
+    again = hashlib.sha256(repaired.backup.read_bytes()).hexdigest()
+    await patient.report(deep=True)
+    assert hashlib.sha256(repaired.backup.read_bytes()).hexdigest() == again
+
+
+async def test_read_only_refuses_the_repair(make_patient) -> None:
+    patient = make_patient("", "workspace")
+    hydrated(patient, "0.1.7")
+    finding = await patient.finding("hydrated")
+    async with patient.library() as library:
+        with pytest.raises(Refused, match="opened read-only"):
+            await repair_finding(patient.config._replace(read_only=True), library, finding, NOW)
+    assert "memories_ai" not in made(patient.database)
+    assert not (patient.folder / "zeroclaw-tui" / "backups").exists()
+
+
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM memories").fetchone()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another program that has the database open and does nothing."""
+    child = subprocess.Popen([sys.executable, "-c", HOLD, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdout.readline()
+        yield child
+    finally:
+        child.stdin.close()
+        child.wait()
+        child.stdout.close()
+
+
+def make_holes(patient) -> None:
+    """Rows deleted again leave free pages, and gaps between the rowids."""
+    patient.change(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
+        "INSERT INTO memories (id, key, content, created_at, updated_at) SELECT 'gone' || i, 'gone' || i, "
+        "replace(hex(zeroblob(800)), '00', 'gone '), '2026-01-01', '2026-01-01' FROM n",
+        "DELETE FROM memories WHERE id LIKE 'gone%' OR rowid IN (3, 7)",
+    )
+
+
+def has_journal_mode(database: Path) -> str:
+    with closing(sqlite3.connect(database)) as connection:
+        return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode: str) -> None:
+    patient = make_patient()
+    patient.change(f"PRAGMA journal_mode = {mode}")
+    make_holes(patient)
+    before, size, words = patient.rows(), patient.database.stat().st_size, patient.found("harbour")
+    finding = await patient.finding("free-space")
+    assert (finding.risk, finding.repair) == ("worth knowing", "compact")
+    told: list[str] = []
+    done = await compact(patient.config, NOW, told.append)
+    assert patient.database.stat().st_size < size / 4
+    assert patient.rows() == before
+    assert patient.found("harbour") == words
+    assert has_journal_mode(patient.database) == mode
+    assert done.backup is not None
+    assert len(told) == 2
+    assert (await patient.report(deep=True)).is_healthy
+    assert (await patient.finding("free-space")).risk == "fine"
+
+
+@pytest.mark.parametrize("can_tell", [True, False])
+async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, can_tell: bool) -> None:
+    """Also where the system does not tell who it is: an idle connection is enough."""
+    patient = make_patient()
+    make_holes(patient)
+    size = patient.database.stat().st_size
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+    if not can_tell:
+        monkeypatch.setattr(whole_database, "_PROCESSES", Path("/nowhere"))
+    with held_open(patient.database) as child:
+        with pytest.raises(Locked) as refused:
+            await compact(patient.config, NOW)
+        assert (f"process {child.pid}" in refused.value.message) == can_tell
+        assert patient.database.stat().st_size == size
+        assert not (patient.folder / "zeroclaw-tui" / "backups").exists()
+    await compact(patient.config, NOW)
+    assert patient.database.stat().st_size < size
+
+
+async def test_the_plan_names_who_has_it_open(make_patient) -> None:
+    patient = make_patient()
+    make_holes(patient)
+    with held_open(patient.database) as child:
+        plan = await plan_compact(patient.config)
+        assert f"process {child.pid}" in plan.open_in
+        assert plan.free > 1_000_000
+        finding = await patient.finding("open-elsewhere")
+        assert f"process {child.pid}" in finding.title
+    assert (await plan_compact(patient.config)).open_in == ""
+
+
+async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient) -> None:
+    patient = make_patient()
+    make_holes(patient)
+    size = patient.database.stat().st_size
+    async with patient.library() as library:
+        report = await examine(patient.config, library)
+        (finding,) = [finding for finding in report.findings if finding.id == "free-space"]
+        await repair_finding(patient.config, library, finding, NOW)
+        assert patient.database.stat().st_size < size
+        page = await library.memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
+        assert len(page) == len(patient.rows())
+
+
+async def test_an_index_that_had_fallen_behind_is_told(make_patient) -> None:
+    patient = make_patient()
+    patient.change("DELETE FROM memories_fts_docsize WHERE id < 4", "DROP TRIGGER memories_au",
+                   "UPDATE memories SET content = 'a lighthouse' WHERE rowid = 9")  # fmt: skip
+    done = await compact(patient.config, NOW)
+    assert any("keyword index was out of date" in sentence for sentence in done.done)
+    assert patient.found("lighthouse") == 1
+
+
+async def test_other_backends_have_nothing_to_compact(make_patient) -> None:
+    patient = make_patient("")
+    (patient.folder / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "none"\n')
+    with pytest.raises(Refused, match="no database file"):
+        await compact(patient.config, NOW)
+
+
+async def test_what_lies_only_in_the_log_is_in_the_backup(make_patient) -> None:
+    patient = make_patient()
+    with closing(sqlite3.connect(patient.database, isolation_level=None)) as writer:
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        writer.execute("UPDATE memories SET content = 'only in the log' WHERE rowid = 1")
+        backup = await back_up(patient.config, NOW)
+        writer.execute("UPDATE memories SET content = 'later' WHERE rowid = 1")
+    with closing(sqlite3.connect(backup)) as connection:
+        content = connection.execute("SELECT content FROM memories WHERE rowid = 1").fetchone()[0]
+    assert content == "only in the log"
+    assert backup.name.startswith("brain.db.2026")
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert backup.parent.stat().st_mode & 0o777 == 0o700
+
+
+async def test_the_last_five_stay(make_patient) -> None:
+    patient = make_patient()
+    made = [await back_up(patient.config, NOW + timedelta(minutes=at)) for at in range(7)]
+    assert backups_of(patient.config) == made[:1:-1]
+    assert sorted(path.name for path in made[0].parent.iterdir()) == [path.name for path in made[2:]]
+    clock_put_back = await back_up(patient.config, NOW - timedelta(days=1))
+    assert backups_of(patient.config) == [*made[:2:-1], clock_put_back]
+
+
+async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    patient = make_patient()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    backups = patient.folder / "zeroclaw-tui" / "backups"
+    with pytest.raises(Unreadable, match=f"There is no room in {re.escape(str(backups))}: "):
+        await back_up(patient.config, NOW)
+    assert list(backups.iterdir()) == []
+
+
+async def test_a_cancelled_backup_leaves_no_copy(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancelled after the first of its steps."""
+    patient = make_patient()
+    task: asyncio.Task[Path] | None = None
+    loop = asyncio.get_running_loop()
+    check = CancellableTask.check
+
+    def cancelling(self: CancellableTask, *more: object) -> None:
+        if not self._is_cancelled.is_set():
+            assert task is not None
+            loop.call_soon_threadsafe(task.cancel)
+            assert self._is_cancelled.wait(30)
+        check(self, *more)
+
+    monkeypatch.setattr(whole_database, "_PAGES_AT_ONCE", 1)
+    monkeypatch.setattr(CancellableTask, "check", cancelling)
+    task = asyncio.ensure_future(back_up(patient.config, NOW))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert list((patient.folder / "zeroclaw-tui" / "backups").iterdir()) == []
+
+
+async def test_the_copy_of_a_deep_check_is_private_and_removed(
+    make_patient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    patient = make_patient()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[int] = []
+    copy_database = repair.copy_database
+
+    def looking(path: Path, target: Path, check: Callable[..., None]) -> None:
+        copy_database(path, target, check)
+        seen.extend([target.parent.stat().st_mode & 0o777, target.stat().st_mode & 0o777])
+
+    monkeypatch.setattr(repair, "copy_database", looking)
+    async with patient.library() as library:
+        assert (await examine(patient.config, library, deep=True)).is_healthy
+    assert seen == [0o700, 0o600]
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("zeroclaw-tui-check")]
