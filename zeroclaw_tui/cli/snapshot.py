@@ -19,7 +19,6 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.transfer import add_conflict_options, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.words import snapshot_words
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.formats.snapshot import Snapshot
     from zeroclaw_tui.curation.hydrate import Difference, Where
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
+    from zeroclaw_tui.curation.snapshot import SnapshotPlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -89,7 +88,7 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     each of the latter {"key", "where", "here", "there", "lost"}, here and there memories as `list` prints them, or
     null.
     """
-    from zeroclaw_tui.curation.snapshot.snapshot import plan_snapshot, write_snapshot
+    from zeroclaw_tui.curation.snapshot import plan_snapshot, write_snapshot
 
     if given.diff:
         return await _diff(library, given)
@@ -103,7 +102,7 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     outcome = await write_snapshot(library, replaces_foreign=given.replace_foreign)
     tell_notes(outcome)
     if given.json:
-        tell_document(library, outcome, verb="snapshot", **_plan_as_json(plan))
+        tell_document(library, outcome, verb="snapshot", **plan.as_json())
     else:
         write_lines(_done_lines(plan, outcome))
     return DONE
@@ -115,11 +114,6 @@ def lossy_lines(lossy: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Line]:
         yield ("  ", _key_cell(key), "  ", Styled(", ".join(lost), DIM))
     if len(lossy) > MOST_SHOWN:
         yield (Styled(f"  … {len(lossy) - MOST_SHOWN:,} more; --json has all", DIM),)
-
-
-def lossy_as_json(lossy: Sequence[tuple[str, tuple[str, ...]]]) -> list[dict[str, Any]]:
-    """The same for scripts."""
-    return [{"key": key, "lost": list(lost)} for key, lost in lossy]
 
 
 def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
@@ -138,7 +132,7 @@ def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) 
     from zeroclaw_tui.curation.changes import Outcome
 
     if given.json:
-        tell_document(library, Outcome("snapshot", plan.entries), dry_run=True, **_plan_as_json(plan))
+        tell_document(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())
         return DONE
     write_lines(_plan_lines(plan))
     note(NOTHING_DONE)
@@ -146,12 +140,12 @@ def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) 
 
 
 def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
-    from zeroclaw_tui.curation.snapshot.snapshot import NO_CORE_MEMORIES
+    from zeroclaw_tui.curation.snapshot import NO_CORE_MEMORIES
 
-    if not plan.entries:
+    if not plan.count:
         yield (NO_CORE_MEMORIES,)
         return
-    yield (Styled(f"{_core(plan.entries)} to {one_line(str(plan.file))}", BOLD),)
+    yield (Styled(f"{_core(plan.count)} to {one_line(str(plan.file))}", BOLD),)
     if plan.replaces is not None and plan.replaces.is_zeroclaws:
         yield (f"  replaces {_replaced(plan.replaces)}",)
     for sentence in plan.foreign:
@@ -160,15 +154,15 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
 
 
 def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" {snapshot_words(outcome, plan, undo_hint())}")
+    yield (Styled("✓", GREEN), f" {plan.done_sentence(outcome, undo_hint())}")
     yield from _loss_lines(plan, named=False)
 
 
 def _loss_lines(plan: SnapshotPlan, *, named: bool = True) -> Iterator[Line]:
-    beside = one_line(plan.beside.name)
+    beside = one_line(plan.copy.name)
     yield (
         f"  ZeroClaw's format stores key, content and dates. {beside} next to it stores everything",
-        "." if plan.vectors else " but the vectors.",
+        "." if plan.has_vectors else " but the vectors.",
     )
     if plan.lossy:
         would = f"  {counted(len(plan.lossy))} would lose something in ZeroClaw's format"
@@ -184,27 +178,6 @@ def _core(count: int) -> str:
 def _replaced(snapshot: Snapshot) -> str:
     when = f" of {one_line(snapshot.exported)}" if snapshot.exported else ""
     return f"the snapshot{when} with {counted(len(snapshot.entries))}"
-
-
-def _plan_as_json(plan: SnapshotPlan) -> dict[str, Any]:
-    there = plan.replaces
-    return {
-        "file": str(plan.file),
-        "beside": str(plan.beside),
-        "memories": plan.entries,
-        "lossy": lossy_as_json(plan.lossy),
-        "vectors": plan.vectors,
-        "replaces": None
-        if there is None
-        else {
-            "is_zeroclaws": there.is_zeroclaws,
-            "because": there.because,
-            "entries": len(there.entries),
-            "total": there.total,
-            "exported": there.exported,
-        },
-        "foreign": list(plan.foreign),
-    }
 
 
 async def _diff(library: Library, given: argparse.Namespace) -> int:
@@ -228,7 +201,7 @@ async def _diff(library: Library, given: argparse.Namespace) -> int:
 def _file(library: Library, given: argparse.Namespace) -> Path:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+    from zeroclaw_tui.curation.snapshot import place_of
 
     if given.file is not None:
         return Path(given.file).expanduser()
@@ -341,7 +314,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
 def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+    from zeroclaw_tui.curation.snapshot import place_of
 
     if given.file is not None:
         return Path(given.file).expanduser()

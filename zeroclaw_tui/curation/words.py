@@ -16,7 +16,6 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.journal_records import Action, Verb
-    from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
@@ -30,7 +29,6 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "forget": ("Deleted", "", "restores {}", "Nothing was deleted."),
     "purge": ("Purged", "", "restores {}", "Nothing was deleted."),
     "merge": ("Merged", " into ", "restores {}", "Nothing was merged."),
-    "snapshot": ("Wrote", " to ", "reverses that", "Nothing was written."),
     "import": ("Imported", " from ", _BACK, "Nothing to import."),
     "hydrate": ("Imported", " from ", _BACK, "Nothing to import."),
     "restore": ("Restored", "", _BACK, "Nothing to restore."),
@@ -127,13 +125,6 @@ def change_words(outcome: Outcome, way: str = "", beside: str = "", *, what: str
     undone = (back or usual).format("it" if outcome.count == 1 else "them")
     says_back = f"{way} {undone}" if way and outcome.action is not None else ""
     return f"{done} {what or counted(outcome.count)}{preposition if beside else ''}{beside}{says_back}."
-
-
-def snapshot_words(outcome: Outcome, plan: SnapshotPlan, way: str) -> str:
-    """What writing the snapshot came to."""
-    back = "restores the old file" if plan.replaces else "removes it"
-    what = counted(outcome.count, "core memory")
-    return change_words(outcome, way, one_line(str(plan.file)), what=what, back=back)
 
 
 def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, foreseen: bool = False) -> Iterator[str]:

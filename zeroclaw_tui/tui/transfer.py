@@ -173,7 +173,7 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.formats.snapshot import NAME
     from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
-    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+    from zeroclaw_tui.curation.snapshot import place_of
 
     try:
         target = await hydrate_target(config, version)

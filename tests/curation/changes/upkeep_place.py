@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Draft, Edit

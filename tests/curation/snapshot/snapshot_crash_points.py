@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
 from zeroclaw_tui.curation.hydrate import hydrate, hydrate_target, plan_hydrate
-from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.files.disk import file_size
 
 ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]

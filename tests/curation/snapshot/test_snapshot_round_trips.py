@@ -15,7 +15,7 @@ from support import small_store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, read_snapshot
 from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, plan_hydrate
-from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.target import Target
 
 _any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -56,18 +56,6 @@ def test_what_is_lost_is_told_exactly_when_something_is(key: str, content: str) 
     assert (what_is_lost(memory) == ()) == (read == [(key, content)])
 
 
-@given(st.lists(st.tuples(_keys, _text), max_size=5))
-def test_without_losses_every_memory_of_a_snapshot_comes_back(rows: list[tuple[str, str]]) -> None:
-    memories = [entry(key, content, id=str(at)) for at, (key, content) in enumerate(rows)]
-    read = [(found.key, found.content) for found in read_snapshot(snapshot_text(memories, NOW)).entries]
-    lossy = [memory.id for memory, _ in losses(memories)]
-    if not lossy:
-        assert read == rows
-    for memory in memories:
-        if memory.id not in lossy:
-            assert (memory.key, memory.content) in read
-
-
 @pytest.mark.parametrize(
     ("key", "content", "lost"),
     [
@@ -92,11 +80,6 @@ def test_a_memory_behind_another_of_its_key_is_lost_whole() -> None:
     assert [(memory.id, "comes before it" in lost[0]) for memory, lost in losses([first, second])] == [("2", True)]
 
 
-def test_lines_before_the_first_entry_and_behind_a_head_without_a_key_are_no_content() -> None:
-    read = read_snapshot("stray\n### 🔑 ``\nignored\n### 🔑 `k`\n\n  text \n### 🔑 `\nignored too\n")
-    assert [(found.key, found.content) for found in read.entries] == [("k", "text")]
-
-
 @pytest.mark.parametrize(
     ("text", "because"),
     [(OTHERS_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")],
@@ -105,11 +88,6 @@ def test_a_file_of_another_program_is_recognised(text: str, because: str) -> Non
     read = read_snapshot(text)
     assert not read.is_zeroclaws
     assert because in read.because
-
-
-def test_a_snapshot_without_its_head_is_still_zeroclaws() -> None:
-    """Its hydration does not look at the head either."""
-    assert read_snapshot("### 🔑 `k`\n\ntext\n").is_zeroclaws
 
 
 def test_times_are_those_of_the_last_line() -> None:

@@ -15,15 +15,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.snapshot import NAME, Snapshot, load
 from zeroclaw_tui.curation.hydrate import Difference, Where, compare, hydrate, plan_hydrate
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
+from zeroclaw_tui.curation.snapshot import SnapshotPlan
 from zeroclaw_tui.curation.transfer.imports import ImportPlan
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
+from zeroclaw_tui.curation.words import change_words, done_words
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
@@ -273,8 +273,8 @@ class SnapshotPane(UpkeepPane):
     @changing
     async def action_write(self, library: Library) -> None:
         plan = await snapshots.plan_snapshot(library)
-        if plan.entries:
-            title = f"Write {counted(plan.entries)} to {one_line(plan.file.name)}?"
+        if plan.count:
+            title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
             if not await self.app.push_screen_wait(yes_or_no(title, _write_body(plan), "Cancel", "Write")):
                 return
         if plan.foreign and not await self._replaces_foreign(plan):
@@ -282,9 +282,9 @@ class SnapshotPane(UpkeepPane):
         write = partial(snapshots.write_snapshot, library, replaces_foreign=bool(plan.foreign))
 
         def written(outcome: Outcome) -> str:
-            return done_words(outcome, snapshot_words(outcome, plan, " · u"))
+            return done_words(outcome, plan.done_sentence(outcome, " · u"))
 
-        await self.carry_out(library, "Writing the snapshot", plan.entries, lambda on_progress: write(), written)
+        await self.carry_out(library, "Writing the snapshot", plan.count, lambda on_progress: write(), written)
 
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
         sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nThe old file goes to the trash. Press u to undo."
@@ -426,7 +426,7 @@ def _write_body(plan: SnapshotPlan) -> Content:
         lose = "1 of them loses" if len(plan.lossy) == 1 else f"{len(plan.lossy):,} of them lose"
         parts += ["\n\n", (f"! {lose} something in ZeroClaw's own format:", WARNING)]
         parts += [(shown_words("".join(named)), MUTED), (f"\n  … and {more:,} more" if more else "", MUTED)]
-    vectors = "" if plan.vectors else ", except the vectors, which are too many"
-    beside = f"{one_line(plan.beside.name)} is written too and has everything without loss{vectors}."
+    vectors = "" if plan.has_vectors else ", except the vectors, which are too many"
+    beside = f"{one_line(plan.copy.name)} is written too and has everything without loss{vectors}."
     parts.append((f"\n\n{beside}", MUTED))
     return Content.assemble(*parts)

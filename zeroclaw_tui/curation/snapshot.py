@@ -1,0 +1,212 @@
+"""Writing MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless copy next to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import external
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of
+from zeroclaw_tui.curation.formats.snapshot import (
+    LEFT_OUT,
+    NAME,
+    SIDE_CAR,
+    Snapshot,
+    can_be_written,
+    in_order,
+    look,
+    losses,
+    snapshot_text,
+)
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.running_action import RunningAction
+from zeroclaw_tui.curation.transfer.fields import identity_of
+from zeroclaw_tui.files.disk import read_bytes
+from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import counted, one_line
+
+NO_CORE_MEMORIES = "There are no core memories, and without any ZeroClaw writes no snapshot."
+MAX_VECTOR_BYTES = 32_000_000
+"""The most bytes of vectors in the lossless copy, which is written and journaled as a whole."""
+_CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPlan:
+    """What writing the snapshot does. `lossy` are the keys of memories that lose something, each with what.
+
+    `copy` is the lossless file, which has no vectors if they are too many. `replaces` is the snapshot that `file` has
+    now. `foreign` are sentences about files of another program that would be replaced.
+    """
+
+    file: Path
+    copy: Path
+    count: int
+    lossy: tuple[tuple[str, tuple[str, ...]], ...]
+    replaces: Snapshot | None
+    foreign: tuple[str, ...]
+    has_vectors: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan for scripts."""
+        old = self.replaces
+        replaces = None if old is None else {
+            "is_zeroclaws": old.is_zeroclaws,
+            "because": old.because,
+            "entries": len(old.entries),
+            "total": old.total,
+            "exported": old.exported,
+        }  # fmt: skip
+        return {
+            "file": str(self.file),
+            "beside": str(self.copy),
+            "memories": self.count,
+            "lossy": [{"key": key, "lost": list(lost)} for key, lost in self.lossy],
+            "vectors": self.has_vectors,
+            "replaces": replaces,
+            "foreign": list(self.foreign),
+        }
+
+    def done_sentence(self, outcome: Outcome, undo: str) -> str:
+        """What was written, and what undo does; `undo` leads over to that: " · u"."""
+        effect = "restores the old file" if self.replaces else "removes it"
+        after = f"{undo} {effect}" if outcome.action is not None else ""
+        return f"Wrote {counted(outcome.count, 'core memory')} to {one_line(str(self.file))}{after}."
+
+
+@dataclass(frozen=True, slots=True)
+class CoreMemories:
+    """The core memories in ZeroClaw's order; `written` are those that its format can have."""
+
+    rows: Sequence[Row]
+    written: Sequence[MemoryEntry]
+    has_vectors: bool
+
+
+def place_of(config: MemoryConfig) -> Path:
+    """Where ZeroClaw looks for the snapshot. Raises Refused for a lone store, and for backends that have none."""
+    if not has_database(config.backend):
+        raise Refused(
+            f"ZeroClaw writes and reads {NAME} only for the backends sqlite and lucid; this one is {config.backend}.",
+            hint="`zeroclaw memory export` writes the memories of every backend to a file.",
+        )
+    if not config.install.has_workspace or config.location is not None:
+        raise Refused(
+            f"This is a lone store: there is no workspace where ZeroClaw would look for {NAME}.",
+            hint="Open the workspace or config folder, or name a file.",
+        )
+    return config.install.root / NAME
+
+
+async def core_of(library: Library) -> CoreMemories:
+    """Read the core memories, without any vectors if all of them are more than MAX_VECTOR_BYTES."""
+    rows: list[Row] = []
+    size = 0
+
+    def see(row: Row) -> None:
+        nonlocal size
+        vector = row.values.get("embedding")
+        size += len(vector) if isinstance(vector, bytes) else 0
+        rows.append(row if size <= MAX_VECTOR_BYTES else _without_vector(row))
+
+    def ordered() -> CoreMemories:
+        has_vectors = size <= MAX_VECTOR_BYTES
+        found = in_order(rows if has_vectors else map(_without_vector, rows))
+        return CoreMemories(found, [row.entry() for row in found if can_be_written(row)], has_vectors)
+
+    await library.memory.scan(see, _CORE)
+    return await asyncio.to_thread(ordered)
+
+
+async def plan_snapshot(library: Library) -> SnapshotPlan:
+    """Plan the writing of the snapshot."""
+    file = place_of(library.config)
+    core = await core_of(library)
+
+    def plan() -> SnapshotPlan:
+        copy, present = file.with_name(SIDE_CAR), read_bytes(file)
+        left_out = [(row.entry().key, LEFT_OUT) for row in core.rows if not can_be_written(row)]
+        lossy = (*left_out, *((entry.key, lost) for entry, lost in losses(core.written)))
+        replaces = None if present is None else look(present)
+        foreign = _foreign_files(present, read_bytes(copy))
+        return SnapshotPlan(file, copy, len(core.written), lossy, replaces, foreign, core.has_vectors)
+
+    return await asyncio.to_thread(plan)
+
+
+async def write_snapshot(library: Library, *, replaces_foreign: bool = False) -> Outcome:
+    """Write the snapshot as ZeroClaw would, after the lossless copy; undo restores the files that were there.
+
+    Raises Refused without core memories, and for a file of another program unless `replaces_foreign`.
+    """
+    refuse_read_only(library)
+    file = place_of(library.config)
+    core = await core_of(library)
+    if not core.written:
+        raise Refused(NO_CORE_MEMORIES, hint="What it wrote before stays as it is.")
+    now = library.trash.now()
+    identity = await identity_of(library.memory) if core.has_vectors else None
+    version = library.profile.profile.version
+    header = Header(
+        now.isoformat(), library.memory.name, library.memory.about.generation, version, core.has_vectors, identity
+    )
+
+    def changes() -> list[RowChange]:
+        copy_path, path = external.link_target(file.with_name(SIDE_CAR)), external.link_target(file)
+        old_copy, old = external.read_file(copy_path), external.read_file(path)
+        foreign = _foreign_files(read_bytes(path), read_bytes(copy_path))
+        if foreign and not replaces_foreign:
+            raise Refused(
+                f"{file} would be replaced. {foreign[0]}",
+                hint="Move it away, or replace it with --replace-foreign; undo restores it.",
+                title="Another program's file",
+            )
+        lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
+        new_copy = external.file_row(copy_path, b"".join((header_line(header), *lines)))
+        # ZeroClaw writes its snapshot at each start: undo must not put an older one in place of that.
+        text = snapshot_text(core.written, now.astimezone()).encode()
+        new = external.file_row(path, text, stays_if_changed=True)
+        return [RowChange(old_copy, new_copy), RowChange(old, new)]
+
+    planned = await asyncio.to_thread(changes)
+
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
+        # Killed in between, the two contradict each other, and the copy is not used.
+        result = await external.apply(planned, action)
+        if result.conflicts or result.notes:
+            written = [f"Another program wrote {conflict.wanted.id} meanwhile." for conflict in result.conflicts]
+            raise Refused([*result.notes, *written][0], hint="Check the file, then try again.")
+        too_many = f"{SIDE_CAR} has no vectors, as they are too many; run `zeroclaw memory reindex` afterwards."
+        return Outcome("snapshot", len(core.written), notes=() if core.has_vectors else (too_many,))
+
+    return await run_change(library, "snapshot", f"wrote {NAME} ({len(core.written):,} core memories)", work)
+
+
+def _without_vector(row: Row) -> Row:
+    return replace(row, values={**row.values, "embedding": None}) if "embedding" in row.values else row
+
+
+def _foreign_files(snapshot: bytes | None, copy: bytes | None) -> tuple[str, ...]:
+    """Sentences about files in these places that another program wrote."""
+    found = []
+    if snapshot is not None and not (read := look(snapshot)).is_zeroclaws:
+        found.append(f"It is not ZeroClaw's. {read.because}")
+    if copy is not None and not _is_export(copy):
+        found.append(f"{SIDE_CAR} is no export of this program.")
+    return tuple(found)
+
+
+def _is_export(data: bytes) -> bool:
+    try:
+        return header_of_line(data.partition(b"\n")[0] + b"\n") is not None
+    except UsageError:
+        return False

@@ -1,1 +1,0 @@
-"""MEMORY_SNAPSHOT.md: written, compared with the store, and hydrated from."""
