@@ -12,9 +12,11 @@ import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Row, RowChange, RowVersion, Value
+from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import cut, one_line
@@ -85,6 +87,9 @@ class TableWriter(RowWriter):
     """Writes the table of memories, whose rows are identified by their id, and that of the agents (ZeroClaw >= 0.8)."""
 
     is_transactional = True
+    ids_are_handles = False
+    has_update_times = True
+    """Whether a row has the time of its last change besides that of its creation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,6 +115,24 @@ class TableWriter(RowWriter):
     @abstractmethod
     def noun(self) -> str:
         """What a person calls it: "database" or "table"."""
+
+    @property
+    def usual(self) -> Mapping[str, Value]:
+        """What a new memory has in columns that a draft need not name."""
+        return {}
+
+    @property
+    def reset(self) -> Mapping[str, Value]:
+        """What a draft that replaces a memory sets back, unless it names another value."""
+        return {}
+
+    @abstractmethod
+    def later_than(self, stored: str) -> str:
+        """Now, as the store writes a time, and later than the one that is stored."""
+
+    @abstractmethod
+    def usable_vector(self, vector: Vector | None) -> bytes | None:
+        """The vector's data if the store can have it, else None and a note."""
 
     @abstractmethod
     async def delete(self, rows: Sequence[Row]) -> None:
@@ -180,6 +203,33 @@ class TableWriter(RowWriter):
         added = await self.add_agent(alias or DEFAULT_AGENT)
         self.agents[added.row.id] = alias or DEFAULT_AGENT
         return added.row.id, added if added.before is None else None
+
+    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
+        """As ZeroClaw's own store writes it; a replaced row keeps its id, its place and its time of creation."""
+        values = {"content": draft.content, "category": draft.category, **self._as_stored(draft.named)}
+        if "session_id" in self.columns:
+            values["session_id"] = self.session_stored(draft.session_id)
+        data = self.usable_vector(draft.vector)
+        if existing is not None:
+            return self._changed(existing, {**self.reset, **values}, data)
+        row_id, now = str(uuid.uuid4()), self.later_than("")
+        values = {"id": row_id, "key": draft.key, "created_at": now, "updated_at": now, **self.usual, **values}
+        if owner is not None:
+            values["agent_id"] = owner
+        if "embedding" in self.columns:
+            values["embedding"] = data
+        alias = None if owner is None else self.agents.get(owner) or self._planned_agents.get(owner)
+        return Row(row_id, values, row_id if self.ids_are_handles else None, alias)
+
+    def edited_row(self, row: Row, edit: Edit) -> Row:
+        """With the time it is now; new content with the given vector or none."""
+        values = self._as_stored(edit.values)
+        if "session_id" in values and values["session_id"] != row.values.get("session_id"):
+            values["session_id"] = self.session_stored(values["session_id"])
+        if all(row.values.get(name) == value for name, value in values.items()):
+            return row
+        is_new = "content" in values and values["content"] != row.values["content"]
+        return self._changed(row, values, self.usable_vector(edit.vector) if is_new else None)
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """With the values that today's table has columns for."""
@@ -260,6 +310,28 @@ class TableWriter(RowWriter):
             return RowChange(present, present, reverses=change.reverses)
         self.agents.pop(present.id, None)
         return RowChange(present, None, reverses=change.reverses)
+
+    def _as_stored(self, values: Mapping[str, Any]) -> dict[str, Value]:
+        """Values as the columns have them; what is None and needs a value gets the usual one."""
+        stored: dict[str, Value] = {}
+        for name, value in values.items():
+            if value is None:
+                stored[name] = self.usual.get(name)
+            elif name == "importance":
+                stored[name] = float(value)
+            else:
+                stored[name] = int(value) if isinstance(value, bool) else value
+        return stored
+
+    def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
+        """Id, place and time of creation stay. A vector of other content would be worse than none."""
+        changed = {**row.values, **values}
+        if self.has_update_times:
+            changed["updated_at"] = self.later_than(as_text(row.values["updated_at"]))
+        if "embedding" in self.columns:
+            same_content = changed["content"] == row.values["content"]
+            changed["embedding"] = (row.values["embedding"] or data) if same_content else data
+        return dataclasses.replace(row, values=changed)
 
     def _place(self, row: Row) -> OwnedKey:
         return self.owner(row), row.key

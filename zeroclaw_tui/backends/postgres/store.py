@@ -57,7 +57,7 @@ from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
-from zeroclaw_tui.memory.change import Change, Draft, Row, See
+from zeroclaw_tui.memory.change import Change, Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet, UsageError
 from zeroclaw_tui.memory.query import (
@@ -409,10 +409,6 @@ class PostgresMemory(SqlMemory):
             self._seen = (state, agents)
             self._changes += 1
         return self._changes
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
 
     async def forget(self, key: str) -> bool:
         """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""

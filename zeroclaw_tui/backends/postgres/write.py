@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
@@ -45,6 +45,7 @@ class PostgresWriter(TableWriter):
     """Writes the rows of a table; a batch is one transaction, and the rows it has read stay locked until its end."""
 
     noun = "table"
+    ids_are_handles = True
     batch_rows = 500
 
     def __init__(self, connections: Connections, table: Table, *, permanently: bool) -> None:
@@ -112,39 +113,35 @@ class PostgresWriter(TableWriter):
 
     state_of = staticmethod(state_of)
 
-    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        """As ZeroClaw's own store writes it: a replaced row keeps its id, namespace, importance and creation time."""
-        values: dict[str, Value] = {"content": draft.content, "category": draft.category, **_as_stored(draft.named)}
-        if self.table.has("session_id"):
-            values["session_id"] = self.session_stored(draft.session_id)
-        data = self._usable_vector(draft.vector)
-        if existing is not None:
-            return self._changed(existing, values, data)
-        row_id, now = str(uuid.uuid4()), self._later_than("")
-        values |= {"id": row_id, "key": draft.key, "created_at": now, "updated_at": now}
-        if owner is not None:
-            values["agent_id"] = owner
-        if data is not None:
-            values["embedding"] = data
-        alias = None if owner is None else self._agents.get(owner)
-        return Row(row_id, values, row_id, agent=alias)
+    @property
+    def has_update_times(self) -> bool:  # type: ignore[override]
+        return self.table.updated != self.table.created
 
-    def edited_row(self, row: Row, edit: Edit) -> Row:
-        """With the time it is now; new content with the given vector or none."""
-        values = _as_stored(edit.values)
-        if "session_id" in values and values["session_id"] != row.values["session_id"]:
-            values["session_id"] = self.session_stored(values["session_id"])
-        if all(row.values.get(name) == value for name, value in values.items()):
-            return row
-        is_new = "content" in values and values["content"] != row.values["content"]
-        return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
+    def later_than(self, stored: str) -> str:
+        """The server's time, later for each row of a batch, and later than the one stored."""
+        self._time += _MICROSECOND
+        earlier = moment(stored)
+        later = self._time if earlier is None else max(self._time, earlier + _MICROSECOND)
+        return later.isoformat(timespec="microseconds")
+
+    def usable_vector(self, vector: Vector | None) -> bytes | None:
+        table = self.table
+        if vector is None or not table.has("embedding"):
+            return None
+        if table.keeps_vectors and table.dimensions == vector.dimensions:
+            return vector.data
+        length = f" of {table.dimensions} numbers" if table.keeps_vectors else ""
+        self.notes[
+            f"Stored without its vector of {vector.dimensions} numbers: the table takes vectors{length} only."
+        ] = None
+        return None
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """Its handle is its id; a row of another store may have no times. Raises Refused."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
         check_text(*(value for value in restored.values.values() if isinstance(value, str)))
         values = {**restored.values, "id": restored.id}
-        created = values.get("created_at") or self._later_than("")
+        created = values.get("created_at") or self.later_than("")
         values |= {"created_at": created, "updated_at": values.get("updated_at") or created}
         return dataclasses.replace(restored, handle=restored.id, values=values)
 
@@ -295,36 +292,6 @@ class PostgresWriter(TableWriter):
             hint="A table made before ZeroClaw 0.8.0 may allow each key once for all agents together.",
         )
 
-    def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
-        """Creation time and id stay. A vector of other content would be worse than none."""
-        changed = {**row.values, **values}
-        if self.table.updated != self.table.created:
-            changed["updated_at"] = self._later_than(str(row.values["updated_at"]))
-        if self.table.has("embedding"):
-            same_content = changed["content"] == row.values["content"]
-            changed["embedding"] = (row.values["embedding"] or data) if same_content else data
-        return dataclasses.replace(row, values=changed)
-
-    def _later_than(self, stored: str) -> str:
-        """The server's time, later for each row of a batch, and later than the one stored."""
-        self._time += _MICROSECOND
-        earlier = moment(stored)
-        later = self._time if earlier is None else max(self._time, earlier + _MICROSECOND)
-        return later.isoformat(timespec="microseconds")
-
-    def _usable_vector(self, vector: Vector | None) -> bytes | None:
-        """The vector's data if the table has room for it."""
-        table = self.table
-        if vector is None or not table.has("embedding"):
-            return None
-        if table.keeps_vectors and table.dimensions == vector.dimensions:
-            return vector.data
-        length = f" of {table.dimensions} numbers" if table.keeps_vectors else ""
-        self.notes[
-            f"Stored without its vector of {vector.dimensions} numbers: the table takes vectors{length} only."
-        ] = None
-        return None
-
     async def _fetch(self, statement: str, given: Parameters) -> list[Row]:
         return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *given.values)]
 
@@ -332,9 +299,3 @@ class PostgresWriter(TableWriter):
 def _agent_row(record: Mapping[str, Value]) -> Row:
     values = dict(record)
     return Row(str(values["id"]), values, agent=str(values["alias"]), table=AGENTS)
-
-
-def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
-    return {
-        name: float(value) if name == "importance" and value is not None else value for name, value in values.items()
-    }

@@ -121,6 +121,12 @@ class SqlMemory(Memory):
         order = [""] if column == "content" else names
         return [row for name in order for row in by_name.get(name, ())]
 
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        from zeroclaw_tui.memory.change import Change, Draft
+
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
+
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         from zeroclaw_tui.backends.sql.counts import Counting
 

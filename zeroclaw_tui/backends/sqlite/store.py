@@ -345,12 +345,6 @@ class SqliteMemory(SqlMemory):
             # A damaged index is no reason not to answer.
             return await super().near(text, limit)
 
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        from zeroclaw_tui.memory.change import Change, Draft
-
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
-
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
         from zeroclaw_tui.memory.change import Change

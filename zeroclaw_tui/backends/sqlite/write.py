@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.sqlite.select import state_of
@@ -109,24 +109,27 @@ class SqliteWriter(TableWriter):
 
     state_of = staticmethod(state_of)
 
-    def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        """As ZeroClaw's own store writes it; a replaced row keeps its id, its rowid and its time of creation."""
-        values = self._values(draft)
-        data = self._usable_vector(draft.vector)
-        if existing is not None:
-            return self._changed(existing, {**self._reset(), **values}, data)
-        row = self._new(draft.key, owner, values) | {"embedding": data}
-        return Row(str(row["id"]), row)
+    @property
+    def usual(self) -> Mapping[str, Value]:
+        return self._with_columns(USUAL)
 
-    def edited_row(self, row: Row, edit: Edit) -> Row:
-        """With the time it is now; new content with the given vector or none."""
-        values = _as_stored(edit.values)
-        if "session_id" in values and values["session_id"] != row.values.get("session_id"):
-            values["session_id"] = self.session_stored(values["session_id"])
-        if all(row.values.get(name) == value for name, value in values.items()):
-            return row
-        is_new = "content" in values and values["content"] != row.values["content"]
-        return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
+    @property
+    def reset(self) -> Mapping[str, Value]:
+        """What ZeroClaw's own store sets back in a memory it overwrites: nothing of it before 0.8.0."""
+        return self._with_columns({**USUAL, **dict.fromkeys(RESET)}) if self.has_agents else {}
+
+    def later_than(self, stored: str) -> str:
+        return local_now(after=stored)
+
+    def usable_vector(self, vector: Vector | None) -> bytes | None:
+        """None also where the store says that its vectors come from another model (ZeroClaw >= 0.8.3)."""
+        if vector is None:
+            return None
+        theirs = self._other_model(vector)
+        if theirs is None:
+            return vector.data
+        self.notes[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
+        return None
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """The keyword index follows its triggers. Raises TriggersMissing if one is missing."""
@@ -201,39 +204,8 @@ class SqliteWriter(TableWriter):
     def _schema(self) -> Schema:
         return self._writing.schema
 
-    def _values(self, draft: Draft) -> dict[str, Value]:
-        session = self.session_stored(draft.session_id)
-        return {"content": draft.content, "category": draft.category, "session_id": session} | _as_stored(draft.named)
-
-    def _new(self, key: str, owner: str | None, values: Mapping[str, Value]) -> dict[str, Value]:
-        now = local_now()
-        fixed: dict[str, Value] = {"id": str(uuid.uuid4()), "key": key, "created_at": now, "updated_at": now}
-        if owner is not None:
-            fixed["agent_id"] = owner
-        return {**fixed, **{name: value for name, value in USUAL.items() if self._schema.has(name)}, **values}
-
-    def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
-        """Creation time, id and place stay. A vector of other content would be worse than none."""
-        same_content = values.get("content", row.values["content"]) == row.values["content"]
-        embedding = (row.values["embedding"] or data) if same_content else data
-        updated = local_now(after=as_text(row.values["updated_at"]))
-        changed = {**row.values, **values, "embedding": embedding, "updated_at": updated}
-        return Row(row.id, changed, row.handle, row.agent)
-
-    def _reset(self) -> dict[str, Value]:
-        """What ZeroClaw's own store sets back in a memory it overwrites: nothing of it before 0.8.0."""
-        fields: dict[str, Value] = {**USUAL, **dict.fromkeys(RESET)} if self.has_agents else {}
-        return {name: value for name, value in fields.items() if self._schema.has(name)}
-
-    def _usable_vector(self, vector: Vector | None) -> bytes | None:
-        """The vector's data, unless the store says that its vectors come from another model (ZeroClaw >= 0.8.3)."""
-        if vector is None:
-            return None
-        theirs = self._other_model(vector)
-        if theirs is None:
-            return vector.data
-        self.notes[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
-        return None
+    def _with_columns(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
+        return {name: value for name, value in values.items() if self._schema.has(name)}
 
     def _other_model(self, vector: Vector) -> str | None:
         connection = self._transaction.connection
@@ -246,21 +218,6 @@ def another_model(theirs: str) -> Refused:
         f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
         hint="Start ZeroClaw once with the present settings: it empties the old vectors. Then do it again.",
     )
-
-
-def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
-    """Values as the columns hold them; what is None and needs a value gets the usual one."""
-    plain: dict[str, Value] = {}
-    for name, value in values.items():
-        if value is None:
-            plain[name] = USUAL.get(name)
-        elif name == "pinned":
-            plain[name] = int(bool(value))
-        elif name == "importance":
-            plain[name] = float(value)
-        else:
-            plain[name] = value
-    return plain
 
 
 def other_model(
