@@ -222,9 +222,9 @@ def verb_parser(called: Verb) -> Parser:
 
 def _several(name: str, below: Sequence[Verb]) -> Verb:
     """What `--help` behind the first word of verbs of two words shows."""
-    told = "\n".join(f"  {each.name:<14} {each.about}" for each in below)
+    lines = "\n".join(f"  {each.name:<14} {each.about}" for each in below)
     about = f"{_TRASH[:1].upper()}{_TRASH[1:]}."
-    return below[0]._replace(name=name, description=f"{about}\n\n{told}", add_options=None)
+    return below[0]._replace(name=name, description=f"{about}\n\n{lines}", add_options=None)
 
 
 def _unknown(name: str) -> UsageError:
@@ -432,10 +432,10 @@ def _text(words: Sequence[str]) -> str:
     pages = dict(topics())
     if not words:
         listed = "".join(f"  {name:<14} {title}\n" for name, title in pages.items())
-        told = (
+        text = (
             f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nWith a command instead of TOPIC, its help is shown."
         )
-        return f"{filled(told, help_width())}\n"
+        return f"{filled(text, help_width())}\n"
     if words[0] in pages and len(words) == 1:
         return rendered((_folder() / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
     try:

@@ -362,8 +362,8 @@ async def look_at_stores(install: Install, more: Iterable[Path] = ()) -> tuple[t
     has_vectors = False
     for store in stores_of(install, more):
         if store.database is not None:
-            told, vectors = await _database_fact(install, store, store.database)
-            facts.append(told)
+            fact, vectors = await _database_fact(install, store, store.database)
+            facts.append(fact)
             has_vectors = has_vectors or vectors
         if store.markdown_fact:
             facts.append(store.markdown_fact)
@@ -380,8 +380,8 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         # Counting vectors would pass over every row; the newest ones say whether any are made.
         newest = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=_ROWS_LOOKED_AT))
     except InspectorError as problem:
-        told = problem.message.replace(str(database), store.database_name)
-        return told if told != problem.message else f"{store.database_name}: {told}", False
+        sentence = problem.message.replace(str(database), store.database_name)
+        return sentence if sentence != problem.message else f"{store.database_name}: {sentence}", False
     finally:
         await memory.close()
     versions = SCHEMA_VERSIONS.get(memory.about.generation or "")
