@@ -410,8 +410,8 @@ def _hygiene_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "hygiene",
     "Preview or run ZeroClaw's hygiene, with undo",
-    "{backend, location, root, profile, as_of, dry_run, enabled, last_run, last_report, next_due, "
-    "state_problem, rules, items, left_out, problems}",
+    "{backend, location, dry_run, root, profile, as_of, enabled, last_run, last_report, next_due, "
+    "state_problem, rules, items, problems, left_out}",
     _hygiene_options,
     changes=True,
     concerns=("store", "hygiene"),

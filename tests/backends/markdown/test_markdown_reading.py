@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.opened import opened_at
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.hygiene import old_files
-from zeroclaw_tui.curation.hygiene_rules import rules_for
+from zeroclaw_tui.curation.hygiene import plan_hygiene
 from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -189,9 +187,9 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
     memory = await opened(tmp_path)
     entries = {entry.timestamp: entry.when for entry in await memory.list()}
     assert entries == {**DAYS, "MEMORY": ""}
-    config = MemoryConfig(Install(None, tmp_path, tmp_path / "no.db", "lone", "a test", tmp_path / "own"))
-    found = old_files(tmp_path, rules_for(config, "0.8.4"), datetime(2027, 1, 1, tzinfo=UTC))
-    by_hygiene = {item.name.removeprefix("memory/").removesuffix(".md"): item.date for item in found.items}
+    async with opened_at(tmp_path, "0.8.4") as library:
+        plan = await plan_hygiene(library, datetime(2027, 1, 1, tzinfo=UTC))
+    by_hygiene = {item.name.removeprefix("memory/").removesuffix(".md"): item.date for item in plan.items}
     assert by_hygiene == {stem: day for stem, day in entries.items() if day}
     facets = await count_facets(memory, MemoryFilter(), "2026-03-20T12:00:00+00:00")
     assert facets.age == {"today": 0, "this week": 0, "this month": 5, "older": 0, "no date": 4}
