@@ -318,7 +318,7 @@ async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_pa
 
 async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_others(make_patient) -> None:
     patient = make_patient()
-    names = (".config.toml.tmp-1234", ".active_workspace.toml.tmp-1234", "workspace/.iyzc4orz.tmp",
+    names = (".config.toml.tmp-1234", ".active_workspace.toml.tmp-1234", 
              "workspace/state/runtime-trace.tmp.12.345", "workspace/state/runtime-trace.migrate.12.345")  # fmt: skip
     others = [patient.folder / name for name in names]
     others[-1].parent.mkdir()

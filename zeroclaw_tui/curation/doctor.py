@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.leftovers import find_leftovers
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.repairs import RepairName, RepairOutcome, backups_of, format_bytes, run_repair
 from zeroclaw_tui.files.database import wal_file
-from zeroclaw_tui.files.disk import file_size, names_in
+from zeroclaw_tui.files.disk import file_size, is_abandoned, is_unfinished, names_in
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -239,16 +239,13 @@ def _leftover(files: Files, path: Path, title: str, follows: str) -> DoctorFindi
 def _unfinished(files: Files) -> Findings:
     """Files that were never renamed to their target, and folders in which such files were written."""
     found = find_leftovers(files.config)
-    for leftover in found:
-        path, name = leftover.path, one_line(leftover.path.name)
+    for path in found:
+        name = one_line(path.name)
         repair: RepairName | None = None
-        if leftover.writer == "zeroclaw":
+        if not is_unfinished(path.name):
             title = f"{name} was left by a save of ZeroClaw that did not finish."
             by_hand = "Delete it when ZeroClaw is not running."
-        elif leftover.writer == "unknown":
-            title = f"{name} looks like the file of a save that did not finish."
-            by_hand = "Check that no program is writing it, then look at it and delete it if you do not need it."
-        elif not leftover.is_abandoned:
+        elif not is_abandoned(path):
             title = f"{name} is a file of this program that may still be written."
             by_hand = "Delete it when no command of this program is running."
         else:
