@@ -77,7 +77,7 @@ def test_an_empty_prompt_writes_nothing_and_says_why(memory: Run) -> None:
     assert "Nothing was recalled. So nothing is put before this message" in nothing.err
     under = memory("prompt", "Rust", "--threshold", "50")
     assert (under.code, under.raw) == (0, b"")
-    assert "2 recalled, none reaches the threshold 50.00; the best is " in under.err
+    assert "2 recalled, none injected: 2 below the threshold 50.00 (the best is " in under.err
 
 
 def test_rule_and_version_are_what_was_asked(memory: Run, install: Path) -> None:
