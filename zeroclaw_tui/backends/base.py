@@ -282,12 +282,17 @@ class Memory(ABC):
 
         return stamp_of(entry_of(row))
 
-    def other_fields(self, row: Row, name: str) -> Sequence[str]:
-        """What stands in a value of a row that is no field of a memory, by the names a person there knows.
+    async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return rows of any store as this one would have them after writing them; nothing is read or written.
 
-        That value itself; nothing where it only says again what the other values say.
+        What it cannot store is left out or changed. A row without an id gets one, and its times, from the store itself.
+        Raises Refused if nothing can be written.
         """
-        return (name,)
+
+        async def convert(writer: RowWriter) -> Sequence[Row]:
+            return await writer.blocking(lambda: [writer.as_stored(row) for row in rows])
+
+        return await self._with_writer(convert)
 
     async def apply(
         self,
@@ -337,29 +342,5 @@ class Memory(ABC):
         """The error for a write this store does not take."""
         return Refused(self.why_not["write"])
 
-    # What the store loses of a row, which a copy into it predicts.
     keeps_lines: bool = False
     """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
-    keeps_texts: bool = False
-    """Whether every text comes back character for character, that of a time and what is no Unicode too."""
-    keeps_bytes: bool = False
-    """Whether every value of a row comes back to the byte, and a row can be put at a place of its own."""
-    agents_are_rows: bool = False
-    """Whether `apply` writes agents as rows of their own, which come before their memories."""
-    keeps_nul: bool = True
-    """Whether a text there may hold the character NUL."""
-    keeps_updates: bool = True
-    """Whether a row has the time of its last change besides that of its first storing."""
-    ids_are_uuids: bool = False
-    """Whether only UUIDs can be ids there."""
-
-    @property
-    def columns(self) -> frozenset[str] | None:
-        """What the rows that `scan` shows have, for a store whose table says it; None where only rows tell."""
-        return None
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
-        own, trait = type(self), Memory
-        return (own._with_writer, own._writer, own.apply) != (trait._with_writer, trait._writer, trait.apply)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, See
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, See, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import (
@@ -184,6 +184,14 @@ class TraitWriter(RowWriter):
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         return row
+
+    def as_stored(self, row: Row) -> Row:
+        """With what the trait's `store` takes."""
+        entry = row.entry()
+        values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": entry.category}
+        if "sessions" not in self._memory.why_not and entry.session_id is not None:
+            values["session_id"] = entry.session_id
+        return Row("", values)
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Store what is new, then forget the keys that are left over."""

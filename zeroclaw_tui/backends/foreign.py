@@ -36,7 +36,6 @@ _KEY_DIGITS = 12
 class ForeignFile(LoadedMemory, Generic[Contents]):
     """A store in one file of another program; a subclass reads the file and says what is in it."""
 
-    keeps_texts = True
     program: str
     """The other program's name."""
 

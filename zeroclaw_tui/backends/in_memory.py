@@ -27,7 +27,6 @@ class InMemory(LoadedMemory):
 
     name = "in-memory"
     about = About(location="this process", ends_with_program=True, keeps_deleted=None)
-    keeps_texts = True
     why_not: Mapping[str, str] = MappingProxyType(
         {
             "vectors": "The in-memory backend keeps no vectors.",

@@ -37,6 +37,7 @@ from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, VERSIONS, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.text import unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 
 if TYPE_CHECKING:
@@ -159,11 +160,19 @@ def _new_row(id: str, key: str, content: str, category: str, timestamp: str) -> 
 
 
 def _as_document(row: Row) -> Row:
-    """A row of any store as a document of Redis; a row that has a document stays as it is."""
-    if "document" in row.values:
-        return row
+    """A row of any store as a document of Redis; the document of a row is changed where its values are others."""
     entry = row.entry()
-    return _new_row(row.id, entry.key, entry.content, entry.category, entry.timestamp)
+    values = {"key": entry.key, "content": entry.content, "category": entry.category, "timestamp": entry.timestamp}
+    values = {"id": row.id} | {name: unicode_text(value) for name, value in values.items()}
+    if "document" not in row.values:
+        return with_values(None, **values, score=None)
+    expires_at = row.values.get("expires_at")
+    stated = parse_document(
+        row.key, str(row.values["document"]).encode(), expires_at if isinstance(expires_at, int) else None
+    )
+    assert stated is not None, "a document is a memory"
+    now = {name: getattr(stated, name) for name in values}
+    return Row.of(stated) if values == now else with_values(row, **values)
 
 
 def _name_of(key: str) -> bytes:
@@ -214,7 +223,6 @@ class RedisMemory(LoadedMemory):
         keeps_deleted="Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, "
         "and in replicas and backups, which this program cannot read.",
     )
-    keeps_updates = False
 
     def __init__(self, url: str, *, read_only: bool = False, clock: Callable[[], str] = local_now) -> None:
         self._options = options = _parse_url(url)
@@ -351,14 +359,6 @@ class RedisMemory(LoadedMemory):
 
     def stamp_of(self, row: Row) -> RowVersion:
         return replace(stamp_of(row.entry()), state=row.fingerprint)
-
-    def other_fields(self, row: Row, name: str) -> Sequence[str]:
-        """The fields of a document that no other value of the row has."""
-        if name != "document":
-            return (name,)
-        fields = _DECODER.decode(str(row.values["document"]))
-        known = {*_TEXTS, "category"} | ({"score"} if fields.get("score") is None else set())
-        return [field for field in fields if field not in known]
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory; an existing key keeps its id, its time and the other fields of its document."""

@@ -243,7 +243,7 @@ class TableWriter(RowWriter):
         if existing is not None and self.identity(existing) == self.identity(row):
             # A column that was added since then has a value only in the present row.
             values = {**existing.values, **values}
-        alias = row.agent
+        alias = row.agent if self.has_agents else None
         if owner is not None:
             alias = self.agents.get(owner) or self._planned_agents.get(owner, owner)
             if values.get("agent_id", owner) != owner:

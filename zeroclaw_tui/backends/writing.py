@@ -120,6 +120,10 @@ class RowWriter(ABC):
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """A row of any time as the store can have it now, in place of `existing`."""
 
+    def as_stored(self, row: Row) -> Row:
+        """A row of any store as this store would have it; its agent stays."""
+        return self.restored_row(row, None, None, new_id=False)
+
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         """Complete new rows before they are journaled, by identity; those that stay as they are may be left out."""
         return {}

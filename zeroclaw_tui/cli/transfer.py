@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.export import ExportFormat, ExportOutcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
+    from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.query import MemoryFilter
 

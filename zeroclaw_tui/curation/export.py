@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
+from zeroclaw_tui.curation.known_vectors import identity_of
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.fields import identity_of
 from zeroclaw_tui.files.disk import (
     copy_owner_and_mode,
     remove_stale_temp_files,

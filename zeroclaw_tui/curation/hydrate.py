@@ -14,8 +14,8 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.snapshot import load, missing_file, what_is_lost, what_is_read
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import core_of, place_of
-from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size

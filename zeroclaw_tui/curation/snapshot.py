@@ -24,9 +24,9 @@ from zeroclaw_tui.curation.formats.snapshot import (
     losses,
     snapshot_text,
 )
+from zeroclaw_tui.curation.known_vectors import identity_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.transfer.fields import identity_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -147,6 +147,11 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def unicode_text(text: str) -> str:
+    """A text with U+FFFD for each byte that is not UTF-8, and for half of a surrogate pair."""
+    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
 def is_utf8(data: bytes) -> bool:
     """Whether some bytes are a text in UTF-8."""
     try:

@@ -41,7 +41,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NO_SESSION, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NO_SESSION, ROWS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.samples import NOW
@@ -203,6 +203,21 @@ class WritableMemoryContract(WritingHooks):
         assert result.rows[0].entry().content.endswith("dry content")
         assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
         assert (journal.changes, await state_of(memory)) == ([], state)
+
+    async def test_a_row_of_another_store_is_stored_as_it_was_shown_before(self, memory: Memory) -> None:
+        """With what a store may not have: NUL, half a character, nine digits of a second, a column of its own."""
+        at = "2026-03-01T10:00:00.123456789+00:00"
+        values: dict[str, Value] = {
+            "id": "other 1", "key": "other key", "content": "a\0b \udcff c", "category": "core", "created_at": at,
+            "updated_at": at, "session_id": "s", "namespace": "n", "importance": 0.7, "mood": "good",
+        }  # fmt: skip
+        (shown,) = await memory.as_stored([Row("other 1", values)])
+        assert (await memory.apply([Change(None, shown)], JournalRecorder())).written == 1
+        found = [row for row in await memory.rows(Query(ROWS)) if row.values["content"] == shown.values["content"]]
+        assert len(found) == 1
+        compared = shown.values.keys() - {"agent_id", *(["id"] if not shown.id else [])}
+        compared -= {"key"} if memory.keeps_lines else set()
+        assert {name: found[0].values.get(name) for name in compared} == {name: shown.values[name] for name in compared}
 
     async def test_two_memories_exchange_their_keys_and_undo_exchanges_them_again(self, memory: Memory) -> None:
         """In one set of changes each takes the key that the other one leaves."""

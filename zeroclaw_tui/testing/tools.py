@@ -110,7 +110,10 @@ class StoreHooks(Contract):
 
     async def prepare(self, memory: Memory) -> None:
         """Nothing to put there; what comes back of a row is seen by the verbs the store has."""
-        if not memory.keeps_rows:
+        if "write" in memory.why_not or memory.keeps_lines:
+            return
+        (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": ""})])
+        if not stored.id:
             self.keeps_rows_exactly = False
 
     async def another(self, memory: Memory) -> Memory:
@@ -126,7 +129,7 @@ class StoreHooks(Contract):
 
     def many(self, memory: Memory, at_once: int, one_by_one: int) -> int:
         """How many rows to store: `one_by_one` where each is a call of the trait's verb."""
-        is_slow = not memory.keeps_rows and type(self).fill is StoreHooks.fill
+        is_slow = not self.keeps_rows_exactly and type(self).fill is StoreHooks.fill
         return one_by_one if is_slow else at_once
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.candidates import Candidate
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.transfer.comparison import OnClash, Plan
+    from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
 
 _FLAGGED: Final = "flagged"

@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
 from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, is_empty_store, plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
-from zeroclaw_tui.curation.transfer.comparison import OnClash
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 

@@ -13,8 +13,8 @@ from support.small_store import make
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan, copy_memories, open_target, plan_copy
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)

@@ -15,9 +15,9 @@ from support.small_store import blob, change
 
 from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.transfer.note_lines import line_of
 from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.note_lines import line_of
 
 ROWS = [
     {"key": "lang", "content": "Rust\r\nand  more", "session_id": "s", "embedding": blob(1, 2)},

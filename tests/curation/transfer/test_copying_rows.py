@@ -14,8 +14,8 @@ from copying_world import EVERYTHING, contents, copied, held, install_in, opened
 from support.small_store import blob, change, make
 
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 

@@ -22,8 +22,8 @@ from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.hygiene import plan_hygiene
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry

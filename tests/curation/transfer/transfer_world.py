@@ -18,8 +18,8 @@ from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.journal import Trash, store_name
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.transfer.comparison import OnClash
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 

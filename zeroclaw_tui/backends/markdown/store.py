@@ -10,7 +10,7 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cache
@@ -51,10 +51,12 @@ from zeroclaw_tui.memory.change import (
     Row,
     RowVersion,
     See,
+    Value,
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_of
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -197,7 +199,6 @@ class MarkdownMemory(LoadedMemory):
     name = "markdown"
     about = About(keeps_deleted=None)
     keeps_lines = True
-    keeps_rows = True
 
     def __init__(
         self,
@@ -387,6 +388,14 @@ class MarkdownMemory(LoadedMemory):
         rows = await asyncio.to_thread(self._sources().stored, [entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
 
+    async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Each row as the line that ZeroClaw writes, with the stem of its file as its time."""
+        if "write" in self.why_not:
+            raise self.refuse_to_write()
+        only = self._root.stem if await asyncio.to_thread(self._root.is_file) else None
+        agents = {folder.agent for folder in self._agents}
+        return await asyncio.to_thread(lambda: [_as_line(row, only, agents) for row in rows])
+
     async def apply(
         self,
         changes: Iterable[Change],
@@ -463,6 +472,33 @@ class MarkdownMemory(LoadedMemory):
             return (NoteFolder(self._root.parent, only=self._root.name),)
         is_foreign = self._is_loose or bool(self._foreign)
         return (NoteFolder(self._root, is_loose=self._is_loose, is_foreign=is_foreign), *self._agents)
+
+
+_CORE, _DAILY = "core", "daily"
+_CORE_STEM = Path(CORE_NAME).stem
+_UNDATED_STEM = "undated"
+"""The file in memory/ for what has no day."""
+
+
+def _as_line(row: Row, only: str | None, agents: Collection[str | None]) -> Row:
+    """Core memories go to MEMORY.md, the others to the file of their day; `only` is the stem of a store in one file."""
+    entry, is_known = row.entry(), is_line(row)
+    if only is not None:
+        stem = only
+    elif is_known:
+        stem = entry.timestamp
+    elif entry.category in ("", _CORE):
+        stem = _CORE_STEM
+    else:
+        written = moment(entry.timestamp)
+        stem = _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
+    values: dict[str, Value] = {
+        "key": entry.key,
+        "content": in_one_line(entry.content) if is_known else line_of(entry.key, entry.content),
+        "category": _CORE if stem == _CORE_STEM else _DAILY,
+        "created_at": stem,
+    }
+    return Row("", values, None, row.agent if row.agent in agents else None)
 
 
 def _are_loose(given: Path, config: MemoryConfig) -> bool:

@@ -34,7 +34,6 @@ from zeroclaw_tui.backends.postgres.connect import (
 )
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
-    base_type,
     checked_name,
     health_of,
     make_table,
@@ -103,8 +102,6 @@ class PostgresMemory(SqlMemory):
         "write-ahead log, server log, replicas and backups, which this program cannot read.",
         slow_recall_above=50_000,
     )
-    agents_are_rows = True
-    keeps_nul = False
     vector_dimensions: int | None = None
     """For how many numbers ZeroClaw's option `vector_enabled` makes a column; None without that option."""
 
@@ -165,13 +162,6 @@ class PostgresMemory(SqlMemory):
             raise RuntimeError("open() comes first")
         return self._table
 
-    @property
-    def columns(self) -> frozenset[str] | None:
-        """Those of the table by the names that rows have here; None before `open`."""
-        if self._table is None:
-            return None
-        return frozenset("created_at" if name == "timestamp" else name for name in self._table.columns)
-
     async def open(self) -> None:
         """Connect and look at the table.
 
@@ -194,8 +184,6 @@ class PostgresMemory(SqlMemory):
 
     def _look_at(self, table: Table) -> None:
         self._table = table
-        self.keeps_updates = table.form != "uuid"
-        self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
         self.why_not = {**self._asked_read_only, **missing_in(table)}
         if table.form != "uuid":
             rule = OwnRule("keyword only", takes_vector=False)

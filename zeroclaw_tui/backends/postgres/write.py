@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import uuid
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
-from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
+from zeroclaw_tui.backends.postgres.schema import Table, base_type, missing_in, read_table
 from zeroclaw_tui.backends.postgres.sql import (
     Parameters,
     can_hold,
@@ -28,13 +29,15 @@ from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.entry import column_text, uuid_for
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import one_line, unicode_text
 
 if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
 _MICROSECOND = timedelta(microseconds=1)
+_NANOSECONDS = re.compile(r"\.\d{7}")
 _AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at", "category_as_stored")
 """Names that values of a row may have although the tutorial's table has no such columns."""
@@ -57,7 +60,7 @@ class PostgresWriter(TableWriter):
         self._connection: asyncpg.Connection = None
         self._locks_rows = True
         self._agents: dict[str, str] = {}
-        self._time: datetime = datetime.min
+        self._time = datetime.now(UTC)
 
     @property
     def has_agents(self) -> bool:
@@ -128,7 +131,7 @@ class PostgresWriter(TableWriter):
         table = self.table
         if vector is None or not table.has("embedding"):
             return None
-        if table.keeps_vectors and table.dimensions == vector.dimensions:
+        if self._takes_vector(vector.dimensions):
             return vector.data
         length = f" of {table.dimensions} numbers" if table.keeps_vectors else ""
         self.notes[
@@ -137,13 +140,17 @@ class PostgresWriter(TableWriter):
         return None
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        """Its handle is its id; a row of another store may have no times. Raises Refused."""
+        """Its handle is its id. What no table has of another store's row is changed: NUL, bytes that are not UTF-8, ids
+        that are not UUIDs, vectors of another length, and times that are not times."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
-        check_text(*(value for value in restored.values.values() if isinstance(value, str)))
-        values = {**restored.values, "id": restored.id}
-        created = values.get("created_at") or self.later_than("")
-        values |= {"created_at": created, "updated_at": values.get("updated_at") or created}
-        return dataclasses.replace(restored, handle=restored.id, values=values)
+        values = {name: self._storable(name, value) for name, value in restored.values.items()}
+        row_id = uuid_for(restored.id) if base_type(self.table.columns["id"]) == "uuid" else restored.id
+        created = self._time_or_now(values.get("created_at"))
+        # The tutorial's table has one time.
+        has_two_times = self.has_update_times and values.get("updated_at")
+        updated = self._time_or_now(values["updated_at"]) if has_two_times else created
+        values |= {"id": row_id, "created_at": created, "updated_at": updated}
+        return Row(row_id, values, row_id, restored.agent)
 
     async def delete(self, rows: Sequence[Row]) -> None:
         if rows:
@@ -291,6 +298,24 @@ class PostgresWriter(TableWriter):
             f"The table does not take another memory with the key {one_line(row.key)!r}, by a rule of its own.",
             hint="A table made before ZeroClaw 0.8.0 may allow each key once for all agents together.",
         )
+
+    def _storable(self, name: str, value: Value) -> Value:
+        if name == "embedding":
+            return value if not isinstance(value, bytes) or self._takes_vector(len(value) // 4) else None
+        text = column_text(value) if isinstance(value, bytes) else value
+        return unicode_text(text).replace("\0", "\ufffd") if isinstance(text, str) else text
+
+    def _takes_vector(self, dimensions: int) -> bool:
+        return self.table.keeps_vectors and self.table.dimensions == dimensions
+
+    def _time_or_now(self, stored: Value) -> str:
+        """The text of a time as PostgreSQL has it, also infinity and years before Christ; now for any other text."""
+        text = column_text(stored)
+        parsed = moment(text)
+        if parsed is not None and _NANOSECONDS.search(text):
+            # PostgreSQL would round them.
+            return parsed.isoformat(timespec="microseconds")
+        return text if parsed is not None or text.endswith(("infinity", " BC")) else self.later_than("")
 
     async def _fetch(self, statement: str, given: Parameters) -> list[Row]:
         return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *given.values)]

@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, R
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import cut, is_unicode, one_line
+from zeroclaw_tui.memory.text import cut, is_unicode, one_line, unicode_text
 
 DEFAULT_AGENT = "default"
 """The agent of points that name none (ZeroClaw >= 0.8.0)."""
@@ -99,14 +99,16 @@ class CollectionInfo:
         return replace(row.entry(), embedding_dimensions=self.dimensions)
 
     def converted(self, row: Row) -> Row:
-        """A row of any store as a row of this collection; a row of a Qdrant collection is unchanged."""
-        if OTHER_FIELDS in row.values:
-            return row
-        texts = {name: column_text(row.values.get(name)) for name in (*_ALWAYS_TEXT, "session_id")}
-        new_id = row.id if parse_id(row.id) is not None else uuid_for(row.id)
+        """A row of any store as a row of this collection, with another collection's further fields."""
         vector = row.values.get("embedding")
         fits = isinstance(vector, bytes) and len(vector) == 4 * self.dimensions
-        return self._row(new_id, texts, row.agent, vector if fits else None)
+        if OTHER_FIELDS in row.values and "agent_id" in row.values and (fits or "embedding" not in row.values):
+            return row
+        texts = {name: unicode_text(column_text(row.values.get(name))) for name in (*_ALWAYS_TEXT, "session_id")}
+        new_id = row.id if parse_id(row.id) is not None else uuid_for(row.id)
+        converted = self._row(new_id, texts, row.agent, vector if fits else None)
+        further = row.values.get(OTHER_FIELDS, "{}")
+        return replace(converted, values={**converted.values, OTHER_FIELDS: further})
 
     def drafted(self, draft: Draft, id: str | None) -> Row:
         """The row of a new memory, stored now, without a vector."""

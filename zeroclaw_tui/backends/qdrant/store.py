@@ -7,7 +7,6 @@ changed one after LOADED_SECONDS_PER_POINT for each point; our own changes are a
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +30,6 @@ from zeroclaw_tui.backends.qdrant.client import (
 from zeroclaw_tui.backends.qdrant.rows import (
     NO_AGENTS,
     NO_EMBEDDER,
-    OTHER_FIELDS,
     WHY_NOT,
     CollectionInfo,
     QdrantWriter,
@@ -111,8 +109,6 @@ class QdrantMemory(LoadedMemory):
         keeps_deleted="Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots "
         "and replicas, which this program cannot read.",
     )
-    ids_are_uuids = True
-    keeps_updates = False
     _info: CollectionInfo
 
     def __init__(
@@ -183,6 +179,8 @@ class QdrantMemory(LoadedMemory):
         Raises Refused without an embedder, and if the collection exists.
         """
         if dry_run:
+            dimensions = 0 if self._embedder is None else self._embedder.dimensions
+            self._info = CollectionInfo(dimensions, _COSINE, self._has_agents)
             return
         if "write" in self.why_not:
             raise self.refuse_to_write()
@@ -276,8 +274,10 @@ class QdrantMemory(LoadedMemory):
     def stamp_of(self, row: Row) -> RowVersion:
         return stamp_of(self._info.entry(row))
 
-    def other_fields(self, row: Row, name: str) -> Sequence[str]:
-        return list(json.loads(str(row.values[OTHER_FIELDS]))) if name == OTHER_FIELDS else (name,)
+    async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
+        if "write" in self.why_not:
+            raise self.refuse_to_write()
+        return await asyncio.to_thread(lambda: [self._info.converted(row) for row in rows])
 
     async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[Row]:
         """The rows of these handles, read from the server."""

@@ -89,9 +89,6 @@ class SqliteMemory(SqlMemory):
 
     name = "sqlite"
     about = About(rule=None, keeps_deleted=None)
-    keeps_texts = True
-    keeps_bytes = True
-    agents_are_rows = True
 
     def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
         self.path = path
@@ -136,11 +133,6 @@ class SqliteMemory(SqlMemory):
         """Raise Refused if the store was opened to be read only."""
         if self._asked_read_only:
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Those of the memories table, in lower case."""
-        return self.schema.columns
 
     async def open(self) -> None:
         """Connect, and tell the generation; earlier connections are let go.

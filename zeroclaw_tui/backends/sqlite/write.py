@@ -75,7 +75,7 @@ class SqliteWriter(TableWriter):
 
     @property
     def columns(self) -> Iterable[str]:
-        return self._transaction.memories.columns
+        return self._writing.schema.columns if self._open is None else self._open.memories.columns
 
     async def blocking(self, work: Callable[[], T]) -> T:
         """At once: this is a thread of its own."""

@@ -13,19 +13,12 @@ from zeroclaw_tui.backends.factory import backend_info, create_memory, has_datab
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.config_choice import check_location, configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
-from zeroclaw_tui.curation.transfer.comparison import (
-    OnClash,
-    Plan,
-    Stopped,
-    StoreSupply,
-    compare_all,
-    deliver,
-    refuse_unless_written,
-    verify,
-)
+from zeroclaw_tui.curation.transfer.comparison import Stopped, StoreSupply, compare_all
+from zeroclaw_tui.curation.transfer.delivery import deliver, verify
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
@@ -160,9 +153,7 @@ async def plan_copy(
 ) -> CopyPlan:
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
     supply = StoreSupply(source.memory, filter)
-    async with target.foreseen() as memory:
-        if target.library is not None:
-            refuse_unless_written(memory)
+    async with target.planned_store() as memory:
         found = await compare_all(supply, memory, target, source.trash.now(), on_progress)
         hidden = await source.superseded_hidden(filter)
         rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
@@ -189,7 +180,7 @@ async def copy_memories(
     Doing it again goes on where it was cut off. The source is only read. `on_progress` gets how many came over so far.
     """
     library = await target.make()
-    refuse_unless_written(library.memory)
+    refuse_read_only(library)
     supply = StoreSupply(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
     done, delivery = await deliver(library, "copy", summary, supply, target, on_clash, on_progress)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,29 +13,24 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.fallback import copy_hint
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.known_vectors import KnownVectors
 from zeroclaw_tui.curation.library import Library, unknown_agent
-from zeroclaw_tui.curation.transfer.comparison import (
-    BATCH_ROWS,
-    OnClash,
-    Plan,
-    compare_all,
-    deliver,
-    refuse_unless_written,
-)
-from zeroclaw_tui.curation.transfer.fields import DEFAULT_AGENT, KnownVectors, SourceInfo
+from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, compare_all
+from zeroclaw_tui.curation.transfer.delivery import deliver
+from zeroclaw_tui.curation.transfer.incoming import DEFAULT_AGENT, SourceInfo
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.note_lines import is_line, line_place
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
 _KEY_CELLS, _NAME_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 40, 400, 4
-_PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
-"""The key that a line of notes has in an export: its file and its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +177,7 @@ class _FileSupply:
         vectors = KnownVectors(await asyncio.to_thread(self.read.format.identity, self.read.source))
         return SourceInfo(
             vectors=vectors,
-            is_foreign=not self.read.format.is_ours,
-            compares_times=self.read.format.is_ours and self.read.format.name != "snapshot",
+            has_own_times=self.read.format.is_ours and self.read.format.name != "snapshot",
             owner=self.owner,
         )
 
@@ -200,19 +193,14 @@ class _FileSupply:
 
 
 def _in_order_of_lines(rows: Iterable[Row]) -> Iterator[Row]:
-    """Put lines of notes, which an export has with the newest first, back into the order they had; others come first.
-
-    The handle of a line is its place; others have none.
-    """
-    lines: list[tuple[str, int, Row]] = []
+    """Put lines of notes, which an export has with the newest first, back into their order; others come first."""
+    lines: list[Row] = []
     for row in rows:
-        place = _PLACE.fullmatch(row.key)
-        if place is None:
-            yield replace(row, handle=None)
+        if is_line(row):
+            lines.append(row)
         else:
-            lines.append((place[1], int(place[2]), replace(row, handle=place[0])))
-    for _, _, row in sorted(lines, key=lambda line: line[:2]):
-        yield row
+            yield row
+    yield from sorted(lines, key=line_place)
 
 
 async def plan_import(
@@ -230,9 +218,9 @@ async def plan_import(
     to, options = _target(target), options or ImportOptions()
     if options.agent is not None:
         await _check_agent(to, options.agent)
-    async with to.foreseen() as memory:
-        if to.library is not None and "write" in memory.why_not:
-            raise memory.refuse_to_write()
+    async with to.planned_store() as memory:
+        if to.library is not None:
+            refuse_read_only(to.library)
         read = await asyncio.to_thread(_readable, path, options, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
         found = await compare_all(_FileSupply(read, options.agent), memory, to, now, on_progress)
@@ -267,7 +255,7 @@ async def import_memories(
         return Outcome(verb, 0)
     to = _target(target)
     library = await to.make()
-    refuse_unless_written(library.memory)
+    refuse_read_only(library)
     options = replace(plan.options, format=plan.format)
     read = await asyncio.to_thread(_readable, plan.path, options, plan.state)
     summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"

@@ -16,6 +16,7 @@ from zeroclaw_tui.curation.profile_choice import profile_to_make
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import NothingYet
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 
 @dataclass(slots=True)
@@ -68,7 +69,7 @@ class Target:
         return self.library
 
     @asynccontextmanager
-    async def foreseen(self) -> AsyncIterator[Memory]:
+    async def planned_store(self) -> AsyncIterator[Memory]:
         """The store, or where it is not there yet one that is as it will be."""
         if self.library is not None:
             yield self.library.memory
@@ -92,8 +93,14 @@ class Target:
             finally:
                 await sample.close()
 
+    def scoring_profile(self) -> ScoringProfile:
+        """The rules of the ZeroClaw that uses the store, or will use the planned one."""
+        if self.library is not None:
+            return self.library.profile.profile
+        return profile_to_make(self.config, self.profile)
+
     def makes(self, memory: Memory) -> str | None:
-        """A sentence about what is made first, for the store or the one foreseen; None where it is there."""
+        """A sentence about what is made first, for the store or the planned one; None where it is there."""
         if self.library is not None:
             return None
         what = (

@@ -11,16 +11,31 @@ from datetime import datetime
 
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import date_of_note
-from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
+from zeroclaw_tui.memory.text import WHITE_SPACE, unicode_text
 
 _KEYED = re.compile(r"\*\*(.+?)\*\*:(?:[ ](.*))?\Z", re.DOTALL)
 _LINE_BREAKS = re.compile(r"\r\n|[\r\n]")
 
 
+def is_line(row: Row) -> bool:
+    """Whether a row is a line of notes, also one from an export: its key is "<file stem>:<number>", its time the stem.
+
+    ZeroClaw gives a line the stem of its file as its time.
+    """
+    stem, _, number = row.key.rpartition(":")
+    return bool(stem) and number.isdecimal() and row.values.get("created_at") == stem
+
+
+def line_place(row: Row) -> tuple[str, int]:
+    """The stem of a line's file, and the number of the line."""
+    stem, _, number = row.key.rpartition(":")
+    return stem, int(number)
+
+
 def read_line(row: Row) -> Row:
     """Return the memory that a line means: the key before its content, and the day of its file as its time.
 
-    A line without a key has its place as its key. The memory has no id; its handle is the place of the line.
+    A line without a key has its place as its key. The memory has no id.
     """
     entry = row.entry()
     values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": entry.category}
@@ -30,7 +45,7 @@ def read_line(row: Row) -> Row:
     key, text = split_line(entry.content)
     if key:
         values |= {"key": key, "content": text}
-    return Row("", values, entry.key, row.agent)
+    return Row("", values, None, row.agent)
 
 
 def split_line(line: str) -> tuple[str, str]:
@@ -39,19 +54,14 @@ def split_line(line: str) -> tuple[str, str]:
     return ("", line) if keyed is None else (keyed.group(1), keyed.group(2) or "")
 
 
-def line_of(key: str | None, content: str) -> str:
+def line_of(key: str, content: str) -> str:
     """Make the text of a memory's line, without its bullet and without what no line can have."""
-    if key is None:
-        return in_one_line(content)
     return f"**{in_one_line(key)}**: {in_one_line(content)}".strip(WHITE_SPACE)
 
 
 def in_one_line(text: str) -> str:
     """Replace line breaks by blanks and what is not UTF-8 by U+FFFD, and strip the blanks around."""
-    flat = _LINE_BREAKS.sub(" ", text).strip(WHITE_SPACE)
-    if not is_unicode(flat):
-        flat = flat.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return flat
+    return unicode_text(_LINE_BREAKS.sub(" ", text)).strip(WHITE_SPACE)
 
 
 def is_read_back(key: str) -> bool:

@@ -1,0 +1,134 @@
+"""Writing what a store lacks of the memories that come, and checking it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import uuid4
+
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.journal_records import Verb
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.running_action import RunningAction
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, renamed, short_key
+from zeroclaw_tui.curation.transfer.plan import OnClash, is_written
+from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.memory.change import AGENTS, Change, ProgressCallback, Row
+from zeroclaw_tui.memory.text import counted
+
+_MAX_DIFFERING = 100
+
+
+@dataclass(slots=True)
+class Delivery:
+    """Writes batch by batch, in one change set."""
+
+    library: Library
+    comparison: Comparison
+    on_clash: OnClash
+    written: int = 0
+    renamed: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
+    """Hashes of agent and key of the memories that were left out because their key is taken."""
+    skipped: int = 0
+    """How many were left out because another program wrote them between the comparison and the write."""
+    is_stopped: bool = False
+
+    async def write(self, supply: Supply, action: RunningAction, on_progress: ProgressCallback, now: datetime) -> None:
+        """Compare and write everything; `on_progress` gets how many are written and may say no."""
+        memory = self.library.memory
+        async for rows in supply.batches(to_notes=memory.keeps_lines):
+            compared = await self.comparison.compare(rows)
+            changes = [change for one in compared if (change := self._change(one)) is not None]
+            if changes:
+                changes = [*self._new_agents(changes, now), *changes]
+                result = await memory.apply(changes, action, on_conflict="skip", on_progress=self._added(on_progress))
+                self.written += result.written
+                self.skipped += len(result.skipped)
+                self.notes |= dict.fromkeys(result.notes)
+                self.is_stopped = result.cancelled
+            if self.is_stopped or not on_progress(self.written):
+                self.is_stopped = True
+                return
+
+    def _added(self, on_progress: ProgressCallback) -> ProgressCallback:
+        """Count what earlier batches wrote too."""
+        before = self.written
+        return lambda done: on_progress(before + done)
+
+    def _change(self, one: Compared) -> Change | None:
+        if one.what in ("new", "same"):
+            return Change(None, one.stored) if one.what == "new" else None
+        incoming = self.comparison.incoming
+        if not is_written(one.what, self.on_clash):
+            self.left_out.add(hash(incoming.identity(one.stored)))
+            return None
+        if one.existing is not None and self.on_clash == "overwrite":
+            return Change(one.existing, incoming.replacing(one.row, one.stored, one.existing))
+        row = renamed(incoming, one.stored)
+        self.renamed[one.stored.key] = row.key
+        return Change(None, row)
+
+    def _new_agents(self, changes: Sequence[Change], now: datetime) -> list[Change]:
+        """The agents that memories refer to and the store does not have yet."""
+        known = self.comparison.incoming.agents
+        aliases = dict.fromkeys(change.after.agent for change in changes if isinstance(change.after, Row))
+        unknown = [alias for alias in aliases if alias is not None and alias not in known]
+        known |= set(unknown)
+        return [_agent(alias, now.isoformat()) for alias in unknown]
+
+
+def _agent(alias: str, now: str) -> Change:
+    made = str(uuid4())
+    return Change(None, Row(made, {"id": made, "alias": alias, "created_at": now}, None, alias, AGENTS))
+
+
+async def deliver(
+    library: Library,
+    verb: Verb,
+    summary: str,
+    supply: Supply,
+    target: Target,
+    on_clash: OnClash,
+    on_progress: ProgressCallback | None,
+) -> tuple[Outcome, Delivery]:
+    """Bring everything that comes into an open store as one change set. Raises what writing raises."""
+    refuse_read_only(library)
+    now = library.trash.now()
+    delivery = Delivery(library, await Comparison.of(supply, library.memory, target, now), on_clash)
+
+    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
+        await delivery.write(supply, action, going, now)
+        notes = tuple(delivery.notes)
+        if delivery.skipped:
+            left_out = counted(delivery.skipped)
+            notes = (*notes, f"Left out {left_out}: another program wrote the same key meanwhile.")
+        if verb == "copy" and delivery.written:
+            await action.set_summary(f"copied {delivery.written:,} {summary.removeprefix('copied ')}")
+        return Outcome(verb, delivery.written, cancelled=delivery.is_stopped, notes=notes, renamed=delivery.renamed)
+
+    return await run_change(library, verb, summary, work, on_progress), delivery
+
+
+async def verify(
+    supply: Supply, target: Target, delivery: Delivery, on_progress: ProgressCallback | None
+) -> tuple[int, int, tuple[str, ...]]:
+    """Compare again: how many memories the store has, how many it should have and has not, and their first keys.
+
+    Raises Stopped if `on_progress` says no.
+    """
+    library = delivery.library
+    comparison = await Comparison.of(supply, library.memory, target, library.trash.now())
+    comparison.with_vectors = True
+    differing: list[str] = []
+    differs = 0
+    async for rows in supply.batches(to_notes=library.memory.keeps_lines):
+        if on_progress is not None and not on_progress(delivery.written):
+            raise Stopped("The check was stopped.", hint="The memories are copied.")
+        for one in await comparison.compare(rows):
+            if one.what != "same" and hash(comparison.incoming.identity(one.stored)) not in delivery.left_out:
+                differs += 1
+                differing += [short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else []
+    return comparison.counts["same"], differs, tuple(differing)

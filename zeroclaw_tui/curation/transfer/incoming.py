@@ -1,0 +1,236 @@
+"""A memory that comes from elsewhere, completed for one store: with an id, an owner, times, and a vector that fits."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.curation.known_vectors import KnownVectors
+from zeroclaw_tui.curation.library import without_agents
+from zeroclaw_tui.memory.change import Row, Value
+from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.entry import column_text
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.note_lines import is_line
+from zeroclaw_tui.memory.text import one_line
+
+DEFAULT_AGENT = "default"
+TIMES = ("created_at", "updated_at")
+VECTOR = "embedding"
+FIELDS = frozenset(
+    {
+        "key",
+        "content",
+        "category",
+        "session_id",
+        "namespace",
+        "importance",
+        "pinned",
+        "superseded_by",
+        "kind",
+        *TIMES,
+    }
+)
+"""The columns that a memory of any store may have."""
+OF_THE_STORE = frozenset({"id", "agent_id", "embedding_dimensions"})
+"""Columns that mean something only in the store that a row comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """Where memories come from: a file (or a folder of files), notes, or another store."""
+
+    is_file: bool = True
+    is_notes: bool = False
+    vectors: KnownVectors = field(default_factory=KnownVectors)
+    embeds_itself: bool = False
+    """Whether its vectors are of key and content together."""
+    has_own_times: bool = True
+    """Whether a memory with other times is another one: times of notes and of other tools are often those of files."""
+    owner: str | None = None
+    """The agent that all memories shall belong to, whatever the source says."""
+
+    @classmethod
+    async def of_store(cls, memory: Memory) -> SourceInfo:
+        """Read what a store says of itself."""
+        if memory.keeps_lines:
+            return cls(is_file=False, is_notes=True, has_own_times=False)
+        facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
+        return cls(False, vectors=KnownVectors.from_facts(facts), embeds_itself=memory.about.embeds_itself)
+
+
+@dataclass(slots=True)
+class Incoming:
+    """Completes the memories of one source for one store. `agents` are the aliases that the store knows."""
+
+    source: SourceInfo
+    memory: Memory
+    agents: set[str]
+    vectors: KnownVectors
+    now: str
+
+    @classmethod
+    async def of(cls, source: SourceInfo, memory: Memory, now: datetime, *, exists: bool) -> Incoming:
+        """Look at the store. Raises Refused for an owner that it cannot have."""
+        has_agents = "agents" not in memory.why_not
+        if source.owner is not None and not has_agents:
+            raise without_agents(memory)
+        facts = (await memory.health()).facts if exists and not memory.keeps_lines else {}
+        agents = set(facts.get("agents") or ()) if has_agents else set()
+        return cls(source, memory, agents, KnownVectors.from_facts(facts), now.isoformat())
+
+    def refusal(self, row: Row) -> str | None:
+        """Return why the store cannot take a memory at all, without a full stop; None where it can.
+
+        A store that embeds everything itself, but has nothing to embed with, takes only memories with vectors.
+        """
+        can_embed = not self.memory.about.embeds_itself or "vectors" not in self.memory.why_not
+        if can_embed or self.takes_vector(row.values.get(VECTOR)):
+            return None
+        return self.memory.why_not["vectors"].removesuffix(".")
+
+    def takes_vector(self, vector: Value) -> bool:
+        """Whether a vector fits among those of the store, which may be of key and content together."""
+        is_alike = self.source.embeds_itself or not self.memory.about.embeds_itself
+        return is_alike and self.vectors.fits(vector, self.source.vectors.identity)
+
+    def completed(self, row: Row) -> Row:
+        """Return a memory with all that the store needs to take it.
+
+        Raises Refused for a memory of a file that does not say which of several agents it belongs to.
+        """
+        values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
+        if self.memory.keeps_lines:
+            if not is_line(row) and not values.get("created_at"):
+                values["created_at"] = self.now
+            return Row("", values, None, self.source.owner or row.agent)
+        if not values.get("category"):
+            values["category"] = "core"
+        if values.get("created_at") is None:
+            values["created_at"] = self.now
+        if values.get("updated_at") is None:
+            values["updated_at"] = values["created_at"]
+        if values.get("pinned", 0) is None:
+            del values["pinned"]
+        if VECTOR in values and not self.takes_vector(values[VECTOR]):
+            del values[VECTOR]
+        owner = self._owner(row.agent)
+        if row.id and self.source.owner not in (None, row.agent):
+            # The original may be in the store too, as another agent's memory.
+            if values.get("superseded_by"):
+                values["superseded_by"] = _id_for(owner, values["superseded_by"])
+            new_id = _id_for(owner, row.id)
+        else:
+            new_id = row.id or self.new_id(row.key, row.values.get("content"), owner)
+        values["id"] = new_id
+        handle = row.handle if self.source.is_file and isinstance(row.handle, int) else None
+        return Row(new_id, values, handle, owner)
+
+    def new_id(self, key: str, content: Value, owner: str | None) -> str:
+        """Make the id of a memory that has none: always the same in one store."""
+        place = self.memory.about.location
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {owner!r} {key!r} {content!r}"))
+
+    def identity(self, row: Row) -> tuple[str | None, str]:
+        """Return what makes a row of the store, or a completed one, the memory it is: its agent and its key."""
+        return (None if "agents" in self.memory.why_not else self.usual_owner(row.agent)), row.key
+
+    def is_same(self, row: Row, stored: Row, existing: Row, *, with_vector: bool = False) -> bool:
+        """Whether the store's memory has all that a memory of the source states; `stored` is as it would be stored."""
+        for name in self._stated(row):
+            if name in stored.values:
+                one, other = stored.values[name], existing.values.get(name)
+                if one != other and _comparable(name, one) != _comparable(name, other):
+                    return False
+        vector = stored.values.get(VECTOR)
+        is_compared = with_vector and vector is not None and not self.memory.about.embeds_itself
+        return not is_compared or existing.values.get(VECTOR) == vector
+
+    def replacing(self, row: Row, stored: Row, existing: Row) -> Row:
+        """Return the store's memory with all that a memory of the source states.
+
+        The id stays, and the time of creation if the source is another tool's; a vector of other content goes.
+        """
+        stated = {name: stored.values[name] for name in self._stated(row) if name in stored.values}
+        values: dict[str, Value] = {**existing.values, **stated, "id": existing.id}
+        if "updated_at" in stored.values and "updated_at" not in stated:
+            values["updated_at"] = self.now
+        if stored.values.get(VECTOR) is not None:
+            values[VECTOR] = stored.values[VECTOR]
+        elif VECTOR in values and values.get("content") != existing.values.get("content"):
+            values[VECTOR] = None
+        return Row(existing.id, values, existing.handle, stored.agent)
+
+    def _stated(self, row: Row) -> list[str]:
+        """The fields that a memory of the source states."""
+        return [
+            name
+            for name, value in row.values.items()
+            if name in FIELDS
+            and (name != "category" or value)
+            and (name not in TIMES or (value and self.source.has_own_times))
+        ]
+
+    def _owner(self, agent: str | None) -> str | None:
+        """Return whose memory it will be; None where there are no agents.
+
+        It is the agent that was named for all. Otherwise a copied store brings its agents along, and a file's memories
+        go to an agent that exists.
+        """
+        if "agents" in self.memory.why_not or self.source.owner is not None:
+            return self.source.owner
+        owner = self.usual_owner(agent)
+        if owner is None:
+            raise Refused(
+                f"This store belongs to the agents {one_line(', '.join(sorted(self.agents)))}, and the file does not"
+                " name the agent of its memories.",
+                hint="Give each memory of the file an agent, or name one agent for all with --agent.",
+            )
+        return owner
+
+    def usual_owner(self, agent: str | None) -> str | None:
+        """Return the agent that gets the memories of one; None where a file leaves a choice of several."""
+        if agent is not None and (agent in self.agents or not self.source.is_file):
+            return agent
+        if DEFAULT_AGENT in self.agents or not self.agents:
+            return DEFAULT_AGENT
+        if len(self.agents) == 1:
+            return next(iter(self.agents))
+        return agent if self.source.is_file else DEFAULT_AGENT
+
+
+def with_key(row: Row, key: str, new_id: str) -> Row:
+    """Return a row under another key and id."""
+    return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
+
+
+def to_microseconds(value: Value) -> str | None:
+    """Return a moment in UTC with six digits of fraction; None for what is no moment."""
+    parsed = moment(value) if isinstance(value, str) else None
+    return None if parsed is None else parsed.isoformat(timespec="microseconds")
+
+
+def _comparable(name: str, value: Value) -> Value:
+    """Return what is equal for values that some stores do not distinguish."""
+    if isinstance(value, bytes):
+        value = column_text(value)
+    match name:
+        case "namespace":
+            return value or "default"
+        case "pinned":
+            return int(bool(value)) if isinstance(value, int | None) else value
+        case "importance" if isinstance(value, float):
+            # A column of reals may have four bytes for each.
+            return f"{value:.6g}"
+        case "created_at" | "updated_at":
+            return to_microseconds(value) or value
+        case "session_id":
+            return value or None
+    return value
+
+
+def _id_for(owner: str | None, other: Value) -> str:
+    """Make the id that one agent's copy of a memory has, from the id of the original."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import for {owner!r} {other!r}"))
