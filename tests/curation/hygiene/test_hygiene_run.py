@@ -20,7 +20,6 @@ from support.config_folder import NOBODY, in_child
 from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import Outcome, edit_memory, foresee, redo, undo
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
@@ -148,15 +147,6 @@ async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place: P
     assert not (place.root / STATE).exists()
 
 
-async def test_the_state_is_written_if_items_are_only_missing(place: Place) -> None:
-    async with place.opened() as library:
-        plan = await plan_now(library)
-        (place.root / "memory" / "2026-03-01.md").unlink()
-        outcome = await run_hygiene(library, plan)
-    assert (outcome.count, len(outcome.gone)) == (7, 1)
-    assert report(place)["archived_memory_files"] == 1
-
-
 async def test_a_name_taken_in_the_archive_since_the_plan_gets_a_number(place: Place) -> None:
     async with place.opened() as library:
         plan = await plan_now(library)
@@ -194,22 +184,6 @@ async def test_an_archive_folder_that_cannot_be_made_costs_its_files_only(place:
         await undo(library)
     assert place.keys() == ["talk", "talk2", "fact"]
     assert (place.root / "sessions" / "old.jsonl").read_bytes() == b"{}\n"
-
-
-async def test_a_file_that_is_too_large_for_the_trash_stays(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "LARGEST_FILE", 13)
-    async with place.opened() as library:
-        outcome = await run_now(library)
-    assert any("memory/archive/2026-01-01.md was left" in note and "too large" in note for note in outcome.notes)
-    assert {"memory/2026-03-01.md", "memory/archive/2026-01-01.md"} < place.tree().keys()
-
-
-async def test_a_link_stays(place: Place) -> None:
-    (place.root / "memory" / "2026-02-01.md").symlink_to("notes.md")
-    async with place.opened() as library:
-        outcome = await run_now(library)
-    assert any("2026-02-01.md was left" in note and "is a link" in note for note in outcome.notes)
-    assert (place.root / "memory" / "2026-02-01.md").is_symlink()
 
 
 @pytest.mark.parametrize("after", [1, 4, 6])
@@ -290,18 +264,6 @@ async def test_undo_of_a_move_restores_a_file_that_is_gone_from_the_archive(plac
         (place.root / "memory" / "archive" / "2026-03-01.md").unlink()
         await undo(library)
     assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
-
-
-async def test_undo_where_the_audit_log_is_gone_says_so(place: Place) -> None:
-    async with place.opened() as library:
-        await run_now(library)
-        for file in (place.root / "memory").glob("audit.db*"):
-            file.unlink()
-        preview = await preview_of_undo(library)
-        undone = await undo(library)
-    assert any("audit.db no longer exists" in note for note in undone.notes)
-    assert preview.notes == undone.notes
-    assert not (place.root / "memory" / "audit.db").exists()
 
 
 async def test_notes_of_a_markdown_store_are_archived_and_come_back(make_place: Make) -> None:

@@ -61,9 +61,6 @@ def test_what_is_lost_is_told_exactly_when_something_is(key: str, content: str) 
     [
         ("k", " around\n", "its exact text"),
         ("k", "above\n---\nbelow", "its exact text"),
-        ("k", "above\n*Created: today*\nbelow", "its exact text"),
-        ("k", "above\n### 🔑 `x`\nbelow", "its exact text"),
-        ("k", "above\r\nbelow", "its exact text"),
         ("k", " \n\t", "is blank"),
         ("", "text", "is blank"),
         ("two\nlines", "text", "its exact text"),
