@@ -16,7 +16,7 @@ from support.opened import opened_at
 from support.small_store import make
 from support.terminal import Terminal
 
-from zeroclaw_tui.cli.upkeep import hygiene_lines
+from zeroclaw_tui.cli.hygiene import hygiene_lines
 from zeroclaw_tui.curation.hygiene import HygieneItem, plan_hygiene
 
 Command = Callable[..., Any]

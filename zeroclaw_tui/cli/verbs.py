@@ -56,7 +56,7 @@ GROUPS = {
         "undo": "trash", "redo": "trash", "trash list": "trash", "trash restore": "trash", "trash empty": "trash",
     },
     "Maintain": {
-        "hygiene": "upkeep", "audit": "upkeep", "doctor": "doctor", "reindex": "doctor",
+        "hygiene": "hygiene", "audit": "audit", "doctor": "doctor", "reindex": "doctor",
         "snapshot": "snapshot",
     },
     "Import and export": {
