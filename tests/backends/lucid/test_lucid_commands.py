@@ -81,15 +81,6 @@ def test_recall_for_people_shows_no_escape_sequence(tmp_path: Path, program: Luc
     assert "lucid by rank" in done.stdout
 
 
-def test_an_install_of_0_8_4_reads_its_table(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    """The variables of older versions do nothing; the folder is `data`."""
-    install(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "G4", "data")
-    done = run("--profile", "0.8.4", "recall", "tea", "--layer", "store", "--json", PATH="/usr/bin:/bin")
-    assert stages(json.loads(done.stdout))[1:] == [("lucid_0", "lucid"), ("lucid_1", "lucid")]
-    assert program.calls[0][-1] == f"--project={tmp_path}/.zeroclaw/data"
-    assert "its agents recall from the local database alone" in done.stderr
-
-
 def test_no_agent_from_0_8_0_on_is_given_what_lucid_adds(tmp_path: Path, program: LucidProgram, run: Command) -> None:
     """It is shown as kept from the agent, and none of it counts as injected; 0.7.5 injects it."""
     install(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "G4", "data")
@@ -126,15 +117,6 @@ def test_a_stored_memory_is_handed_over_and_a_failure_is_a_remark(tmp_path: Path
     assert done.returncode == 0
     assert "zeroclaw: Stored here, but not in lucid: lucid ended with exit code 1: Error: the database" in done.stderr
     assert json.loads(run("get", "food", "--json").stdout)["content"] == "cake"
-
-
-def test_read_only_runs_nothing_that_writes(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    """Recall still asks; a store is refused before anything runs."""
-    install(tmp_path)
-    assert run("--read-only", "store", "drink", "tea").returncode == 1
-    assert program.calls == []
-    assert len(json.loads(run("--read-only", "recall", "tea", "--json").stdout)["results"]) == 3
-    assert [call[0] for call in program.calls] == ["context"]
 
 
 def test_deletions_and_edits_say_that_lucid_keeps_its_copy(tmp_path: Path, program: LucidProgram, run: Command) -> None:

@@ -120,14 +120,6 @@ async def test_an_answer_ends_the_rest(bridge: OpenBridge, tmp_path: Any, clock:
     assert len(program.calls) == 3
 
 
-async def test_a_program_that_is_not_there_costs_only_its_rows(bridge: OpenBridge) -> None:
-    """One sentence says so."""
-    memory = await bridge(None, TEA[:2])
-    found = await search(memory)
-    assert len(found.entries) == 2
-    assert found.notes[0].endswith(" cannot be run: No such file or directory.")
-
-
 async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
     """It is no failure for ZeroClaw, so there is no rest; a note says that it was not understood."""
     memory = await bridge(write_program(tmp_path / "bin", "garbage"), TEA[:1])
@@ -249,12 +241,6 @@ async def test_closing_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> No
         await running
     for number in program.hanging:
         wait_for_end(number)
-
-
-async def test_the_trait_s_recall_asks_lucid_too(bridge: OpenBridge, tmp_path: Any) -> None:
-    """By the rules of the newest version with this schema."""
-    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
-    assert [row.entry.content for row in await memory.recall("tea", 3)] == ["tea of kind 0", "a", "b"]
 
 
 async def test_a_copy_of_a_row_in_the_database_comes_once(bridge: OpenBridge, tmp_path: Any) -> None:
