@@ -124,11 +124,11 @@ async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
         SAMPLES[0], namespace="work", importance=0.5, superseded_by="x", kind="semantic:fact", pinned=True,
         agent="ada", embedding_dimensions=3, tenant_id="t", handle=77,
     ).whole(SAMPLES[0].content)  # fmt: skip
-    memory, kept = InMemory([full, replace(SAMPLES[1], kind="episodic")]), JournalRecorder()
+    memory, journal = InMemory([full, replace(SAMPLES[1], kind="episodic")]), JournalRecorder()
     before = [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]]
     stamps = await versions_at(memory, [77, (before[1] or full).handle])
-    assert (await delete(memory, stamps, kept)).written == 2
-    await undo(memory, kept.changes[::-1], JournalRecorder())
+    assert (await delete(memory, stamps, journal)).written == 2
+    await undo(memory, journal.changes[::-1], JournalRecorder())
     assert [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]] == before
     assert before[0] == full
 
@@ -166,9 +166,9 @@ async def test_the_journal_never_blocks_the_event_loop(kind: Callable[[Sequence[
 
 async def test_what_the_trait_cannot_carry_is_told() -> None:
     entry = replace(SAMPLES[0], importance=0.9)
-    memory, kept = Plain([entry]), JournalRecorder()
-    await delete(memory, await versions(memory, MemoryFilter()), kept)
-    reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
+    memory, journal = Plain([entry]), JournalRecorder()
+    await delete(memory, await versions(memory, MemoryFilter()), journal)
+    reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
     assert any("importance" in note for note in reversal.notes)
     assert any("stored anew" in note for note in reversal.notes)
 
@@ -197,11 +197,11 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0
     assert (await statistics_of(memory)).total == 0
-    kept = JournalRecorder()
+    journal = JournalRecorder()
     for deed in (
-        create(memory, Draft("key", "content"), kept),
-        delete(memory, [], kept),
-        memory.apply((), kept, dry_run=True),
+        create(memory, Draft("key", "content"), journal),
+        delete(memory, [], journal),
+        memory.apply((), journal, dry_run=True),
     ):
         with pytest.raises(Refused, match=r'memory\.backend is "none"'):
             await deed
@@ -211,5 +211,5 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     ):
         with pytest.raises(Refused):
             await deed
-    assert kept.changes == []
+    assert journal.changes == []
     assert "turn memory on" in sentences(memory.notices)[0]

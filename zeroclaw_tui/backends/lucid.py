@@ -440,17 +440,17 @@ class LucidMemory(SqliteMemory):
     ) -> ApplyResult:
         """Write in the database; a single new memory is stored in lucid too. A note says what lucid does not do."""
         drafts: list[Draft] = []
-        is_kept_in_lucid = False
+        has_lucid_copy = False
 
         def seen() -> Iterator[Change]:
-            nonlocal is_kept_in_lucid
+            nonlocal has_lucid_copy
             for change in changes:
                 drafts.extend([change.after.checked()] if isinstance(change.after, Draft) else [])
-                is_kept_in_lucid |= isinstance(change.after, Edit | None) and change.reverses is None
+                has_lucid_copy |= isinstance(change.after, Edit | None) and change.reverses is None
                 yield change
 
         result = await super().apply(seen(), journal, **options)
-        notes = [NO_DELETE] if is_kept_in_lucid and result.written else []
+        notes = [NO_DELETE] if has_lucid_copy and result.written else []
         if len(drafts) == 1 and result.written and not options.get("dry_run"):
             try:
                 await self._store_in_program(drafts[0])

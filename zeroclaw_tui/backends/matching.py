@@ -145,10 +145,10 @@ class PatternSearch:
 
     def _too_slow(self) -> UsageError:
         if self._left < SECONDS_A_TEXT:
-            said = f"The pattern takes longer than {REGEX_SECONDS:g} s."
+            sentence = f"The pattern takes longer than {REGEX_SECONDS:g} s."
         else:
-            said = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
-        return UsageError(said, hint=_SIMPLER, title="Pattern too slow")
+            sentence = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
+        return UsageError(sentence, hint=_SIMPLER, title="Pattern too slow")
 
 
 @lru_cache(maxsize=8)

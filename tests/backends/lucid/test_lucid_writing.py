@@ -117,11 +117,11 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
     assert row is not None
     edited = await edit(memory, row, {"content": "black"}, JournalRecorder())
     assert edited.notes == (KEEPS,)
-    kept = JournalRecorder()
-    removal = await delete(memory, await versions_at(memory, [1]), kept)
+    journal = JournalRecorder()
+    removal = await delete(memory, await versions_at(memory, [1]), journal)
     assert (removal.written, removal.notes) == (1, (KEEPS,))
     assert (await delete(memory, [stamp], JournalRecorder())).notes == ()
-    reversal = await undo(memory, kept.changes, JournalRecorder())
+    reversal = await undo(memory, journal.changes, JournalRecorder())
     assert reversal.done == 1
     assert any(
         "deletions, edits, undo, imports and copies are not passed on" in notice for notice in sentences(memory.notices)

@@ -240,7 +240,7 @@ def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], objec
     monkeypatch.setattr(write_lines, "replace_bytes", replaced)
 
 
-async def test_what_the_agent_writes_in_between_is_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_the_agent_writes_in_between_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     file = tmp_path / "MEMORY.md"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- first\n" + file.read_bytes()))

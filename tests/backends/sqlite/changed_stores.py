@@ -1,4 +1,4 @@
-"""Stores to change, what was kept of their changes, and everything they hold for comparing."""
+"""Stores to change, and everything they contain for comparing."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_keyword_hits_and_their_ties_are_those_of_the_join(
         )
         connection.execute("DROP TRIGGER memories_ad")
         connection.executemany("DELETE FROM memories WHERE rowid = ?", [(rowid,) for rowid in deleted])
-        scope, _ = scope_of(RecallRequest(query, count), PROFILE, SCHEMA, vector_live=False)
+        scope = scope_of(RecallRequest(query, count), PROFILE, SCHEMA, vector_live=False)
         found = search_keywords(scope, connection)
         joined = connection.execute(ZEROCLAWS, (match_expression(query, PROFILE), 2 * count)).fetchall()
         hits = list(zip(found.handles.tolist(), found.scores.tolist(), strict=True))

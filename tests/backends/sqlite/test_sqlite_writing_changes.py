@@ -22,20 +22,20 @@ ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
 TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
 
 
-async def edited(memory, id, kept=None, vector=None, **values):
+async def edited(memory, id, journal=None, vector=None, **values):
     row = await row_with_id(memory, id)
-    return await edit(memory, row, values, kept, vector=vector)
+    return await edit(memory, row, values, journal, vector=vector)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
-    kept = JournalRecorder()
+    journal = JournalRecorder()
     async with opened(make_store([], generation)) as memory:
-        written = await create(memory, Draft("k", "some words", "Core", "s1"), kept)
+        written = await create(memory, Draft("k", "some words", "Core", "s1"), journal)
         row = await row_with_id(memory, written.rows[0].id)
         assert row == written.rows[0]
-        assert [change.before for change in kept.changes] == [None]
-        assert [change.after for change in kept.changes] == [row]
+        assert [change.before for change in journal.changes] == [None]
+        assert [change.after for change in journal.changes] == [row]
         values = dict(row.values)
         assert MOMENT.fullmatch(values.pop("created_at"))
         assert row.values["updated_at"] == row.values["created_at"]
@@ -93,13 +93,13 @@ async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset
 
 async def test_each_agent_has_its_own_keys(make_store):
     path = make_store([{"key": "k"}])
-    kept = JournalRecorder()
+    journal = JournalRecorder()
     async with opened(path) as memory:
-        written = await create(memory, Draft("k", "hers", agent="Ada"), kept)
+        written = await create(memory, Draft("k", "hers", agent="Ada"), journal)
         assert written.rows[0].agent == "Ada"
-        assert [change.after.table for change in kept.changes] == ["agents", "memories"]
+        assert [change.after.table for change in journal.changes] == ["agents", "memories"]
         ((agent, created),) = select(path, "SELECT id, created_at FROM agents WHERE alias = 'Ada'")
-        assert written.rows[0].values["agent_id"] == agent == kept.changes[0].after.id
+        assert written.rows[0].values["agent_id"] == agent == journal.changes[0].after.id
         assert MOMENT.fullmatch(created)
         assert created.endswith("+00:00")
         again = JournalRecorder()
@@ -110,7 +110,7 @@ async def test_each_agent_has_its_own_keys(make_store):
         assert (conflict.reason, conflict.existing.agent) == ("key exists", "Ada")
         with pytest.raises(Refused, match="Several agents have the key 'k': Ada, default"):
             await memory.forget("k")
-        await undo(memory, kept.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1], JournalRecorder())
         assert len(select(path, "SELECT id FROM agents")) == 2
         await undo(memory, again.changes[::-1], JournalRecorder())
         assert len(select(path, "SELECT id FROM agents")) == 2
@@ -130,22 +130,22 @@ async def test_a_store_of_no_agent_gets_the_usual_one(make_store):
     path = make_store()
     small_store.change(path, "DELETE FROM agents")
     async with opened(path) as memory:
-        kept = JournalRecorder()
-        assert (await create(memory, Draft("k", "c"), kept)).rows[0].agent == "default"
-        await undo(memory, kept.changes[::-1], JournalRecorder())
+        journal = JournalRecorder()
+        assert (await create(memory, Draft("k", "c"), journal)).rows[0].agent == "default"
+        await undo(memory, journal.changes[::-1], JournalRecorder())
     assert select(path, "SELECT * FROM agents") == []
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 async def test_an_edit_changes_what_is_named_and_the_time_of_the_update(generation, make_store):
     path = make_store([{"key": "k", "content": "old words", "embedding": ONE.data}, {"key": "other"}], generation)
-    kept = JournalRecorder()
+    journal = JournalRecorder()
     async with opened(path) as memory:
         other = await row_with_id(memory, "id-001")
         before = await row_with_id(memory, "id-000")
-        written = await edited(memory, "id-000", kept, content="new words", category=" DAILY ", session_id="s")
+        written = await edited(memory, "id-000", journal, content="new words", category=" DAILY ", session_id="s")
         after = await row_with_id(memory, "id-000")
-        assert (kept.changes[0].before, kept.changes[0].after) == (before, after)
+        assert (journal.changes[0].before, journal.changes[0].after) == (before, after)
         assert written.rows[0] == after
         changed = {name for name in after.values if after.values[name] != before.values[name]}
         assert changed == {"content", "category", "session_id", "updated_at", "embedding"}
@@ -227,9 +227,9 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
         )
         written = await edited(memory, "id-000", content="new")
         assert written.rows[0].values["mood"] == b"\x00\xff"
-        kept = JournalRecorder()
-        await delete(memory, await versions_at(memory, [1]), kept)
-        await undo(memory, kept.changes[::-1], JournalRecorder())
+        journal = JournalRecorder()
+        await delete(memory, await versions_at(memory, [1]), journal)
+        await undo(memory, journal.changes[::-1], JournalRecorder())
         assert (await create(memory, Draft("k", "c"), JournalRecorder())).rows[0].values["mood"] == "calm"
     assert select(path, "SELECT mood FROM memories ORDER BY rowid") == [(b"\x00\xff",), ("calm",)]
 

@@ -60,20 +60,20 @@ async def test_another_program_writes_between_two_batches(make_store):
 
 async def test_a_cancelled_await_before_anything_is_kept_changes_nothing(make_store, monkeypatch):
     path = make_store([{}])
-    before, kept = everything(path), JournalRecorder()
+    before, journal = everything(path), JournalRecorder()
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             begun = changed_stores.connecting(monkeypatch)
-            removing = asyncio.ensure_future(delete(memory, stamps, kept))
+            removing = asyncio.ensure_future(delete(memory, stamps, journal))
             await asyncio.to_thread(begun.wait, 30)
             removing.cancel()
             await asyncio.sleep(0)
             other.execute("ROLLBACK")
         with pytest.raises(asyncio.CancelledError):
             await removing
-    assert (kept.changes, everything(path)) == ([], before)
+    assert (journal.changes, everything(path)) == ([], before)
 
 
 async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
@@ -88,12 +88,12 @@ async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
 
 async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
     path = make_store([{}, {"id": None, "key": "n"}, {"id": b"\xff", "key": "b"}])
-    before, kept = everything(path), JournalRecorder()
+    before, journal = everything(path), JournalRecorder()
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
-        assert (await delete(memory, stamps[1:], kept)).written == 2
+        assert (await delete(memory, stamps[1:], journal)).written == 2
         assert select(path, "SELECT key FROM memories") == [("key0",)]
-        await undo(memory, kept.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1], JournalRecorder())
     assert everything(path) == before
 
 
@@ -104,15 +104,15 @@ async def test_cached_vectors_go_by_content_and_come_back(make_store):
         key = hashlib.sha256(content.encode()).hexdigest()[:16]
         small_store.change(path, "INSERT INTO embedding_cache VALUES (?, x'0102', 'a', 'b')", (key,))
     small_store.change(path, "INSERT INTO embedding_cache VALUES ('0000', x'03', 'a', 'b')")
-    before, kept = everything(path), JournalRecorder()
+    before, journal = everything(path), JournalRecorder()
     async with opened(path) as memory:
         assert await require_database(memory).count_cached_vectors(contents) == 2
-        assert await require_database(memory).forget_cached_vectors([*contents, "hello"], kept) == 2
+        assert await require_database(memory).forget_cached_vectors([*contents, "hello"], journal) == 2
         assert await require_database(memory).count_cached_vectors(contents) == 0
-        assert {change.before.table for change in kept.changes} == {"embedding_cache"}
-        assert "2cf24dba5fb0a30e" in {change.before.id for change in kept.changes}
+        assert {change.before.table for change in journal.changes} == {"embedding_cache"}
+        assert "2cf24dba5fb0a30e" in {change.before.id for change in journal.changes}
         small_store.change(path, "INSERT INTO embedding_cache VALUES ('2cf24dba5fb0a30e', x'09', 'c', 'd')")
-        reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
+        reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
         assert reversal.done == 2
     small_store.change(path, "UPDATE embedding_cache SET embedding = x'0102', created_at = 'a', accessed_at = 'b'"
                              " WHERE content_hash = '2cf24dba5fb0a30e'")  # fmt: skip
@@ -126,10 +126,10 @@ async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store
     path = make_store([{"key": name} for name in "abc"], "G2")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET id = NULL WHERE key < 'c'")
-    before, kept = everything(path), JournalRecorder()
+    before, journal = everything(path), JournalRecorder()
     async with opened(path) as memory:
-        removal = await delete(memory, await versions(memory, EVERY), kept)
+        removal = await delete(memory, await versions(memory, EVERY), journal)
         assert (removal.written, removal.skipped, removal.already) == (3, (), ())
-        assert [change.before.key for change in kept.changes] == ["a", "b", "c"]
-        assert (await undo(memory, kept.changes[::-1], JournalRecorder())).done == 3
+        assert [change.before.key for change in journal.changes] == ["a", "b", "c"]
+        assert (await undo(memory, journal.changes[::-1], JournalRecorder())).done == 3
     assert everything(path) == before

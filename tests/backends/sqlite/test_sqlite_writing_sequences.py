@@ -108,22 +108,22 @@ def make_odd_store(path: Path, generation: str) -> None:
             )  # fmt: skip
 
 
-async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: JournalRecorder) -> None:
+async def take(memory: SqliteMemory, step: Store | Change | Remove, journal: JournalRecorder) -> None:
     has_agents, schema = "agents" not in memory.why_not, memory.schema
     stamps = await versions(memory, MemoryFilter(superseded=Superseded.SHOW))
     match step:
         case Store():
             agent = step.agent if has_agents else None
             draft = Draft(step.key, step.content, step.category, step.session, agent=agent)
-            await create(memory, replace(draft, vector=step.vector), kept, replace=step.replace)
+            await create(memory, replace(draft, vector=step.vector), journal, replace=step.replace)
         case Change() if stamps:
             row = await row_with_id(memory, stamps[step.which % len(stamps)].id)
             assert row is not None
             values = {name: value for name, value in step.values.items() if schema.has(name)}
-            await edit(memory, row, values, kept, vector=step.vector)
+            await edit(memory, row, values, journal, vector=step.vector)
         case Remove():
             chosen = [stamp for at, stamp in enumerate(stamps) if at in step.which]
-            removal = await delete(memory, chosen, kept)
+            removal = await delete(memory, chosen, journal)
             assert (removal.written, removal.skipped, removal.already) == (len(chosen), (), ())
 
 
@@ -131,18 +131,18 @@ async def there_and_back(path: Path, sequence: list[Store | Change | Remove], on
     async with opened(path) as memory:
         actions: list[JournalRecorder] = []
         for step in sequence:
-            kept = JournalRecorder()
-            await take(memory, step, kept)
-            actions.append(kept)
+            journal = JournalRecorder()
+            await take(memory, step, journal)
+            actions.append(journal)
         hits(path, WORDS)
         if not one_by_one:
             together = JournalRecorder()
-            together.record([change for kept in actions for change in kept.changes])
+            together.record([change for journal in actions for change in journal.changes])
             actions = [together]
-        for kept in reversed(actions):
+        for journal in reversed(actions):
             back = JournalRecorder()
-            reversal = await undo(memory, kept.changes[::-1], back)
-            assert sorted(change.reverses or 0 for change in back.changes) == [c.number for c in kept.changes]
+            reversal = await undo(memory, journal.changes[::-1], back)
+            assert sorted(change.reverses or 0 for change in back.changes) == [c.number for c in journal.changes]
             assert (reversal.renamed, reversal.notes) == ({}, ())
 
 

@@ -25,13 +25,13 @@ MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")
 
 async def fails(memory, kind, match):
     """A store, an edit and a removal all fail so, and neither change nor keep anything."""
-    before, kept = everything(memory.path), JournalRecorder()
+    before, journal = everything(memory.path), JournalRecorder()
     row = await row_with_id(memory, "id-000")
     stamps = await versions(memory, MemoryFilter())
     for deed in (
-        lambda: create(memory, Draft("new", "words " * 2000), kept),
-        lambda: edit(memory, row, {"content": "words " * 2000}, kept),
-        lambda: delete(memory, stamps, kept),
+        lambda: create(memory, Draft("new", "words " * 2000), journal),
+        lambda: edit(memory, row, {"content": "words " * 2000}, journal),
+        lambda: delete(memory, stamps, journal),
     ):
         with pytest.raises(kind, match=match) as caught:
             await deed()
@@ -76,24 +76,24 @@ async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypa
         return connection
 
     async with opened(path) as memory:
-        row, before, kept = await row_with_id(memory, "id-000"), everything(path), JournalRecorder()
+        row, before, journal = await row_with_id(memory, "id-000"), everything(path), JournalRecorder()
         monkeypatch.setattr(transaction, "_connected", nearly_full)
         with pytest.raises(DiskFull, match="the disk is full") as caught:
-            await create(memory, Draft("new", "words " * 4000), kept)
+            await create(memory, Draft("new", "words " * 4000), journal)
         assert caught.value.title == "Disk full"
         assert "Nothing was changed." in caught.value.hint
         with pytest.raises(DiskFull, match="the disk is full"):
-            await edit(memory, row, {"content": "words " * 4000}, kept)
-        assert (kept.changes, everything(path)) == ([], before)
+            await edit(memory, row, {"content": "words " * 4000}, journal)
+        assert (journal.changes, everything(path)) == ([], before)
         monkeypatch.undo()
-        await create(memory, Draft("new", "words " * 4000), kept)
+        await create(memory, Draft("new", "words " * 4000), journal)
     hits(path, ["words"])
 
 
 async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, monkeypatch):
     path = make_store([{"content": f"text {at}"} for at in range(1200)])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
-    kept = JournalRecorder()
+    journal = JournalRecorder()
     async with opened(path) as memory:
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
 
@@ -102,10 +102,10 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
                 return True
 
             with pytest.raises(Locked) as caught:
-                await delete(memory, await versions(memory, MemoryFilter()), kept, on_progress=lock)
+                await delete(memory, await versions(memory, MemoryFilter()), journal, on_progress=lock)
             other.execute("ROLLBACK")
-        assert f"{len(kept.changes)} rows were done before" in caught.value.hint
-        assert await memory.count() == 1200 - len(kept.changes)
+        assert f"{len(journal.changes)} rows were done before" in caught.value.hint
+        assert await memory.count() == 1200 - len(journal.changes)
 
 
 @pytest.mark.parametrize(
@@ -134,11 +134,11 @@ async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make
 async def test_a_rule_of_the_tables_refuses_in_words(make_store):
     path = make_store([{"content": "c"}])
     small_store.change(path, "CREATE UNIQUE INDEX theirs ON memories(content)")
-    kept, before = JournalRecorder(), everything(path)
+    journal, before = JournalRecorder(), everything(path)
     async with opened(path) as memory:
         with pytest.raises(Refused, match=r"refuses this change: UNIQUE constraint failed: memories\.content"):
-            await create(memory, Draft("k", "c"), kept)
-    assert (kept.changes, everything(path)) == ([], before)
+            await create(memory, Draft("k", "c"), journal)
+    assert (journal.changes, everything(path)) == ([], before)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -175,7 +175,7 @@ async def test_a_missing_index_is_made_and_filled_by_the_repair(make_store):
 @pytest.mark.parametrize("deed", ["create", "update", "remove", "revert"])
 async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(deed, make_store):
     path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
-    kept, removed = JournalRecorder(), JournalRecorder()
+    journal, removed = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
         await delete(memory, await versions_at(memory, [2]), removed)
         row, stamps = await row_with_id(memory, "id-000"), await versions_at(memory, [1])
@@ -183,14 +183,14 @@ async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(
             small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
         match deed:
             case "create":
-                await create(memory, Draft("k", "c"), kept)
-                assert kept.changes[0].after.values["pinned"] == 0
+                await create(memory, Draft("k", "c"), journal)
+                assert journal.changes[0].after.values["pinned"] == 0
             case "update":
-                assert (await edit(memory, row, {"content": "new"}, kept)).rows[0].values["pinned"] == 0
+                assert (await edit(memory, row, {"content": "new"}, journal)).rows[0].values["pinned"] == 0
             case "remove":
-                assert (await delete(memory, stamps, kept)).written == 1
+                assert (await delete(memory, stamps, journal)).written == 1
             case "revert":
-                assert (await undo(memory, removed.changes[::-1], kept)).done == 1
+                assert (await undo(memory, removed.changes[::-1], journal)).done == 1
                 assert (await row_with_id(memory, "id-001")).values["pinned"] == 0
         assert memory.about.generation == "G4"
 
@@ -261,11 +261,11 @@ async def test_writes_change_neither_the_schema_nor_the_journal(generation, make
     async with opened(path) as memory:
         assert "write" not in memory.why_not
         assert "write" not in memory.why_not
-        kept = JournalRecorder()
+        journal = JournalRecorder()
         await memory.store("k", "c", "core", "s")
         await memory.store("k", "newer", "daily")
-        await delete(memory, await versions(memory, MemoryFilter()), kept, permanently=True)
-        await undo(memory, kept.changes[::-1], JournalRecorder())
+        await delete(memory, await versions(memory, MemoryFilter()), journal, permanently=True)
+        await undo(memory, journal.changes[::-1], JournalRecorder())
         await require_database(memory).repair()
     assert shape(path) == made
 

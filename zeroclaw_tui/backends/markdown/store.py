@@ -104,9 +104,9 @@ def recall_of_agents(
 ) -> list[ScoredEntry]:
     """What the first of some agents recalls, then what its peers' lines give, each key behind its agent's alias."""
     merged: list[ScoredEntry] = []
-    held = list(entries)
+    every = list(entries)
     for alias in aliases:
-        own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
+        own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in every if entry.agent == alias]
         merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
     return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
 
@@ -165,7 +165,7 @@ def _day(text: str) -> date | None:
 
 
 LOOSE_NOTES = "Loose notes: no agent reads these as memory."
-LOOSE_ARE_KEPT = (
+LOOSE_UNCHANGED = (
     "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
     " them into a store."
 )
@@ -221,7 +221,7 @@ class MarkdownMemory(LoadedMemory):
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
         if is_loose or read_only:
-            why_not["write"] = LOOSE_ARE_KEPT if is_loose else read_only_because or ASKED_READ_ONLY
+            why_not["write"] = LOOSE_UNCHANGED if is_loose else read_only_because or ASKED_READ_ONLY
         self.why_not = why_not
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
         self._signature: Signature | None = None

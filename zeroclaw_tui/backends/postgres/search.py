@@ -50,7 +50,7 @@ SUBSTRING_SCALE = "2 x key + content matches"
 WORDS_SCALE = "ts_rank_cd"
 COSINE_SCALE = "cosine"
 
-_NOT_HELD = "PostgreSQL stores Unicode text without NUL only, so this query matches nothing."
+_NOT_STORABLE = "PostgreSQL stores Unicode text without NUL only, so this query matches nothing."
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
@@ -68,7 +68,8 @@ class Scope:
     profile: ScoringProfile
     table: Table
     query: str
-    said: tuple[str, ...]
+    notes: tuple[str, ...]
+    """Sentences on what was asked and cannot be served."""
 
     @property
     def lists(self) -> bool:
@@ -113,31 +114,31 @@ def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> S
     Raises UsageError for a bound that is no moment, and Refused for a session or an agent that none can have there.
     """
     check_text(request.session_id, request.namespace, *(request.agents or ()))
-    said: list[str] = []
+    notes: list[str] = []
     served = replace(request, limit=min(max(request.limit, 0), _MOST), agents=request.agents or None)
     version = profile.version
     if not knows_postgres(profile):
-        said.append(
+        notes.append(
             f"ZeroClaw {version} knows no PostgreSQL: with this config it would use Markdown. "
             "This is how the versions before and after it recall."
         )
     if served.agents and (profile.agent_scope == "none" or not table.has("agent_id")):
         knows_none = f"ZeroClaw {version}" if profile.agent_scope == "none" else "This table"
-        said.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
+        notes.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
         served = replace(served, agents=None)
     if served.session_id is not None and not table.has("session_id"):
-        said.append("This table has no sessions, so memories of every session are recalled.")
+        notes.append("This table has no sessions, so memories of every session are recalled.")
         served = replace(served, session_id=None)
     if served.namespace is not None and not table.has("namespace"):
-        said.append("This table has no namespaces, so memories of every namespace are recalled.")
+        notes.append("This table has no namespaces, so memories of every namespace are recalled.")
         served = replace(served, namespace=None)
     if (served.since or served.until) and not profile.has_time_bounds:
-        said.append(f"ZeroClaw {version} has no time bounds in recall, so none are applied.")
+        notes.append(f"ZeroClaw {version} has no time bounds in recall, so none are applied.")
         served = replace(served, since=None, until=None)
     for bound in (served.since, served.until):
         if bound is not None:
             _moment(bound)
-    return Scope(served, profile, table, request.query.strip(WHITE_SPACE), tuple(said))
+    return Scope(served, profile, table, request.query.strip(WHITE_SPACE), tuple(notes))
 
 
 def wildcard_note(scope: Scope) -> list[str]:
@@ -223,16 +224,16 @@ async def recall(
     """
     scope = scope_of(request, profile, table)
     if not can_hold(request.query):
-        return StoreRecall((), "keyword", WORDS_SCALE, (_NOT_HELD, *scope.said))
+        return StoreRecall((), "keyword", WORDS_SCALE, (_NOT_STORABLE, *scope.notes))
     if scope.lists:
         return await _listed(connections, scope)
     if table.form != "uuid":
         return await _by_keywords(connections, scope)
     if not table.keeps_vectors:
-        return StoreRecall((), STAGE, "none", (_WITHOUT_PGVECTOR, *scope.said))
+        return StoreRecall((), STAGE, "none", (_WITHOUT_PGVECTOR, *scope.notes))
     why_not = why_not_compared(table, query_vector)
     if query_vector is None or why_not is not None:
-        return StoreRecall((), "vector", COSINE_SCALE, (why_not or "", *scope.said))
+        return StoreRecall((), "vector", COSINE_SCALE, (why_not or "", *scope.notes))
     return await _by_cosine(connections, scope, query_vector)
 
 
@@ -246,7 +247,7 @@ async def _listed(connections: Connections, scope: Scope) -> StoreRecall:
     entries = tuple(
         ScoredEntry(entry_from(record, table), rank, None, stage=STAGE) for rank, record in enumerate(records, 1)
     )
-    return StoreRecall(entries, "recent", "none", scope.said)
+    return StoreRecall(entries, "recent", "none", scope.notes)
 
 
 async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
@@ -269,7 +270,7 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
         )
         for rank, record in enumerate(records, 1)
     )
-    notes = [*scope.said, *wildcard_note(scope)]
+    notes = [*scope.notes, *wildcard_note(scope)]
     if not scope.has_full_text:
         notes.append(f"ZeroClaw {scope.profile.version} cannot read this score, so its memories come without one.")
         return StoreRecall(entries, "keyword", SUBSTRING_SCALE, tuple(notes))
@@ -291,10 +292,10 @@ async def _by_cosine(connections: Connections, scope: Scope, vector: np.ndarray)
         score = None if score is None or math.isnan(score) else score
         entry = entry_from(record, table)
         entries.append(ScoredEntry(entry, rank, score, vector_score=score, stage=STAGE, vector_rank=rank))
-    return StoreRecall(tuple(entries), "vector", COSINE_SCALE, (*_told_bare(entries), *scope.said))
+    return StoreRecall(tuple(entries), "vector", COSINE_SCALE, (*_note_missing_vectors(entries), *scope.notes))
 
 
-def _told_bare(entries: Sequence[ScoredEntry]) -> list[str]:
+def _note_missing_vectors(entries: Sequence[ScoredEntry]) -> list[str]:
     if any(scored.vector_rank is not None for scored in entries):
         return []
     return ["No memory that this query may recall has a vector."]

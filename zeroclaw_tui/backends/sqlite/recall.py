@@ -172,12 +172,10 @@ class SqlScope(Scope):
             found.add("m.agent_id IN ({})", self.agent_ids)
 
 
-def scope_of(
-    request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool
-) -> tuple[SqlScope, list[str]]:
-    """The scope of a request, and sentences on what was asked and cannot be served. An empty `agents` is unscoped."""
-    left, said = served(request, profile, has_agents=schema.has("agent_id"), has_times=schema.has("created_at"))
-    return SqlScope(left, profile, vector_live, schema=schema, asked=request), said
+def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
+    """The scope of a request. An empty `agents` is unscoped."""
+    supported, _ = served(request, profile, has_agents=schema.has("agent_id"), has_times=schema.has("created_at"))
+    return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
 
 
 def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, str]:
@@ -536,25 +534,28 @@ def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
     handles, superseded = array("q"), bytearray()
     ids: list[str] = []
     created: list[str] = []
-    names: tuple[dict[Any, int], ...] = ({}, {}, {}, {})
-    codes = (array("i"), array("i"), array("i"), array("i"))
+    columns: list[tuple[dict[Any, int], array[int]]] = [({}, array("i")) for _ in range(4)]
+    """Of sessions, categories, owners and namespaces: a number for each name, and the numbers of the rows."""
     for handle, memory_id, moment, *texts, newer in rows:
         handles.append(handle)
         ids.append(as_text(memory_id))
         created.append(as_text(moment))
         superseded.append(newer is not None)
-        for text, known, kept in zip(texts, names, codes, strict=True):
-            kept.append(-1 if text is None else known.setdefault(text, len(known)))
+        for text, (numbers, codes) in zip(texts, columns, strict=True):
+            codes.append(-1 if text is None else numbers.setdefault(text, len(numbers)))
     aliases = {agent: alias for alias, agent in agents.items()}
-    sessions, categories, owners, namespaces = ([as_text(name) for name in known] for known in names)
+    sessions, categories, owners, namespaces = ([as_text(name) for name in numbers] for numbers, _ in columns)
+    session_codes, category_codes, owner_codes, namespace_codes = (
+        np.array(codes, dtype=np.int32) for _, codes in columns
+    )
     return RowTable(
         np.array(handles, dtype=np.int64),
         ids,
         created,
-        np.array(codes[0], dtype=np.int32),
-        np.array(codes[1], dtype=np.int32),
-        np.array(codes[2], dtype=np.int32),
-        np.array(codes[3], dtype=np.int32),
+        session_codes,
+        category_codes,
+        owner_codes,
+        namespace_codes,
         np.frombuffer(superseded, dtype=bool),
         sessions,
         categories,

@@ -216,7 +216,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
     Corrupt where more than the index is damaged.
     """
     check_room(path.parent, 3 * _size(path))
-    with translate_sqlite_errors(path), exclusive_connection(path) as connection, _room_beside(path) as copy:
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection, _scratch_copy(path) as copy:
         connection.backup(copy)
         try:
             with task.interrupting(copy):
@@ -232,7 +232,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
 
 
 @contextmanager
-def _room_beside(path: Path) -> Iterator[sqlite3.Connection]:
+def _scratch_copy(path: Path) -> Iterator[sqlite3.Connection]:
     """An empty database in a folder beside `path` that only this user may enter; both are gone at the end."""
     try:
         remove_stale_temp_files(path.parent)
@@ -287,9 +287,9 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             hint="Keep it, and restore the database from a backup; or move it away first.",
         )
     if file_size(target):
-        raise _there_already(target)
+        raise _exists_already(target)
     try:
-        with _beside(target) as made:
+        with _scratch_file(target) as made:
             given = (row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT)
             with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:
                 _insert(connection, rows, now)
@@ -302,11 +302,11 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
                 rename_exclusive(made, target)
             sync_folder(target.parent)
     except FileExistsError as error:
-        raise _there_already(target) from error
+        raise _exists_already(target) from error
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
+def _scratch_file(target: Path) -> Iterator[Path]:
     """Where a database is made before it is put in its place."""
     try:
         make_folder(target.parent)
@@ -343,5 +343,5 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> No
     connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
 
 
-def _there_already(path: Path) -> Refused:
+def _exists_already(path: Path) -> Refused:
     return Refused(f"There is a file {path} already.", hint="Open that one.")

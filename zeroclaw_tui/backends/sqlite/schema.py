@@ -193,8 +193,8 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
 def _unknown(columns: frozenset[str]) -> str | None:
     if not columns:
         return None
-    kept = "it stays as it is" if len(columns) == 1 else "they stay as they are"
-    return f"The memories table has {_listed(sorted(columns))}, which ZeroClaw does not know: {kept}."
+    effect = "it stays as it is" if len(columns) == 1 else "they stay as they are"
+    return f"The memories table has {_listed(sorted(columns))}, which ZeroClaw does not know: {effect}."
 
 
 def _is_plain(name: str) -> bool:

@@ -67,7 +67,7 @@ class SqliteSearch:
         """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
         mode = mode_in(settings, profile)
         vector = None if mode == "bm25" else query_vector
-        scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
+        scope = scope_of(request, profile, self._schema, vector_live=vector is not None)
         is_listing = lists_recent(request.query, profile)
         if not deep:
             if scope.request.agents is not None:

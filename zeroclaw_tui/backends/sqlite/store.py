@@ -195,7 +195,9 @@ class SqliteMemory(SqlMemory):
             await connection.close()
         if self._has_written:
             self._has_written = False
-            await wait_until_done(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
+            await wait_until_done(
+                asyncio.get_running_loop().run_in_executor(None, _checkpoint_on_close, self.path), _nothing
+            )
 
     @asynccontextmanager
     async def disconnected(self) -> AsyncIterator[None]:
@@ -468,7 +470,7 @@ class SqliteMemory(SqlMemory):
             self._writings.discard(writing)
 
 
-def _leave_whole(path: Path) -> None:
+def _checkpoint_on_close(path: Path) -> None:
     """Where another program has it open, that one folds in the log when it ends."""
     from zeroclaw_tui.backends.sqlite.transaction import fold_in
     from zeroclaw_tui.files.whole_database import processes_using
