@@ -1,4 +1,4 @@
-"""What recall does for queries with known answers, and what it really did: test and tail."""
+"""`memory test`: recall tests, which say what should be in the prompt for a message and what must not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from zeroclaw_tui.cli.options import (
     READABLE_MEMORIES,
     add_recall_scope,
     add_what_if,
-    agent_given,
-    moment_meant,
 )
 from zeroclaw_tui.cli.output import (
     BOLD,
@@ -20,7 +18,6 @@ from zeroclaw_tui.cli.output import (
     GREEN,
     NOTHING,
     RED,
-    YELLOW,
     Styled,
     document,
     note,
@@ -35,10 +32,9 @@ from zeroclaw_tui.memory.errors import (
     NOT_REACHABLE,
     REFUSED,
     NotFound,
-    Refused,
     UsageError,
 )
-from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -47,9 +43,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.recall_tests import RecallTestRun
-    from zeroclaw_tui.curation.turn_comparison import ComparedTurn
-    from zeroclaw_tui.curation.turn_trace import Turn
-    from zeroclaw_tui.curation.turns import TurnLog
 
 
 _TEST_FILES = """\
@@ -79,10 +72,6 @@ _SHOW_EVERY = 0.1
 _LEAST_ROOM = 20
 _LONGEST_NAME = 400
 IMPORT = "import-queries"
-SHOWN_AT_START = 10
-"""Turns that are shown before what comes, where neither --since nor --once asks for more."""
-_LONGEST_QUERY = 400
-_INDENT = "    "
 
 
 def _test_options(parser: argparse.ArgumentParser) -> None:
@@ -230,139 +219,3 @@ def _result_table(run: RecallTestRun) -> Iterator[Line]:
         has_room = result.failure and left >= _LEAST_ROOM
         failure = ("  ", Styled(cut(one_line(result.failure), left), DIM)) if has_room else ()
         yield (mark, "  ", padded(rank, widths[1]), "  ", padded(ndcg, widths[2]), "  ", name, *failure)
-
-
-def _tail_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--follow", action="store_true", help="then wait for new turns, until Ctrl-C")
-    parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
-    parser.add_argument("--mismatches", action="store_true", help="only turns for which a recall made now differs")
-    parser.add_argument("--check", action="store_true", help="exit with 1 where one differs")
-
-
-@verb(
-    "tail",
-    "Show recorded turns and compare them with a recall made now",
-    "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
-    _tail_options,
-    agents="only the turns of this agent",
-    checks=agent_given,
-    concerns=("store", "recall", "vectors"),
-)
-async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show the turns that ZeroClaw recorded, each compared with a recall made now.
-
-    With `--json` a line a turn: {"turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal",
-    "why_not_equal", "source"}. With `--follow` it starts with the newest turns and then keeps following new turns
-    until Ctrl-C, or until nobody reads its output. Exit code 0; with `--check` 1 where a recall made now has other
-    memories than were sent.
-    """
-    from zeroclaw_tui.curation.turns import follow, recorded
-    from zeroclaw_tui.memory.days import moment
-
-    agent = agent_given(given)
-    since = None
-    if given.since is not None:
-        since = moment(moment_meant(given.since, now))
-    printer = _TurnPrinter(library, given)
-    if not given.follow:
-        await printer.show(await recorded(library, since=since, agent=agent), is_first=True)
-        return printer.exit_code
-    most = None if since is not None else SHOWN_AT_START
-    is_first = True
-    async for log in follow(library, since=since, agent=agent, most=most):
-        await printer.show(log, is_first=is_first)
-        if is_first:
-            note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
-        is_first = False
-    return printer.exit_code
-
-
-class _TurnPrinter:
-    """Prints turns, and each remark on the trace once."""
-
-    def __init__(self, library: Library, given: argparse.Namespace) -> None:
-        self._library, self._given = library, given
-        self._told: set[str] = set()
-        self._mismatches = 0
-
-    @property
-    def exit_code(self) -> int:
-        return REFUSED if self._given.check and self._mismatches else DONE
-
-    async def show(self, log: TurnLog, *, is_first: bool) -> None:
-        from zeroclaw_tui.curation.turn_comparison import compare
-
-        for sentence in log.problems:
-            self._tell(sentence)
-        if log.broken_lines:
-            self._tell(f"{counted(log.broken_lines, 'line')} of the trace could not be read.")
-        if is_first and log.why_nothing is not None:
-            self._tell(log.why_nothing)
-            self._tell_switch()
-        for turn in log.turns:
-            compared = await compare(self._library, turn)
-            self._mismatches += compared.equal is False
-            if self._given.mismatches and compared.equal is not False:
-                continue
-            if self._given.json:
-                document(compared.as_json(), compact=True)
-            else:
-                write_lines(turn_lines(compared))
-            sys.stdout.flush()
-        waiting.end()
-
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
-            note(f"zeroclaw: {one_line(sentence)}")
-
-    def _tell_switch(self) -> None:
-        """The lines of config.toml that turn recording on, where some are missing."""
-        from zeroclaw_tui.curation.turn_recording import missing_settings, recording_change
-
-        version = self._library.profile.profile.version
-        if not missing_settings(self._library.config, version):
-            return
-        try:
-            change = recording_change(self._library.config, version)
-        except Refused as refused:
-            self._tell(str(refused))
-            return
-        for sign, text in change.lines:
-            note(f"  {sign} {one_line(text)}")
-        for sentence in change.warnings:
-            self._tell(sentence)
-        self._tell("To write this, press t and then W in the inspector (`zeroclaw-tui`).")
-
-
-def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
-    """A turn for people: the message, the agent, how many memories were sent, and what differs."""
-    turn = compared.turn
-    who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
-    asked = cut(one_line(turn.query[:_LONGEST_QUERY]), max(20, width() - 2)) or "(no message recorded)"
-    yield (Styled(_clock(turn), DIM), "  ", Styled(who or "no agent named", DIM))
-    yield ("  ", Styled(asked, BOLD))
-    yield ("  ", _verdict(compared))
-    if compared.equal is False or (compared.equal is None and compared.changed_since):
-        yield from difference_of_blocks(turn.sent or "", compared.predicted or "")
-
-
-def _clock(turn: Turn) -> str:
-    from datetime import datetime
-
-    return datetime.fromisoformat(turn.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _verdict(compared: ComparedTurn) -> Styled:
-    sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
-    return Styled(f"{sign} {one_line(compared.sentence())}", colour)
-
-
-def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:
-    """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
-    from zeroclaw_tui.memory.text_difference import diff_lines
-
-    room = max(20, width() - len(_INDENT) - 2)
-    for line in diff_lines(predicted, sent, whole=True):
-        if text := cut(one_line(line.text), room):
-            yield (_INDENT, Styled(f"{line.sign} {text}", {"+": GREEN, "-": RED}.get(line.sign, DIM)))

@@ -47,7 +47,7 @@ GROUPS = {
     },
     "Recall": {
         "explain": "recall", "similar": "recall", "prompt": "recall",
-        "tail": "recall_tests", "test": "recall_tests",
+        "tail": "turns", "test": "recall_tests",
     },
     "Edit": {
         "store": "edits", "edit": "edits", "forget": "edits", "purge": "edits", "clear": "edits", "erase": "edits",

@@ -1,0 +1,164 @@
+"""`memory tail`: the turns that ZeroClaw recorded, each compared with a recall made now."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.cli.options import agent_given, moment_meant
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Styled,
+    document,
+    note,
+    waiting,
+    width,
+    write_lines,
+)
+from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
+from zeroclaw_tui.memory.text import counted, cut, one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.turn_comparison import ComparedTurn
+    from zeroclaw_tui.curation.turns import TurnLog
+
+MAX_FIRST_TURNS = 10
+"""Turns that are shown before what comes, if --since does not ask for more."""
+_MAX_QUERY_LENGTH = 400
+_INDENT = "    "
+
+
+def _tail_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--follow", action="store_true", help="then wait for new turns, until Ctrl-C")
+    parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
+    parser.add_argument("--mismatches", action="store_true", help="only turns for which a recall made now differs")
+    parser.add_argument("--check", action="store_true", help="exit with 1 where one differs")
+
+
+@verb(
+    "tail",
+    "Show recorded turns and compare them with a recall made now",
+    "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
+    _tail_options,
+    agents="only the turns of this agent",
+    checks=agent_given,
+    concerns=("store", "recall", "vectors"),
+)
+async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Show the turns that ZeroClaw recorded, each compared with a recall made now.
+
+    With `--json` a line a turn: {"turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal",
+    "why_not_equal", "source"}. With `--follow` it starts with the newest turns and then keeps following new turns
+    until Ctrl-C, or until nobody reads its output. Exit code 0; with `--check` 1 where a recall made now has other
+    memories than were sent.
+    """
+    from zeroclaw_tui.curation.turns import follow, recorded
+    from zeroclaw_tui.memory.days import moment
+
+    agent = agent_given(given)
+    since = None if given.since is None else moment(moment_meant(given.since, now))
+    printer = _TurnPrinter(library, given)
+    if not given.follow:
+        await printer.show(await recorded(library, since=since, agent=agent))
+        return printer.exit_code
+    logs = follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None)
+    await printer.show(await anext(logs))
+    note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
+    async for log in logs:
+        await printer.show(log)
+    return printer.exit_code
+
+
+class _TurnPrinter:
+    """Prints turns, and each remark on the trace once."""
+
+    def __init__(self, library: Library, given: argparse.Namespace) -> None:
+        self._library, self._given = library, given
+        self._printed: set[str] = set()
+        self._mismatches = 0
+
+    @property
+    def exit_code(self) -> int:
+        return REFUSED if self._given.check and self._mismatches else DONE
+
+    async def show(self, log: TurnLog) -> None:
+        from zeroclaw_tui.curation.turn_comparison import compare
+
+        for sentence in log.problems:
+            self._print(sentence)
+        if log.broken_lines:
+            self._print(f"{counted(log.broken_lines, 'line')} of the trace could not be read.")
+        if log.why_nothing is not None:
+            self._print(log.why_nothing)
+            self._print_switch()
+        for turn in log.turns:
+            compared = await compare(self._library, turn)
+            self._mismatches += compared.equal is False
+            if self._given.mismatches and compared.equal is not False:
+                continue
+            if self._given.json:
+                document(compared.as_json(), compact=True)
+            else:
+                write_lines(turn_lines(compared))
+            sys.stdout.flush()
+        waiting.end()
+
+    def _print(self, sentence: str) -> None:
+        if sentence not in self._printed:
+            self._printed.add(sentence)
+            note(f"zeroclaw: {one_line(sentence)}")
+
+    def _print_switch(self) -> None:
+        """The lines of config.toml that turn recording on, where some are missing."""
+        from zeroclaw_tui.curation.turn_recording import missing_settings, recording_change
+
+        version = self._library.profile.profile.version
+        if not missing_settings(self._library.config, version):
+            return
+        try:
+            change = recording_change(self._library.config, version)
+        except Refused as refused:
+            self._print(str(refused))
+            return
+        for sign, text in change.lines:
+            note(f"  {sign} {one_line(text)}")
+        for sentence in change.warnings:
+            self._print(sentence)
+        self._print("To write this, press t and then W in the inspector (`zeroclaw-tui`).")
+
+
+def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
+    """A turn for people: the message, the agent, how many memories were sent, and what differs."""
+    turn = compared.turn
+    who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
+    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, width() - 2)) or "(no message recorded)"
+    yield (Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}", DIM), "  ", Styled(who or "no agent named", DIM))
+    yield ("  ", Styled(asked, BOLD))
+    yield ("  ", _verdict(compared))
+    if compared.equal is False or (compared.equal is None and compared.changed_since):
+        yield from difference_of_blocks(turn.sent or "", compared.predicted or "")
+
+
+def _verdict(compared: ComparedTurn) -> Styled:
+    sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
+    return Styled(f"{sign} {one_line(compared.sentence())}", colour)
+
+
+def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:
+    """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
+    from zeroclaw_tui.memory.text_difference import diff_lines
+
+    room = max(20, width() - len(_INDENT) - 2)
+    for line in diff_lines(predicted, sent, whole=True):
+        if text := cut(one_line(line.text), room):
+            yield (_INDENT, Styled(f"{line.sign} {text}", {"+": GREEN, "-": RED}.get(line.sign, DIM)))
