@@ -30,9 +30,9 @@ def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
     bound = {
         names.get(key, key)
         for command in BROWSER_COMMANDS
-        for key in command.keys.split(",")
+        for key in command.key.split(",")
         # Only bound while another install is there, and said on the screen then.
-        if command.action != "app.choose_install"
+        if command.id != "installs"
     }
     table = README[README.index("## Keys") : README.index("The mouse does")]
     told = {key for cell in re.findall(r"`([^`]+)`", table) for key in cell.split()} - {"$EDITOR"}

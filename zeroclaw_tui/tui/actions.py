@@ -274,7 +274,7 @@ class StoreRoom(Room[bool]):
     async def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, or failed halfway: None when it is unknown what."""
 
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """The store, for the lines of a shell."""
         return {"store": store_options(self.library)}
 

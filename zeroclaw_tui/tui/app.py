@@ -23,7 +23,7 @@ from textual.worker import WorkerError, WorkerFailed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.commands import InspectorCommands, Palette, tell_failure
+from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, tell_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
@@ -80,7 +80,7 @@ class InspectorApp(TypeAhead[int]):
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
     CSS_PATH = "rooms/browser.tcss"
     CSS = "CommandPalette SearchIcon { display: none; }"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {InspectorCommands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class InspectorApp(TypeAhead[int]):
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
 
-    def action_choose_store(self, copies: bool = False) -> None:
+    def action_stores(self, copies: bool = False) -> None:
         """Look at another store, also where the one that was meant does not open; or copy all memories to one."""
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
@@ -181,6 +181,11 @@ class InspectorApp(TypeAhead[int]):
             self.push_screen(room, self._use_store)
         if copies:
             self.notify("Select the target store, then press C to copy these memories to it.", markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A room knows which commands of the app it offers."""
+        room = self.screen if self.screen_stack else None
+        return room.check_action(action, parameters) if isinstance(room, Room) else True
 
     def action_command_palette(self) -> None:
         """The commands of the room, found by any of their words."""
@@ -344,9 +349,9 @@ class InspectorApp(TypeAhead[int]):
         elif way_on == "again":
             self.open_store(self._chosen)
         else:
-            self.action_choose_install()
+            self.action_installs()
 
-    def action_choose_install(self) -> None:
+    def action_installs(self) -> None:
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
         answers = [

@@ -1,4 +1,4 @@
-"""Commands, and a room made of commands: bindings, palette, help, messages and background work."""
+"""Commands, and a room made of commands: bindings, palette, keys, messages and background work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rich.cells import cell_len, set_cell_size
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import Command as PaletteRow
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.events import Key
@@ -27,177 +28,92 @@ from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
-Group = Literal[
-    "Find", "Try", "Why", "Change", "Mark", "Choose", "As of", "Look", "Panes", "Program", "Upkeep",
-]  # fmt: skip
-"""What commands are told under in the help."""
 
 _BRACES = re.compile(r"\{(\w+)\}")
-_WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
-_NAME, _PALETTE, _PALETTE_EDGES = 16, 110, 8
-"""Cells of a name, of a line of the palette at most, and of what is next to it."""
-_SAID_AFTER = 0.1
-"""How long to wait before something is said where no patience is set."""
+_NAME_CELLS, _MOST_CELLS, _EDGE_CELLS = 16, 110, 8
+"""Cells of a name in the palette, of a line of it, and of what is left and right of the line."""
+_MESSAGE_DELAY = 0.1
+"""Seconds before a progress message appears where no patience is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`keys` are Textual's names, the first one is shown; `id` is what a person re-binds by.
+    """One thing to do in a room.
 
-    `name` is the word in the footer, `sentence` what palette and help say.
-    A `priority` command also works while typing, unless its screen's `check_action` says else. One that `writes` is
-    dimmed where nothing can be changed. `also` are other words that people look for it by, `line` is what does the same
-    in a shell, behind `zeroclaw memory`, with facts of the room in braces; without them SYNONYMS and LINES hold.
+    `id` is the name of the action method and of the binding, by which the keys can be changed. `key` has Textual's
+    names of keys separated by commas; the first is shown, and a command without one is in the palette only. `name` is
+    the word in the footer, `title` the sentence of the palette.
+    A `priority` command also works while text is typed. One that `writes` is dimmed where nothing can be changed.
+    People also search for it by its `synonyms`. `shell` is the same as a shell command behind `zeroclaw memory`, with
+    facts of the room in braces. `target` says who does it where that is not the room: "app", or "list" for the list of
+    memories below the room.
     """
 
     id: str
-    keys: str
-    action: str
+    key: str
     name: str
-    sentence: str
-    group: Group
-    in_footer: bool = False
-    priority: bool = False
-    in_palette: bool = True
+    title: str
+    footer: bool = False
     writes: bool = False
-    also: str = ""
-    line: str = ""
+    priority: bool = False
+    listed: bool = True
+    synonyms: str = ""
+    shell: str = ""
+    target: Literal["", "app", "list"] = ""
+
+    @property
+    def action(self) -> str:
+        """What Textual runs."""
+        if self.target == "list":
+            return f"in_list('{self.id}')"
+        return f"{self.target}.{self.id}" if self.target else self.id
 
     def binding(self) -> Binding:
         """The binding of its keys."""
         return Binding(
-            self.keys,
+            self.key,
             self.action,
             self.name,
             id=self.id,
-            show=self.in_footer,
-            tooltip=self.sentence,
+            show=self.footer,
+            tooltip=self.title,
             priority=self.priority,
         )
 
 
-SYNONYMS = {
-    "changes": "trash restore undo history deleted recover log",
-    "clean up": "audit junk pollution duplicates secrets purge",
-    "copies": "backups leftovers also found",
-    "copy": "clipboard yank",
-    "copy JSON": "clipboard yank",
-    "copy to": "migrate move transfer",
-    "copy to store": "migrate move transfer",
-    "delete": "remove forget purge",
-    "delete all": "purge remove forget",
-    "edit": "change fix correct",
-    "erase": "gdpr wipe destroy for good",
-    "explain": "why reason stages miss score",
-    "export": "save dump backup",
-    "facets": "side counts",
-    "filter": "narrow chips facet category session",
-    "health": "doctor check repair fix",
-    "history": "versions changes log",
-    "hygiene": "retention archive expire clean",
-    "import": "load bring mem0 openclaw",
-    "keys": "help shortcuts bindings",
-    "live": "turns trace tail recording sent what really recalled",
-    "mark": "select",
-    "mark all": "select everything",
-    "unmark all": "select mark none",
-    "mark to here": "select range",
-    "new": "add store write create",
-    "notices": "warnings",
-    "statistics": "stats numbers growth size count",
-    "same session": "only these category filter",
-    "open a file": "path r-mem memory-rs markdown import",
-    "sort": "order date newest oldest",
-    "scoring": "profile version rules",
-    "prompt": "injected context block",
-    "quit": "exit leave close",
-    "re-embed": "vector embedding reindex",
-    "redo": "again undo",
-    "reload": "refresh retry look again",
-    "search": "find query look for recall",
-    "show again": "superseded supersede",
-    "similar": "near neighbours related vector",
-    "snapshot": "backup hydrate",
-    "stages": "explain why reason miss score",
-    "stores": "backend switch database",
-    "conversation": "talk chat source session came from",
-    "theme": "colours color dark light",
-    "undo": "restore revert take back",
-    "what-if": "weights threshold tune try",
-    "$EDITOR": "editor vim emacs",
-}
-"""Other words that people look for a command by, for its name."""
-LINES = {
-    "clean up": "audit",
-    "changes": "trash list",
-    "copy": "get {key}",
-    "copy JSON": "get {key} --json",
-    "copy to": "copy --to {backend}",
-    "copy to it": "copy --to {backend}",
-    "delete": "forget {key}",
-    "delete all": "purge {filter}",
-    "edit": "edit {key}",
-    "erase": "erase {text}",
-    "explain": "explain {key} --query {query}",
-    "export": "export {file} {filter}",
-    "facets": "stats --json {filter}",
-    "filter": "list {filter}",
-    "health": "doctor",
-    "history": "get {key} --history",
-    "hygiene": "hygiene --dry-run",
-    "import": "import {file}",
-    "live": "tail",
-    "new": "store {key} {content}",
-    "no filter": "list",
-    "notices": "health",
-    "statistics": "stats",
-    "same session": "list {filter}",
-    "open": "get {key}",
-    "scoring": "recall {query} --profile {version}",
-    "prompt": "prompt {query}",
-    "re-embed": "reindex",
-    "redo": "redo",
-    "search": "recall {query}",
-    "show again": "edit {key} --unsupersede",
-    "similar": "similar {key}",
-    "snapshot": "snapshot --diff",
-    "stages": "explain {key} --query {query}",
-    "stores": "health",
-    "undo": "undo",
-    "what-if": "recall {query} --vector-weight {number} --keyword-weight {number}",
-}
-"""What does the same in a shell, behind `zeroclaw memory`, for the name of a command; in braces facts of the room."""
-
-
 def bindings(commands: Iterable[Command]) -> list[BindingType]:
     """The bindings of the commands that have keys."""
-    return [command.binding() for command in commands if command.keys]
+    return [command.binding() for command in commands if command.key]
 
 
-def usual_commands(room: str, *, out: str = "One step out", back: str = "Back to where you came from") -> list[Command]:
+def common_commands(*, out: str = "One step out", back: str = "Back to where you came from") -> list[Command]:
     """What every room has: its keys, the palette, a step out and the way back."""
     return [
-        Command(f"{room}.help", "question_mark,f1", "show_help", "keys", "The keys that work here", "Program", True),
-        Command(f"{room}.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", "Program",
-                in_palette=False),
-        Command(f"{room}.out", "escape", "step_out", "out", out, "Program", True, in_palette=False),
-        Command(f"{room}.leave", "q", "leave", "back", back, "Program", in_palette=False),
-    ]  # fmt: skip
+        Command(
+            "keys", "question_mark,f1", "keys", "The keys that work here", True, synonyms="help shortcuts bindings"
+        ),
+        Command("command_palette", "colon,ctrl+p", "commands", "Find a command", listed=False, target="app"),
+        Command("step_out", "escape", "out", out, listed=False),
+        Command("leave", "q", "back", back, listed=False),
+        Command(
+            "move", "j,k", "move", "Move by row or line; g G to the ends, ctrl+d ctrl+u by half a page", listed=False
+        ),
+    ]
 
 
-def mark_commands(room: str, row: str, every: str, group: Group = "Change", *, in_footer: bool = True) -> list[Command]:
+def mark_commands(row: str, every: str, *, footer: bool = True) -> list[Command]:
     """What marks rows of a list: the one under the cursor, every one that is shown, none."""
     return [
-        Command(f"{room}.mark", "space", "mark", "mark", f"Mark or unmark {row}", group, in_footer),
-        Command(f"{room}.mark_all", "asterisk", "mark_all", "mark all", every, group),
-        Command(f"{room}.mark_none", "backslash", "mark_none", "unmark all", "Unmark all", group),
+        Command("mark", "space", "mark", f"Mark or unmark {row}", footer, synonyms="select"),
+        Command("mark_all", "asterisk", "mark all", every, synonyms="select everything"),
+        Command("mark_none", "backslash", "unmark all", "Unmark all", synonyms="select none"),
     ]
 
 
@@ -207,7 +123,7 @@ class Room(Screen[Result], Generic[Result]):
     KEYS: ClassVar[Sequence[Command]] = ()
 
     def __init_subclass__(cls) -> None:
-        """Its keys are those of its commands."""
+        """Its bindings are those of its commands."""
         cls.BINDINGS = bindings(cls.KEYS)
         super().__init_subclass__()
 
@@ -216,25 +132,32 @@ class Room(Screen[Result], Generic[Result]):
         """The commands that are known now."""
         return self.KEYS
 
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The widgets with their own keys here, with their title in the help; by default a list."""
-        return (("In the list", self.query_one("CursorList")),)
-
-    def why_dimmed(self, action: str) -> str | None:
-        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+    def why_dimmed(self, command: str) -> str | None:
+        """Why a command cannot be done now, in a sentence; None when it can."""
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        bound = f"{action}({parameters[0]!r})" if parameters else action
-        return None if self.why_dimmed(bound) is not None else True
+        return None if self.why_dimmed(action) is not None else True
 
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense now."""
-        return [one for one in self.commands if one.in_palette and self.check_action(one.action, ()) is not False]
+    def is_offered(self, command: Command) -> bool:
+        """Whether the palette has a command now."""
+        return command.listed and self.check_action(command.id, ()) is not False
 
-    def line_facts(self) -> Mapping[str, str]:
-        """The values for the braces of LINES, quoted for a shell; unknown ones are left out.
+    async def run_command(self, id: str) -> None:
+        """Do a command, or say why it cannot be done."""
+        command = next(one for one in self.commands if one.id == id)
+        because = self.why_dimmed(id)
+        if because is None:
+            await self.app.run_action(command.action, self.node_of(command))
+        else:
+            self.notify(shown_words(because), title="Not here", severity="warning", markup=False)
+
+    def node_of(self, command: Command) -> DOMNode:
+        """What has the action of a command: this room, or a part of it."""
+        return self
+
+    def shell_facts(self) -> Mapping[str, str]:
+        """The values for the braces of shell commands, quoted for a shell; unknown ones are left out.
 
         `store` is what names the store, for the end of every line.
         """
@@ -243,15 +166,17 @@ class Room(Screen[Result], Generic[Result]):
     def on_key(self, event: Key) -> None:
         """A dimmed key says why it is dimmed."""
         bound = self.active_bindings.get(event.key)
-        because = None if bound is None or bound.enabled else self.why_dimmed(bound.binding.action)
+        because = None if bound is None or bound.enabled else self.why_dimmed(bound.binding.id or "")
         if because is not None:
             event.stop()
             self.notify(shown_words(because), title="Not here", severity="warning", markup=False)
 
-    def action_show_help(self) -> None:
-        from zeroclaw_tui.tui.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(self))
+    def action_keys(self) -> None:
+        self.app.push_screen(
+            Palette(
+                providers=[RoomKeys], placeholder="Keys: type to search, ⏎ runs one, ctrl+y copies its shell command"
+            )
+        )
 
     def action_step_out(self) -> None:
         self.action_leave()
@@ -317,7 +242,7 @@ def saying(node: MessagePump, patience: float, say: Callable[[], None], *, again
         if not is_over:
             say()
 
-    seconds = patience or _SAID_AFTER
+    seconds = patience or _MESSAGE_DELAY
     timer = node.set_interval(seconds, say_still) if again else node.set_timer(seconds, say_still)
     try:
         yield
@@ -349,110 +274,124 @@ def store_options(library: Library) -> str:
     return config_dir_option(install, os.environ)
 
 
-def line_of(room: Room[Any], command: Command) -> str:
-    """The line for a shell that does what a command does here; "" where there is none."""
-    template = command.line or LINES.get(command.name)
-    if not template:
+def shell_line(room: Room[Any], command: Command) -> str:
+    """The shell command that does the same here; "" where there is none."""
+    if not command.shell:
         return ""
-    facts = room.line_facts()
+    facts = room.shell_facts()
     words, last = ["zeroclaw memory"], [facts.get("store", "")]
-    for word in template.split():
+    for word in command.shell.split():
         filled = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), word)
         if word in (filled, "{filter}") or not filled.lstrip("$'").startswith("-"):
             words.append(filled)
         elif words[-1].startswith("-"):
             words[-1] += f"={filled}"
         else:
-            # What begins like an option is none behind this.
+            # Behind "--" a value that begins like an option is none.
             last += ["--", filled]
     return runnable_command(" ".join(filter(None, (*words, *last))))
 
 
-def match(command: Command, typed: str) -> int:
-    """How well a command fits what was typed, 0 for not at all; every typed word has to be found.
+@dataclass(frozen=True, slots=True)
+class PaletteCommand:
+    """A command of a room as the palette lists and runs it."""
 
-    The beginning of its name is worth most, then that of a synonym, of a word of its sentence, then any part.
-    """
-    total = 0
-    for word in typed.casefold().split():
-        name, also, sentence = (
-            command.name.casefold(),
-            command.also or SYNONYMS.get(command.name, ""),
-            command.sentence.casefold(),
-        )
-        worth = max(
-            8 * name.startswith(word),
-            6 * _begins(name, word),
-            5 * _begins(also, word),
-            3 * _begins(sentence, word),
-            1 * (len(word) > 2 and word in f"{name} {also} {sentence}"),
-        )
-        if not worth:
-            return 0
-        total += worth
-    return total
+    room: Room[Any]
+    command: Command
 
+    @property
+    def is_dimmed(self) -> bool:
+        """Whether it cannot be done now."""
+        return self.room.why_dimmed(self.command.id) is not None
 
-def _begins(text: str, word: str) -> bool:
-    return any(part.startswith(word) for part in _WORDS.findall(text))
+    @property
+    def keys(self) -> str:
+        """Its keys as they are bound now, for people; "" where there are none."""
+        active = [one.binding for one in self.room.active_bindings.values() if one.binding.id == self.command.id]
+        bound = active or Binding.make_bindings([self.command.binding()] if self.command.key else [])
+        return " ".join(dict.fromkeys(map(self.room.app.get_key_display, bound)))
+
+    async def __call__(self) -> None:
+        await self.room.run_command(self.command.id)
 
 
 class Palette(CommandPalette):
-    """Textual's palette, which closes only itself and does not page before its list is laid out."""
+    """Textual's palette, which closes only itself, and copies the shell command of the highlighted line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+y", "copy_shell_line", "copy the shell command")]
+
+    async def action_copy_shell_line(self) -> None:
+        from zeroclaw_tui.tui.external import copy_text
+
+        rows = self.query_one(CommandList)
+        row = None if rows.highlighted is None else rows.get_option_at_index(rows.highlighted)
+        chosen = row.hit.command if isinstance(row, PaletteRow) else None
+        line = shell_line(chosen.room, chosen.command) if isinstance(chosen, PaletteCommand) else ""
+        if line:
+            self.notify(await copy_text(self.app, line), markup=False)
+        else:
+            self.notify("There is no shell command for this.", severity="warning", markup=False)
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Leave, unless another screen has come over it in the meantime: Textual 8.2.8 would close that one."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
     def _action_command_list(self, action: str) -> None:
+        # Paging before the list is laid out raises KeyError in Textual 8.2.8.
         with suppress(KeyError):
             super()._action_command_list(action)
 
 
-class InspectorCommands(Provider):
-    """The palette's view of the commands of the screen it was opened on: a line each, the key at its end."""
+class RoomCommands(Provider):
+    """The commands of the room below the palette, a line each with the key at its end."""
 
     async def discover(self) -> Hits:
-        """Every command, before anything is typed."""
-        for command in self._commands():
-            yield DiscoveryHit(self._line(command), self._run(command), command.sentence)
+        for found in self._commands():
+            yield DiscoveryHit(self._line(found), found, found.command.title)
 
     async def search(self, query: str) -> Hits:
-        """The commands that have every word that was typed, in name, synonyms or sentence."""
-        for command in self._commands():
-            worth = match(command, query)
-            if worth:
-                yield Hit(worth, self._line(command), self._run(command), command.sentence)
+        matcher = self.matcher(query)
+        for found in self._commands():
+            command = found.command
+            score = max(matcher.match(text) for text in (command.name, command.synonyms, command.title, found.keys))
+            if score:
+                yield Hit(score, self._line(found), found, command.title)
 
-    def _commands(self) -> Iterable[Command]:
-        return self.screen.palette_commands() if isinstance(self.screen, Room) else ()
+    def _commands(self) -> Iterator[PaletteCommand]:
+        if isinstance(room := self.screen, Room):
+            yield from (PaletteCommand(room, command) for command in room.commands if room.is_offered(command))
 
-    def _why_not(self, command: Command) -> str | None:
-        return self.screen.why_dimmed(command.action) if isinstance(self.screen, Room) else None
-
-    def _line(self, command: Command) -> Content:
-        """Name, sentence and key on one line of the width that the palette has."""
-        keys = self._keys(command)
-        room = max(20, min(_PALETTE, self.app.size.width - _PALETTE_EDGES) - _NAME - cell_len(keys) - 2)
-        sentence = (
-            set_cell_size(command.sentence, room)
-            if cell_len(command.sentence) <= room
-            else (set_cell_size(command.sentence, room - 1) + "…")
-        )
-        is_dim = self._why_not(command) is not None
+    def _line(self, found: PaletteCommand) -> Content:
+        command, keys = found.command, found.keys
+        cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS - cell_len(keys) - 2)
         return Content.assemble(
-            (set_cell_size(command.name, _NAME), MUTED if is_dim else STRONG),
-            (sentence, MUTED if is_dim else ""),
-            ("  " + keys, MUTED if is_dim else ACCENT),
+            (set_cell_size(command.name, _NAME_CELLS), MUTED if found.is_dimmed else STRONG),
+            (_fitted(command.title, cells), MUTED if found.is_dimmed else ""),
+            (f"  {keys}", MUTED if found.is_dimmed else ACCENT),
         )
 
-    def _run(self, command: Command) -> partial[Any]:
-        because = self._why_not(command)
-        if because is not None:
-            return partial(self.app.notify, shown_words(because), severity="warning", markup=False)
-        return partial(self.screen.run_action, command.action)
 
-    def _keys(self, command: Command) -> str:
-        if not command.keys:
-            return ""
-        return self.app.get_key_display(Binding(command.keys.split(",")[0], command.action, id=command.id))
+class RoomKeys(RoomCommands):
+    """The keys of the room below, each with its shell command."""
+
+    def _commands(self) -> Iterator[PaletteCommand]:
+        if isinstance(room := self.screen, Room):
+            found = (PaletteCommand(room, command) for command in room.commands)
+            yield from (one for one in found if one.keys)
+
+    def _line(self, found: PaletteCommand) -> Content:
+        because = found.room.why_dimmed(found.command.id)
+        more = shell_line(found.room, found.command) if because is None else shown_words(because)
+        cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS)
+        title = found.command.title if cell_len(found.command.title) <= cells else _fitted(found.command.title, cells)
+        free = cells - cell_len(title)
+        return Content.assemble(
+            (set_cell_size(found.keys, _NAME_CELLS), ACCENT if because is None else MUTED),
+            (title, "" if because is None else MUTED),
+            (more.rjust(free) if cell_len(more) + 2 <= free else f"\n  {more}", MUTED if because is None else WARNING),
+        )
+
+
+def _fitted(text: str, cells: int) -> str:
+    """A text cut or filled to so many cells."""
+    return set_cell_size(text, cells) if cell_len(text) <= cells else set_cell_size(text, cells - 1) + "…"

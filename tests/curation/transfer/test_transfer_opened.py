@@ -89,7 +89,7 @@ async def test_the_inspector_looks_at_them_and_names_the_command(
         await settled(pilot)
         assert "Mila keeps bees" in _shown(app)
         assert "1 notice  read-only" in _shown(app)
-        await app.screen.run_action("show_notices")
+        await app.screen.run_action("notices")
         await settled(pilot)
         assert "look like those of OpenClaw" in _shown(app)
         assert "zeroclaw memory import" in _shown(app)

@@ -112,7 +112,7 @@ async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
     """A way out changes nothing."""
     found_in(monkeypatch, SNAPSHOT, LUCID)
     async with running(inspector.app()) as (app, pilot):
-        await app.screen.run_action("show_copies")
+        await app.screen.run_action("copies")
         await until(pilot, lambda: isinstance(app.screen, CopiesScreen))
         assert "2 places, 1 can be cleaned here" in screen_words(app)
         await press(pilot, "escape", "space", "j", "space")

@@ -34,7 +34,7 @@ async def test_what_is_shown_goes_to_the_file_named(place: Place) -> None:
     there = place.home / "zeroclaw-memories-2026-11-22.jsonl"
     there.write_text("mine", encoding="utf-8")
     async with running(place.app()) as (app, pilot):
-        await command(pilot, "export_shown")
+        await command(pilot, "export")
         assert "Export 3 memories?" in screen_words(app)
         assert "~/zeroclaw-memories-2026-11-22.jsonl" in screen_words(app)
         assert "all columns, lossless" in screen_words(app)
@@ -42,12 +42,12 @@ async def test_what_is_shown_goes_to_the_file_named(place: Place) -> None:
         assert isinstance(app.screen, Question)
         await press(pilot, "n")
         assert there.read_text(encoding="utf-8") == "mine"
-        await command(pilot, "export_shown")
+        await command(pilot, "export")
         await press(pilot, "enter", "y")
         assert " exported to ~/zeroclaw-memories-2026-11-22.jsonl" in said(app)
         rows = [json.loads(line) for line in there.read_text(encoding="utf-8").splitlines()]
         assert {row["key"] for row in rows if "key" in row} == {"tz", "food", "chat"}
-        await command(pilot, "export_shown")
+        await command(pilot, "export")
         await type_path(pilot, "~/no/such/folder/x.jsonl")
         await press(pilot, "enter")
         assert "no/such/folder" in said(app)
@@ -61,12 +61,12 @@ async def test_only_what_the_filters_leave_is_exported_in_the_format_of_the_name
         browser = app.screen
         assert isinstance(browser, BrowserRoom)
         browser.panes.look(browser.view.toggled("category", "core"))
-        await command(pilot, "export_shown")
+        await command(pilot, "export")
         assert "Export 2 memories? core" in screen_words(app)
         await type_path(pilot, "~/core.csv")
         assert "CSV: a table for other programs" in screen_words(app)
         await press(pilot, "enter")
-        await command(pilot, "export_shown")
+        await command(pilot, "export")
         await type_path(pilot, "~/memories")
         await press(pilot, "enter")
         assert "The file name has no known ending." in screen_words(app)
@@ -83,7 +83,7 @@ async def test_superseded_memories_that_stay_out_are_counted(place: Place) -> No
     place.database.unlink()
     small_store.make(place.database, "G2", [{"key": "old", "superseded_by": "id-001"}, {"key": "new"}])
     async with running(place.app()) as (app, pilot):
-        await command(pilot, "export_shown")
+        await command(pilot, "export")
         assert "Export 1 memory?" in screen_words(app)
         assert "1 superseded memory is left out; “superseded” in the facets takes it along." in screen_words(app)
         await pilot.press("escape")

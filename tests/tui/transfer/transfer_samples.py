@@ -57,7 +57,7 @@ class Place:
             return dict(connection.execute("SELECT key, content FROM memories"))
 
 
-async def command(pilot: Pilot[Any], action: str) -> None:
+async def command(pilot: Pilot[Any], command: str) -> None:
     """Do what a command of the palette does, and wait until something is asked or done."""
-    await pilot.app.screen.run_action(action)
+    await pilot.app.screen.run_command(command)
     await settled(pilot)

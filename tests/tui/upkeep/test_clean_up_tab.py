@@ -189,7 +189,7 @@ async def test_from_a_row_only_its_group_is_merged_and_esc_keeps_all(tmp_path: P
         await press(pilot, "backslash")
         await go_to(pilot, app, "exact duplicates")
         await press(pilot, "tab", "G")
-        await app.screen.run_action("merge")
+        await app.screen.run_command("merge")
         await settled(pilot)
         assert "Merge 1 group of exact duplicates and delete 1 memory?" in app.words
         await press(pilot, "escape")

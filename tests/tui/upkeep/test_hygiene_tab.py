@@ -120,14 +120,14 @@ async def test_a_run_can_be_taken_back_after_other_changes(workspace: Workspace)
     """The last change is another; the run comes back, and that one stays."""
     files, keys = workspace.files(), workspace.keys()
     async with running(workspace.app(), WIDE) as (app, pilot):
-        await app.screen.run_action("undo_run")
+        await app.screen.run_command("undo_run")
         await settled(pilot)
         assert "No hygiene run to undo." in app.told
         await press(pilot, "enter", "y")
         row = await row_with_id(app.library.memory, "chat-3")
         assert row is not None
         await edit_memory(app.library, row.id, Edit({"content": "Another topic."}), row.fingerprint)
-        await app.screen.run_action("undo_run")
+        await app.screen.run_command("undo_run")
         await settled(pilot)
         assert (workspace.files(), workspace.keys()) == (files, keys)
         assert (await whole_entry(app.library.memory, row.handle)).content == "Another topic."

@@ -122,13 +122,13 @@ async def test_another_file_is_compared_with_and_not_taken_for_zeroclaws_own(hom
     other = home.config_dir / "older.md"
     home.snapshot.rename(other)
     async with running(home.app(), WIDE) as (app, pilot):
-        await app.screen.run_action("open_file")
+        await app.screen.run_command("open_file")
         await settled(pilot)
         await press(pilot, "enter")
         assert "Enter a path." in app.words
         await press(pilot, "=~/.zeroclaw/older.md", "enter")
         assert "older.md of 2026-11-20 21:04: 7 memories; 2 only here" in app.words
-        await app.screen.run_action("open_file")
+        await app.screen.run_command("open_file")
         await settled(pilot)
         await press(pilot, "=~/nowhere.jsonl", "enter")
         assert "There is no file" in app.words

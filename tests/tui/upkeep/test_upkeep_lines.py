@@ -10,9 +10,9 @@ from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 
 
 async def shell_line(app: RoomApp, typed: str, *keys: str) -> str:
-    """What the help copies for the key that is looked for."""
+    """The shell command that is copied for a key."""
     async with running(app, WIDE) as (_, pilot):
-        await press(pilot, *keys, "question_mark", f"={typed}", "enter")
+        await press(pilot, *keys, "question_mark", f"={typed}", "ctrl+y")
         return app.clipboard
 
 

@@ -62,7 +62,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
             await press(pilot, "escape")
             assert app.screen is app.screen_stack[0]
             # As Textual asks for a key that comes to a room behind the one it was left by.
-            assert room.check_action("choose_filters", ()) is not True
+            assert room.check_action("filter", ()) is not True
         await press(pilot, "x", "p", "end", "enter", "F")
         assert not isinstance(app.screen, WhyRoom)
         assert app.screen is not app.screen_stack[0]
@@ -87,14 +87,14 @@ async def test_s_leaves_for_the_list_with_what_is_similar(kitchen: Kitchen) -> N
 
 async def test_the_line_for_a_shell_names_message_memory_and_store(kitchen: Kitchen) -> None:
     async with running(browsing(kitchen), WIDE) as (app, pilot):
-        await press(pilot, "slash", "=eat", "enter", "x", "question_mark", "=why this memory", "enter")
+        await press(pilot, "slash", "=eat", "enter", "x", "question_mark", "=why this memory", "ctrl+y")
         assert re.fullmatch(r"zeroclaw memory explain \w+ --query eat --config-dir \S+", app.clipboard)
 
 
 async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitchen: Kitchen) -> None:
     kitchen.meal("-v  x", "--eat", (1.0, 0.0, 0.0, 0.0))
     async with running(browsing(kitchen), WIDE) as (app, pilot):
-        await press(pilot, "slash", "=--eat", "enter", "x", "question_mark", "=why this memory", "enter")
+        await press(pilot, "slash", "=--eat", "enter", "x", "question_mark", "=why this memory", "ctrl+y")
         assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", app.clipboard)
 
 
@@ -244,7 +244,7 @@ async def test_letters_without_a_meaning_do_nothing_and_the_help_tells_the_other
         assert screen_text(app) == before
         await press(pilot, "question_mark", "=a step up")
         assert "The chosen setting a step up" in screen_words(app)
-        await press(pilot, "escape", "escape")
+        await press(pilot, "escape")
         assert app.screen is app.room
 
 

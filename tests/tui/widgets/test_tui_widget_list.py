@@ -57,7 +57,7 @@ async def test_keys_move_the_cursor_and_stop_at_both_ends() -> None:
 
 async def test_every_key_can_be_bound_anew_and_says_what_it_does() -> None:
     bindings = MemoryList.BINDINGS
-    assert {binding.id for binding in bindings} >= {"list.down", "list.up", "list.top", "list.bottom", "list.open"}  # type: ignore[union-attr]
+    assert {binding.id for binding in bindings} >= {"list.down", "list.up", "list.top", "list.bottom"}  # type: ignore[union-attr]
     assert all(binding.id and binding.tooltip for binding in bindings)  # type: ignore[union-attr]
 
 
@@ -173,7 +173,7 @@ async def test_a_click_on_a_heading_asks_for_that_order() -> None:
         ]
 
 
-async def test_a_click_selects_and_a_double_click_or_enter_opens() -> None:
+async def test_a_click_selects_and_a_double_click_opens() -> None:
     async with listing() as (widget, app, pilot):
         widget.show_page(memories(10), 10)
         await pilot.pause()
@@ -181,9 +181,9 @@ async def test_a_click_selects_and_a_double_click_or_enter_opens() -> None:
         assert widget.cursor == 3
         assert app.saw(MemoryList.RowOpened) == []
         await pilot.double_click(MemoryList, offset=(5, 6))
-        await pilot.press("j", "enter")
+        await pilot.press("j")
         assert widget.cursor == 6
-        assert len(app.saw(MemoryList.RowOpened)) == 2
+        assert len(app.saw(MemoryList.RowOpened)) == 1
         await pilot.click(MemoryList, offset=(5, 20))
         assert widget.cursor == 6
 

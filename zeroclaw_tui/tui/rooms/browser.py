@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +25,7 @@ from zeroclaw_tui.tui.commands import (
     Command,
     Room,
     changing,
+    common_commands,
     saying,
     start_work,
     store_options,
@@ -37,8 +38,6 @@ from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
-    from textual.widget import Widget
-
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.traces.copies import Copy
@@ -54,71 +53,89 @@ if TYPE_CHECKING:
 
 BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
-    Command("search", "slash", "open_search", "search", "Search the memories", "Find", in_footer=True, priority=True),
-    Command("filter", "F", "choose_filters", "filter", "Filter by category, session, agent, namespace, age", "Find",
-            in_footer=True),
-    # A narrow footer shows the first of them only, and what changes memories next to it.
-    Command("explain", "x", "show_why('stages')", "explain", "Explain why this memory is recalled or not", "Why", True),
-    Command("edit", "e", "edit", "edit", "Edit this memory", "Change", in_footer=True, writes=True),
-    Command("delete", "d", "delete", "delete", "Delete the marked memories, or this one", "Change", True, writes=True),
-    Command("undo", "u", "undo", "undo", "Undo the last change", "Change", in_footer=True, writes=True),
-    Command("mark", "space", "toggle_mark", "mark", "Mark or unmark this memory",
-            "Change", in_footer=True),
-    Command("redo", "U", "redo", "redo", "Redo the last undone change", "Change", writes=True),
-    Command("new", "n", "create", "new", "Write a new memory", "Change", writes=True),
-    Command("edit.external", "E", "edit_externally", "$EDITOR", "Edit this memory in $EDITOR", "Change", writes=True),
-    Command("mark.range", "v", "mark_range", "mark to here", "Mark from the last marked memory to this one", "Change"),
-    Command("mark.all", "asterisk", "mark_all", "mark all", "Mark all memories shown", "Change"),
-    Command("mark.none", "backslash", "mark_none", "unmark all", "Unmark all memories", "Change"),
-    Command("changes", "T", "show_changes", "changes", "All changes and the trash", "Change"),
-    Command("history", "h", "show_history", "history", "The changes of this memory", "Change"),
-    Command("delete.shown", "", "delete_shown", "delete all", "Delete all memories shown …", "Change", writes=True),
-    Command("erase", "", "erase", "erase",
-            "Erase the marked memories, this one or a text everywhere …", "Change", writes=True),
-    Command("show.again", "", "show_again", "show again", "Show this superseded memory to the agent again", "Change",
-            writes=True),
-    Command("copies", "", "show_copies", "copies", "Other copies of this text", "Change"),
-    Command("what-if", "w", "show_why('what_if')", "what-if", "Try other settings", "Why", True),
-    Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", "Why"),
-    Command("similar", "s", "find_similar", "similar", "Find memories similar to this one", "Why"),
-    Command("live", "t", "show_live", "live", "Recorded turns", "Why"),
-    Command("talk", "c", "show_talk", "conversation", "The conversation this memory came from", "Why"),
-    Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "Find duplicates, junk and secrets", "Upkeep"),
-    Command("hygiene", "H", "show_upkeep('hygiene')", "hygiene", "Preview hygiene",
-            "Upkeep"),
-    Command("health", "D", "show_upkeep('health')", "health", "Check the store for problems and repair them",
-            "Upkeep"),
-    Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", "Upkeep"),
-    Command("numbers", "I", "show_upkeep('numbers')", "statistics", "Counts, sizes and growth", "Upkeep"),
-    Command("re-embed", "R", "re_embed", "re-embed", "Re-embed this memory", "Upkeep", writes=True),
-    Command("export", "", "export_shown", "export", "Export the memories shown to a file …", "Upkeep"),
-    Command("import", "", "import_file", "import", "Import memories from a file …", "Upkeep", writes=True),
-    Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", "Upkeep"),
-    Command("search.mode", "ctrl+f", "next_mode", "mode", "Next search mode: recall, contains, regex, similar",
-            "Find", in_footer=True, priority=True),
-    Command("filter.like_this", "full_stop", "narrow_to_this", "same session",
-            "Only this session or category, or all", "Find"),
-    Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", "Find"),
-    Command("order", "o", "choose_order", "sort", "Sort the list; again: reverse", "Look", True),
-    Command("profile", "p", "choose_profile", "scoring", "Choose the ZeroClaw version for scoring", "Look",
-            in_footer=True),
-    Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", "Look"),
-    Command("reload", "r", "reload", "reload", "Reload; after a failure: retry", "Look"),
-    Command("copy", "y", "copy_content", "copy", "Copy the content", "Look", in_footer=True),
-    Command("copy.json", "", "copy_json", "copy JSON", "Copy the memory as JSON", "Look"),
-    Command("facets", "f", "toggle_facets", "facets", "Show or hide the facets", "Panes"),
-    Command("pane.facets", "1", "focus_pane('facets')", "facets", "Go to the facets", "Panes", in_palette=False),
-    Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", "Panes", in_palette=False),
-    Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", "Panes", in_palette=False),
-    Command("step.out", "escape", "step_out", "out", "One step out; never quits", "Panes", in_palette=False),
-    Command("backend", "b", "app.choose_store", "stores", "Choose another store of this config", "Program"),
-    Command("installs", "", "app.choose_install", "installs", "Choose another install found here", "Program"),
-    Command("notices", "", "show_notices", "notices", "Notices about this store", "Program"),
-    Command("theme", "", "app.change_theme", "theme", "Choose the colours", "Program"),
-    Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", "Program", in_footer=True),
-    Command("palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command",
-            "Program", in_palette=False),
-    Command("quit", "q", "app.quit", "quit", "Quit", "Program", in_footer=True),
+    Command("search", "slash", "search", "Search the memories", True, priority=True,
+            synonyms="find query look for recall", shell="recall {query}"),
+    Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
+            synonyms="why reason stages miss score", shell="explain {key} --query {query}"),
+    Command("what_if", "w", "what-if", "Try other settings", True, synonyms="weights threshold tune try",
+            shell="recall {query} --vector-weight {number} --keyword-weight {number}"),
+    Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
+            shell="edit {key}"),
+    Command("delete", "d", "delete", "Delete the marked memories, or this one", True, writes=True,
+            synonyms="remove forget purge", shell="forget {key}"),
+    Command("undo", "u", "undo", "Undo the last change", True, writes=True, synonyms="restore revert take back",
+            shell="undo"),
+    Command("redo", "U", "redo", "Redo the last undone change", writes=True, synonyms="again undo", shell="redo"),
+    Command("read", "enter", "read", "Read the whole memory", synonyms="open", shell="get {key}"),
+    Command("filter", "F", "filter", "Filter by category, session, agent, namespace, age",
+            synonyms="narrow chips facet category session", shell="list {filter}"),
+    Command("mark", "space", "mark", "Mark or unmark this memory", synonyms="select"),
+    Command("create", "n", "new", "Write a new memory", writes=True, synonyms="add store write create",
+            shell="store {key} {content}"),
+    Command("edit_in_editor", "E", "$EDITOR", "Edit this memory in $EDITOR", writes=True, synonyms="editor vim emacs"),
+    Command("mark_range", "v", "mark to here", "Mark from the last marked memory to this one", synonyms="select range"),
+    Command("mark_all", "asterisk", "mark all", "Mark all memories shown", synonyms="select everything"),
+    Command("mark_none", "backslash", "unmark all", "Unmark all memories", synonyms="select mark none"),
+    Command("changes", "T", "changes", "All changes and the trash",
+            synonyms="trash restore undo history deleted recover log", shell="trash list"),
+    Command("history", "h", "history", "The changes of this memory", synonyms="versions changes log",
+            shell="get {key} --history"),
+    Command("delete_shown", "", "delete all", "Delete all memories shown …", writes=True,
+            synonyms="purge remove forget", shell="purge {filter}"),
+    Command("erase", "", "erase", "Erase the marked memories, this one or a text everywhere …", writes=True,
+            synonyms="gdpr wipe destroy for good", shell="erase {text}"),
+    Command("show_again", "", "show again", "Show this superseded memory to the agent again", writes=True,
+            synonyms="superseded supersede", shell="edit {key} --unsupersede"),
+    Command("copies", "", "copies", "Other copies of this text", synonyms="backups leftovers also found"),
+    Command("prompt", "P", "prompt", "The text ZeroClaw puts before a message", synonyms="injected context block",
+            shell="prompt {query}"),
+    Command("similar", "s", "similar", "Find memories similar to this one", synonyms="near neighbours related vector",
+            shell="similar {key}"),
+    Command("live", "t", "live", "Recorded turns", shell="tail",
+            synonyms="turns trace tail recording sent what really recalled"),
+    Command("conversation", "c", "conversation", "The conversation this memory came from",
+            synonyms="talk chat source session came from"),
+    Command("clean_up", "A", "clean up", "Find duplicates, junk and secrets",
+            synonyms="audit junk pollution duplicates secrets purge", shell="audit"),
+    Command("hygiene", "H", "hygiene", "Preview hygiene", synonyms="retention archive expire clean",
+            shell="hygiene --dry-run"),
+    Command("health", "D", "health", "Check the store for problems and repair them",
+            synonyms="doctor check repair fix", shell="doctor"),
+    Command("snapshot", "S", "snapshot", "Write, compare and hydrate a snapshot", synonyms="backup hydrate",
+            shell="snapshot --diff"),
+    Command("statistics", "I", "statistics", "Counts, sizes and growth", synonyms="stats numbers growth size count",
+            shell="stats"),
+    Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
+            shell="reindex"),
+    Command("export", "", "export", "Export the memories shown to a file …", synonyms="save dump backup",
+            shell="export {file} {filter}"),
+    Command("import_file", "", "import", "Import memories from a file …", writes=True,
+            synonyms="load bring mem0 openclaw", shell="import {file}"),
+    Command("copy_to_store", "", "copy to", "Copy all memories to another store …",
+            synonyms="migrate move transfer", shell="copy --to {backend}"),
+    Command("search_mode", "ctrl+f", "mode", "Next search mode: recall, contains, regex, similar", True, priority=True),
+    Command("same_session", "full_stop", "same session", "Only this session or category, or all",
+            synonyms="only these category filter", shell="list {filter}"),
+    Command("no_filter", "", "no filter", "Remove every filter", shell="list"),
+    Command("sort", "o", "sort", "Sort the list; again: reverse", synonyms="order date newest oldest"),
+    Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", synonyms="profile version rules",
+            shell="recall {query} --profile {version}"),
+    Command("markdown", "m", "markdown", "Show the content as Markdown or plain"),
+    Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry look again"),
+    Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
+    Command("copy_json", "", "copy JSON", "Copy the memory as JSON", synonyms="clipboard yank",
+            shell="get {key} --json"),
+    Command("facets", "f", "facets", "Show or hide the facets", synonyms="side counts", shell="stats --json {filter}"),
+    Command("facets_pane", "1", "facets", "Go to the facets", listed=False),
+    Command("list_pane", "2", "list", "Go to the list", listed=False),
+    Command("detail_pane", "3", "detail", "Go to the detail", listed=False),
+    Command("stores", "b", "stores", "Choose another store of this config", synonyms="backend switch database",
+            shell="health", target="app"),
+    Command("installs", "", "installs", "Choose another install found here", target="app"),
+    Command("notices", "", "notices", "Notices about this store", synonyms="warnings", shell="health"),
+    Command("change_theme", "", "theme", "Choose the colours", synonyms="colours color dark light", target="app"),
+    *(command for command in common_commands(out="One step out; never quits") if command.id != "leave"),
+    Command("quit", "q", "quit", "Quit", synonyms="exit leave close", target="app"),
 )  # fmt: skip
 
 _MOST_ORDERED = 2000
@@ -131,29 +148,17 @@ NO_SNAPSHOT = (
 _LUCID = "lucid"
 """The stage of what the lucid program answered, and no memory of the store itself."""
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
-_WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
-_NEEDS_NO_MEMORIES = frozenset(
-    {
-        "toggle_facets",
-        "focus_pane('facets')",
-        "focus_pane('list')",
-        "focus_pane('detail')",
-        "step_out",
-        "reload",
-        "clear_filters",
-        "show_notices",
-        "show_help",
-        "show_changes",
-        "show_upkeep('hygiene')",
-        "show_upkeep('health')",
-    }
-)
-"""What there is also where nothing is ever stored; what writes says why it cannot by itself."""
+_WRITING = frozenset(command.id for command in BROWSER_COMMANDS if command.writes)
+_NEEDS_NO_MEMORIES = frozenset({
+    "facets", "facets_pane", "list_pane", "detail_pane", "step_out", "reload", "no_filter", "notices", "keys",
+    "changes", "hygiene", "health", "stores", "installs", "change_theme", "command_palette", "quit",
+})  # fmt: skip
+"""What can also be done where nothing is ever stored."""
 _UNKNOWN_OF_LUCID = dict.fromkeys(
-    ("edit", "edit_externally", "re_embed", "delete", "erase", "show_again", "show_history"), _OF_LUCID
+    ("edit", "edit_in_editor", "re_embed", "delete", "erase", "show_again", "history"), _OF_LUCID
 ) | {
-    "show_why('stages')": "Memories from the lucid program cannot be explained, because lucid gives no reasons.",
-    "find_similar": "Memories from the lucid program cannot be compared with others.",
+    "explain": "Memories from the lucid program cannot be explained, because lucid gives no reasons.",
+    "similar": "Memories from the lucid program cannot be compared with others.",
 }
 _FILTERED = ("sessions", "agents", "namespaces", "superseded")
 
@@ -211,7 +216,7 @@ class BrowserRoom(Room[None]):
 
                 panes = BrowserPanes(self.clock, self.pace, id="panes")
                 await self.query("#opening").remove()
-                await self.mount_all([panes, KeyLine("esc more")])
+                await self.mount_all([panes, KeyLine()])
                 self._panes = panes
                 self.refresh_bindings()
 
@@ -313,30 +318,25 @@ class BrowserRoom(Room[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
         if self._panes is None:
-            return action == "app.choose_store"
-        if action == "open_search" and self.is_mounted and self.panes.is_typing:
+            return action in ("stores", "command_palette", "quit")
+        if action == "search" and self.is_mounted and self.panes.is_typing:
             return False
-        if action == "app.choose_install":
+        if action == "installs":
             return self._other_install is not None
         return super().check_action(action, parameters)
 
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The list and the facets."""
-        return (("In the list", self.rows), ("In the facets", self.panes.facet_list))
-
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        """Why a command cannot be done now, in a sentence; None when it can."""
         if self.library is None or not self.is_mounted:
             return None
-        if action == "show_talk":
+        if action == "conversation":
             entry = self.rows.selected_entry
             return self._no_chat or (self._no_talk.get(entry.id) if entry is not None else None)
         takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
-    def line_facts(self) -> Mapping[str, str]:
-        """What the lines for a shell say of here: the store, the query, the filter, the memory under the cursor."""
+    def shell_facts(self) -> Mapping[str, str]:
+        """The store, the query, the filter and the memory under the cursor."""
         if self.library is None:
             return {}
         facts = {"store": store_options(self.library)}
@@ -350,10 +350,9 @@ class BrowserRoom(Room[None]):
             facts["key"] = shell_word(entry.key)
         return facts
 
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense now."""
-        found = super().palette_commands()
-        return (command for command in found if command.action != "clear_filters" or self.view.chips)
+    def is_offered(self, command: Command) -> bool:
+        """Whether the palette has a command now."""
+        return super().is_offered(command) and (command.id != "no_filter" or bool(self.view.chips))
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
         is_foreign = event.result is not None and event.result.stage == _LUCID
@@ -387,31 +386,34 @@ class BrowserRoom(Room[None]):
         else:
             tell_failure(self, error)
 
-    def action_open_search(self) -> None:
+    def action_search(self) -> None:
         self.panes.open_search()
 
-    def action_next_mode(self) -> None:
+    def action_search_mode(self) -> None:
         self.panes.next_mode()
 
     def action_step_out(self) -> None:
-        """One step out; never out of the program. Where there is no step left, the footer turns."""
-        if not self.panes.step_out():
-            from zeroclaw_tui.tui.widgets.lines import KeyLine
-
-            self.query_one(KeyLine).turn()
+        """One step out; never out of the program."""
+        self.panes.step_out()
 
     def action_reload(self) -> None:
         self.panes.reload()
 
-    def action_toggle_facets(self) -> None:
+    def action_facets(self) -> None:
         self.panes.toggle_facets()
 
-    def action_focus_pane(self, pane: str) -> None:
-        if pane == "facets" and not self.query_one("#facets").display:
+    def action_facets_pane(self) -> None:
+        if not self.query_one("#facets").display:
             self.panes.toggle_facets()
-        self.query_one(f"#{pane}").focus()
+        self.query_one("#facets").focus()
 
-    def action_narrow_to_this(self) -> None:
+    def action_list_pane(self) -> None:
+        self.rows.focus()
+
+    def action_detail_pane(self) -> None:
+        self.panes.detail.focus()
+
+    def action_same_session(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
         entry = self._entry_here()
         here = None if entry is None else entry.handle
@@ -424,7 +426,7 @@ class BrowserRoom(Room[None]):
                 self.panes.look(self.view.toggled(part, value), go_to=here)
             self._narrowed = next(chip for chip in self.view.chips if (chip.part, chip.value) == (part, value))
 
-    def action_choose_filters(self) -> None:
+    def action_filter(self) -> None:
         """Narrow the list on a panel."""
         from zeroclaw_tui.tui.dialogs import FiltersScreen
 
@@ -432,12 +434,12 @@ class BrowserRoom(Room[None]):
         if panes.facets is not None and self.library is not None:
             shown = (panes.facets, panes.other_facets, self.view)
             cannot = unfiltered_because(self.library)
-            self.app.push_screen(FiltersScreen(panes.toggle, self.action_clear_filters, *shown, cannot))
+            self.app.push_screen(FiltersScreen(panes.toggle, self.action_no_filter, *shown, cannot))
 
-    def action_clear_filters(self) -> None:
+    def action_no_filter(self) -> None:
         self.panes.look(self.view.cleared())
 
-    def action_choose_order(self) -> None:
+    def action_sort(self) -> None:
         """Order the list by another column, or turn its present order round."""
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
@@ -458,7 +460,7 @@ class BrowserRoom(Room[None]):
         elif order is not None and self.library is not None:
             start_work(self, "recalls", self._order_by_recalls, self.library, order)
 
-    def action_choose_profile(self) -> None:
+    def action_scoring(self) -> None:
         if self.library is not None:
             start_work(self, "change", self._choose_profile, self.library, exclusive=False)
 
@@ -473,20 +475,20 @@ class BrowserRoom(Room[None]):
             self.panes.look_on()
             self.post_message(self.ProfileChosen(version))
 
-    def action_toggle_markdown(self) -> None:
+    def action_markdown(self) -> None:
         detail = self.panes.detail
         detail.as_markdown = not detail.as_markdown
 
     async def action_copy_to_store(self) -> None:
-        await self.run_action("app.choose_store(True)")
+        await self.run_action("app.stores(True)")
 
-    def action_copy_content(self) -> None:
+    def action_copy(self) -> None:
         self.run_worker(self._copy(as_json=False), group="copy")
 
     def action_copy_json(self) -> None:
         self.run_worker(self._copy(as_json=True), group="copy")
 
-    def action_show_notices(self) -> None:
+    def action_notices(self) -> None:
         """The notices of this store."""
         from zeroclaw_tui.curation.config_choice import describe_choice
         from zeroclaw_tui.tui.help import notices_page
@@ -495,9 +497,17 @@ class BrowserRoom(Room[None]):
         if self.library is not None:
             self.app.push_screen(notices_page((describe_choice(self.library.config), *notices_of(self.library))))
 
-    def action_show_why(self, tab: Tab) -> None:
-        """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would
-        recall, and the prompt."""
+    def action_explain(self) -> None:
+        """Why the memory under the cursor is recalled for the message of the search bar."""
+        self._open_why("stages")
+
+    def action_what_if(self) -> None:
+        self._open_why("what_if")
+
+    def action_prompt(self) -> None:
+        self._open_why("prompt")
+
+    def _open_why(self, tab: Tab) -> None:
         from zeroclaw_tui.tui.widgets.rows import is_from_lucid
 
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
@@ -508,25 +518,35 @@ class BrowserRoom(Room[None]):
             asked = self.panes.asked()
             self._enter("why:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
 
-    def action_find_similar(self) -> None:
+    def action_similar(self) -> None:
         entry = self._entry_here()
         if entry is not None:
             self.panes.find_similar(entry)
 
-    def action_show_upkeep(self, tab: str) -> None:
-        """Clean up, hygiene, health, snapshot, or the numbers at the head of health."""
-        if self.library is None:
-            return
-        if tab == "numbers":
-            self._enter("upkeep:UpkeepRoom", self.library, "health", self.clock, self.pace, numbers=True)
-        else:
-            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
+    def action_clean_up(self) -> None:
+        self._open_upkeep("clean_up")
 
-    def action_show_live(self) -> None:
+    def action_hygiene(self) -> None:
+        self._open_upkeep("hygiene")
+
+    def action_health(self) -> None:
+        self._open_upkeep("health")
+
+    def action_snapshot(self) -> None:
+        self._open_upkeep("snapshot")
+
+    def action_statistics(self) -> None:
+        self._open_upkeep("health", numbers=True)
+
+    def _open_upkeep(self, tab: str, *, numbers: bool = False) -> None:
+        if self.library is not None:
+            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace, numbers=numbers)
+
+    def action_live(self) -> None:
         if self.library is not None:
             self._enter("live:LiveRoom", self.library, self.clock, self.pace)
 
-    def action_show_talk(self) -> None:
+    def action_conversation(self) -> None:
         """The conversation around what the memory under the cursor was made of."""
         entry = self._entry_here()
         if self.library is not None and entry is not None:
@@ -547,11 +567,11 @@ class BrowserRoom(Room[None]):
         else:
             self.app.push_screen(ConversationRoom(found, one_line(entry.key)[:60] or "this memory", self.clock()))
 
-    def action_show_changes(self) -> None:
+    def action_changes(self) -> None:
         if self.library is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
 
-    def action_show_history(self) -> None:
+    def action_history(self) -> None:
         entry = self._entry_here()
         if self.library is not None and entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
@@ -576,7 +596,7 @@ class BrowserRoom(Room[None]):
         else:
             self._reader.show(entry, result, norm)
 
-    def action_toggle_mark(self) -> None:
+    def action_mark(self) -> None:
         self.rows.toggle_mark()
         self.rows.action_move(1)
 
@@ -638,7 +658,7 @@ class BrowserRoom(Room[None]):
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
     @changing
-    async def action_edit_externally(self, library: Library) -> None:
+    async def action_edit_in_editor(self, library: Library) -> None:
         from zeroclaw_tui.tui.rooms.editor import edit_externally
 
         row = await self._stored_here(library)
@@ -733,7 +753,7 @@ class BrowserRoom(Room[None]):
             self.panes.look_again()
 
     @changing
-    async def action_export_shown(self, library: Library) -> None:
+    async def action_export(self, library: Library) -> None:
         from zeroclaw_tui.tui.transfer import export_shown, narrowed_words
 
         now, view = self.clock(), self.view
@@ -771,12 +791,12 @@ class BrowserRoom(Room[None]):
             return
         left = left_sentence(worth_telling_after_edit(self._copies) if is_edit else self._copies)
         if left:
-            banner.show("quiet", left, ":", "to see them", "show_copies", typed="copies")
+            banner.show("quiet", left, ":", "to see them", "copies", typed="copies")
         else:
             banner.hide()
 
     @changing
-    async def action_show_copies(self, library: Library) -> None:
+    async def action_copies(self, library: Library) -> None:
         """Other copies of the last deleted text, else of the memory under the cursor."""
         from zeroclaw_tui.curation.traces.copies import Text, find_copies
         from zeroclaw_tui.tui.rooms.copies import CopiesScreen
@@ -869,25 +889,25 @@ class BrowserRoom(Room[None]):
 
 
 def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEntry | None = None) -> str | None:
-    """Why an action, as it is bound, cannot be done, in a sentence; None where it can.
+    """Why a command cannot be done, in a sentence; None where it can.
 
     `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
     """
     memory = library.memory
-    if memory.about.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING and "app." not in action:
+    if memory.about.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
         return _UNKNOWN_OF_LUCID[action]
     if action in _WRITING and library.read_only_because is not None:
         return library.read_only_because
     match action:
-        case "edit" | "edit_externally":
+        case "edit" | "edit_in_editor":
             return why_fixed(memory, "content")
         case "show_again":
             return memory.why_not.get("superseded")
         case "re_embed":
             return library.why_no_vectors
-        case "show_upkeep('snapshot')":
+        case "snapshot":
             from zeroclaw_tui.backends.factory import has_database
 
             return None if has_database(memory.name) else NO_SNAPSHOT

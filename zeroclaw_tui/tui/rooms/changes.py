@@ -38,11 +38,11 @@ from zeroclaw_tui.tui.actions import (
 from zeroclaw_tui.tui.commands import (
     Command,
     changing,
+    common_commands,
     mark_commands,
     start_work,
     tell,
     tell_failure,
-    usual_commands,
     warn,
 )
 from zeroclaw_tui.tui.dialogs import SIGN_LOOKS, TypedConfirmation, yes_or_no
@@ -62,33 +62,27 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
-    Command("changes.open", "enter", "open", "open", "The rows of this change", "Look", True),
-    Command("changes.bring_back", "enter", "bring_back", "restore",
-            "Restore the marked rows or this one, or an earlier version", "Change", True, writes=True,
-            also="restore revert version"),
-    Command("changes.undo", "u", "undo", "undo", "Undo exactly this change", "Change", True, writes=True,
-            also="take back revert", line="undo --id {number}"),
-    Command("changes.redo", "U", "redo", "redo", "Redo this undone change", "Change", True,
-            writes=True, line="redo --id {number}"),
-    Command("changes.let_go", "d", "let_go", "delete", "Delete permanently", "Change", True,
-            writes=True, also="empty delete purge", line="trash empty"),
-    *mark_commands("changes", "this row", "Mark every deleted memory shown", in_footer=False),
-    Command("changes.empty", "", "empty", "empty the trash", "Delete all of this store's trash permanently",
-            "Change",
-            writes=True, line="trash empty"),
-    Command("changes.search", "slash", "open_search", "search", "Search the trash",
-            "Find", True, True,
-            also="trash filter restore"),
-    Command("changes.stores", "full_stop", "toggle_stores", "all stores", "The trash of every store, or of this one",
-            "Find"),
-    Command("changes.of_memory", "h", "show_history", "history", "The changes of this memory", "Find"),
-    Command("changes.list", "1", "show_place('changes')", "changes", "The changes", "Panes"),
-    Command("changes.deleted", "2", "show_place('deleted')", "trash", "The deleted memories", "Panes", True,
-            also="trash restore"),
-    Command("changes.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", "Panes", in_palette=False),
-    Command("changes.copy", "y", "copy_content", "copy", "Copy the content", "Look"),
-    Command("changes.reload", "r", "reload", "reload", "Reload; after a failure: retry", "Program"),
-    *usual_commands("changes"),
+    Command("open", "enter", "open", "The rows of this change", True),
+    Command("restore", "enter", "restore", "Restore the marked rows or this one, or an earlier version", True,
+            writes=True, synonyms="restore revert version"),
+    Command("undo", "u", "undo", "Undo exactly this change", True, writes=True, synonyms="take back revert",
+            shell="undo --id {number}"),
+    Command("redo", "U", "redo", "Redo this undone change", True, writes=True, shell="redo --id {number}"),
+    Command("delete", "d", "delete", "Delete permanently", True, writes=True, synonyms="empty delete purge",
+            shell="trash empty"),
+    *mark_commands("this row", "Mark every deleted memory shown", footer=False),
+    Command("empty", "", "empty the trash", "Delete all of this store's trash permanently", writes=True,
+            shell="trash empty"),
+    Command("search", "slash", "search", "Search the trash", True, priority=True, synonyms="trash filter restore"),
+    Command("all_stores", "full_stop", "all stores", "The trash of every store, or of this one"),
+    Command("history", "h", "history", "The changes of this memory", synonyms="versions",
+            shell="get {key} --history"),
+    Command("changes", "1", "changes", "The changes", shell="trash list"),
+    Command("trash", "2", "trash", "The deleted memories", True, synonyms="trash restore", shell="trash list"),
+    Command("detail_pane", "3", "detail", "Go to the detail", listed=False),
+    Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
+    Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
+    *common_commands(),
 )  # fmt: skip
 
 
@@ -102,7 +96,7 @@ _MOST_ASKED, _LONGEST_ASKED, _KEPT_OF_SAME = 6, 120, 30
 _MEGABYTE = 1024 * 1024
 _LIST, _PAGES = "changes-list", "changes-pages"
 _SCOPE = "Only changes made with this program. Changes made by the agent are not listed."
-_WRITING = frozenset(command.action for command in COMMANDS if command.writes)
+_WRITING = frozenset(command.id for command in COMMANDS if command.writes)
 _OTHER_STORE = "It was deleted in {}. Open that store to restore it."
 
 PagedRow = TypeVar("PagedRow")
@@ -215,21 +209,21 @@ class ChangesRoom(StoreRoom):
         self.action_reload()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "open_search" and self._search.input.has_focus:
+        if action == "search" and self._search.input.has_focus:
             return False
-        if action in ("open", "bring_back") and action != self._primary:
+        if action in ("open", "restore") and action != self._primary:
             return False
         return super().check_action(action, parameters)
 
     @property
     def _primary(self) -> str:
         """What enter does here: open the rows of a change, restore anything else."""
-        return "open" if self._shown.place == "changes" else "bring_back"
+        return "open" if self._shown.place == "changes" else "restore"
 
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """The number of the change under the cursor as well, for the lines of a shell."""
         number = self._change_number
-        return super().line_facts() | ({} if number is None else {"number": str(number)})
+        return super().shell_facts() | ({} if number is None else {"number": str(number)})
 
     def on_table_list_row_highlighted(self) -> None:
         self._show_detail()
@@ -258,7 +252,7 @@ class ChangesRoom(StoreRoom):
             self._go_to("rows", line)
 
     @changing
-    async def action_bring_back(self, library: Library) -> None:
+    async def action_restore(self, library: Library) -> None:
         """Restore the marked rows, else the one under the cursor, or an earlier version."""
         line = self._list.selected
         marks, one = self._list.marks, self._mark_of(line)
@@ -295,30 +289,33 @@ class ChangesRoom(StoreRoom):
     def action_mark_none(self) -> None:
         self._list.set_marks(())
 
-    def action_open_search(self) -> None:
+    def action_search(self) -> None:
         if self._shown.place != "deleted":
             self._go_to("deleted")
         self.add_class("-searching")
         self.set_focus(self._search.input)
 
-    def action_toggle_stores(self) -> None:
+    def action_all_stores(self) -> None:
         """Show what was deleted in the other stores of this config dir as well, or no longer."""
         self._shown.every_store = not self._shown.every_store
         self._go_to("deleted")
 
-    def action_show_history(self) -> None:
+    def action_history(self) -> None:
         entry = self._entry
         if entry is not None:
             room = ChangesRoom(self.library, self.clock, self.pace, entry)
             self.app.push_screen(room, self._after_room)
 
-    def action_show_place(self, place: Place) -> None:
-        self._go_to("memory" if place == "changes" and self._memory is not None else place)
+    def action_changes(self) -> None:
+        self._go_to("changes" if self._memory is None else "memory")
 
-    def action_focus_pane(self, pane: str) -> None:
-        self.query_one(f"#{pane}").focus()
+    def action_trash(self) -> None:
+        self._go_to("deleted")
 
-    async def action_copy_content(self) -> None:
+    def action_detail_pane(self) -> None:
+        self.query_one("#detail").focus()
+
+    async def action_copy(self) -> None:
         entry = self._entry
         if entry is not None:
             tell(self, await copy_text(self.app, entry.content))
@@ -340,7 +337,7 @@ class ChangesRoom(StoreRoom):
         elif self._shown.place in ("changes", "memory"):
             self.action_leave()
         else:
-            self.action_show_place("changes")
+            self.action_changes()
 
     @property
     def _entry(self) -> MemoryEntry | None:
@@ -550,7 +547,7 @@ class ChangesRoom(StoreRoom):
         raise NotFound("This memory is neither in the store nor in the trash.", hint="It cannot be restored.")
 
     @changing
-    async def action_let_go(self, library: Library) -> None:
+    async def action_delete(self, library: Library) -> None:
         """Delete the saved rows of the change permanently, or the marked memories, else the one under the cursor."""
         line = self._list.selected
         trash = library.trash

@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Que
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, usual_commands, warn
+from zeroclaw_tui.tui.commands import Command, common_commands, guarded, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
@@ -47,25 +47,30 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
-    Command("live.why", "enter", "show_why('')", "why", "Explain why a memory was recalled or not", "Why", True,
-            in_palette=False),
-    Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled, as a recall test",
-            "Change", True, writes=True, also="test expected miss wrong", line="test"),
-    Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", "Look", True,
-            also="conversation session chat"),
-    Command("live.record", "W", "record", "record", "Enable recording in config.toml",
-            "Change", True,
-            also="trace observability log switch on config"),
-    Command("live.only", "full_stop", "toggle_only", "only this", "Only this session's or agent's turns, or all",
-            "Find", also="session agent filter"),
-    Command("live.stages", "x", "show_why('stages')", "explain", "Explain why its first memory was injected", "Why"),
-    Command("live.what-if", "w", "show_why('what_if')", "what-if", "Try other settings", "Why"),
-    Command("live.prompt", "P", "show_why('prompt')", "prompt", "The text that recall puts before it now", "Why"),
-    Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, or else the predicted one", "Look"),
-    Command("live.pane", "tab,shift+tab", "other_pane", "pane", "Switch between list and detail", "Look"),
-    Command("live.again", "r", "reload", "again", "Reload and compare again", "Program"),
-    *usual_commands("live"),
+    Command("open", "enter", "why", "Explain why a memory was recalled or not", True, listed=False),
+    Command("expect", "space", "expect", "Choose what should have been recalled, as a recall test", True, writes=True,
+            synonyms="test expected miss wrong", shell="test"),
+    Command("conversation", "c", "conversation", "The conversation around this message", True,
+            synonyms="talk session chat"),
+    Command("record", "W", "record", "Enable recording in config.toml", True,
+            synonyms="trace observability log switch on config"),
+    Command("same_session", "full_stop", "only this", "Only this session's or agent's turns, or all",
+            synonyms="session agent filter"),
+    Command("explain", "x", "explain", "Explain why its first memory was injected", synonyms="why stages",
+            shell="explain {key} --query {query}"),
+    Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
+            shell="recall {query} --vector-weight {number} --keyword-weight {number}"),
+    Command("prompt", "P", "prompt", "The text that recall puts before it now", synonyms="injected context block",
+            shell="prompt {query}"),
+    Command("copy", "y", "copy", "Copy the block that was sent, or else the predicted one", synonyms="clipboard",
+            shell="get {key}"),
+    Command("other_pane", "tab,shift+tab", "pane", "Switch between list and detail"),
+    Command("reload", "r", "again", "Reload and compare again", synonyms="refresh retry"),
+    *common_commands(),
 )  # fmt: skip
+_COMPARED = frozenset({"open", "explain", "what_if", "prompt", "expect"})
+"""The commands that need the comparison of the turn with a recall made now."""
+_ABOUT_A_TURN = _COMPARED | {"conversation", "same_session", "copy"}
 MOST_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
 _FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-write"
@@ -173,23 +178,32 @@ class LiveRoom(StoreRoom):
         self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
-        self.action_show_why("")
+        self.action_open()
 
-    def action_show_why(self, tab: Tab | Literal[""]) -> None:
-        self._ask_about(partial(self._explain, tab))
+    def action_open(self) -> None:
+        self._ask_about(partial(self._explain, ""))
+
+    def action_explain(self) -> None:
+        self._ask_about(partial(self._explain, "stages"))
+
+    def action_what_if(self) -> None:
+        self._ask_about(partial(self._explain, "what_if"))
+
+    def action_prompt(self) -> None:
+        self._ask_about(partial(self._explain, "prompt"))
 
     def action_expect(self) -> None:
         """Choose what should have been recalled for this turn, and keep it as a test."""
         self._ask_about(self._expect)
 
-    def action_show_talk(self) -> None:
+    def action_conversation(self) -> None:
         self._ask_about(self._show_talk)
 
     def action_record(self) -> None:
         """Show what changes in config.toml so that ZeroClaw records what it sends, and save it on a yes."""
         self._ask(self._record)
 
-    def action_toggle_only(self) -> None:
+    def action_same_session(self) -> None:
         """Only turns of this one's session, else of its agent; again: all."""
         shown = self._list.selected
         if self._only is not None:
@@ -225,29 +239,28 @@ class LiveRoom(StoreRoom):
         if self.focused is self._detail:
             self.set_focus(self._list)
         elif self._only is not None:
-            self.action_toggle_only()
+            self.action_same_session()
         else:
             self.action_leave()
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the turn under the cursor."""
-        action = action.partition("(")[0]
         if action == "record":
             return self.library.read_only_because if self.library.config.read_only else None
-        if action not in ("show_why", "expect", "show_talk", "toggle_only", "copy"):
+        if action not in _ABOUT_A_TURN:
             return None
         shown = self._list.selected
-        if action == "toggle_only" and self._only is not None:
+        if action == "same_session" and self._only is not None:
             return None
         if shown is None:
             return "There is no turn under the cursor."
         if action == "expect" and self.library.config.read_only:
             return self.library.read_only_because
-        if action in ("show_why", "expect") and not shown.turn.query.strip():
+        if action in _COMPARED and not shown.turn.query.strip():
             return "The message of this turn is not recorded, so there is nothing to explain."
-        if action in ("show_why", "expect") and shown.compared is None:
+        if action in _COMPARED and shown.compared is None:
             return shown.failure or "This turn is still being compared."
-        if action == "show_talk" and shown.turn.id in self._no_talk:
+        if action == "conversation" and shown.turn.id in self._no_talk:
             return "No saved conversation has this message."
         return None
 

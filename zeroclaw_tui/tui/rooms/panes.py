@@ -145,7 +145,7 @@ class BrowserPanes(Vertical):
                 f"Another install here: {other_install}",
                 ":",
                 "to choose it",
-                "app.choose_install",
+                "app.installs",
                 typed="installs",
             )
         self.query_one(Empty).show("Opening …")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
-from zeroclaw_tui.tui.commands import Command, Room, tell, usual_commands
+from zeroclaw_tui.tui.commands import Command, Room, common_commands, tell
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
@@ -33,28 +32,23 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
 _AS_IN_LIST = (
-    "explain", "what-if", "prompt", "similar", "edit", "edit.external", "delete", "undo", "redo", "history", "talk",
-    "copy", "markdown", "re-embed", "show.again", "copies",
+    "explain", "what_if", "prompt", "similar", "edit", "edit_in_editor", "undo", "redo", "history", "conversation",
+    "copy", "re_embed", "show_again", "copies",
 )  # fmt: skip
-"""What does here, to the memory that is read, what it does in the list to the one under the cursor."""
-_OWN = ("delete", "markdown")
-"""Of these what is done here: without the marks of the list, and to the text that is read."""
+"""The commands that do in the list, to the memory under its cursor, what they do here."""
 COMMANDS = (
     # With priority, since in the text these keys would scroll.
-    Command("reader.next", "j", "go(1)", "next", "The next memory of the list", "Look", True, True),
-    Command("reader.previous", "k", "go(-1)", "previous", "The previous memory of the list", "Look", True, True),
-    *(
-        command if command.id in _OWN else replace(command, action=f'in_list("{command.action}")')
-        for command in BROWSER_COMMANDS
-        if command.id in _AS_IN_LIST
-    ),
-    *usual_commands("reader", out="Back to the list, on the memory read last"),
-)  # fmt: skip
+    Command("next", "j", "next", "The next memory of the list", True, priority=True),
+    Command("previous", "k", "previous", "The previous memory of the list", True, priority=True),
+    *(replace(command, target="list") for command in BROWSER_COMMANDS if command.id in _AS_IN_LIST),
+    *(command for command in BROWSER_COMMANDS if command.id in ("delete", "markdown")),
+    *common_commands(out="Back to the list, on the memory read last"),
+)
 TALK_COMMANDS = (
-    Command("conversation.here", "c", "go_here", "here", "Back to the message it came from", "Look", True),
-    Command("conversation.copy", "y", "copy", "copy", "Copy what is shown of the conversation", "Look", True),
-    *usual_commands("conversation"),
-)  # fmt: skip
+    Command("here", "c", "here", "Back to the message it came from", True),
+    Command("copy", "y", "copy", "Copy what is shown of the conversation", True, synonyms="clipboard"),
+    *common_commands(),
+)
 _TIED: dict[FoundBy, str] = {
     "text": "by its text",
     "session": "the last message before it in its session",
@@ -100,33 +94,33 @@ class ReaderRoom(Room[None]):
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
 
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The text."""
-        return (("In the text", self.query_one(MemoryDetail)),)
-
-    def line_facts(self) -> Mapping[str, str]:
+    def shell_facts(self) -> Mapping[str, str]:
         """Those of the list but for its filter: it is about one memory here, the one under its cursor."""
-        return {name: fact for name, fact in self._browser.line_facts().items() if name != "filter"}
+        return {name: fact for name, fact in self._browser.shell_facts().items() if name != "filter"}
 
-    def why_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, command: str) -> str | None:
         """What cannot be done in the list is dimmed here too."""
-        in_list = action.removeprefix("in_list(").removesuffix(")") if action.startswith("in_list(") else action
-        return self._browser.why_dimmed(in_list[1:-1] if in_list != action else action)
+        return self._browser.why_dimmed(command)
 
-    def action_go(self, rows: int) -> None:
-        self._browser.rows.action_move(rows)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return super().check_action(str(parameters[0]) if action == "in_list" else action, ())
 
-    def action_toggle_markdown(self) -> None:
+    async def action_in_list(self, command: str) -> None:
+        """What the list does to the memory under its cursor, which is the one that is read."""
+        await self._browser.run_action(command)
+
+    def action_next(self) -> None:
+        self._browser.rows.action_move(1)
+
+    def action_previous(self) -> None:
+        self._browser.rows.action_move(-1)
+
+    def action_markdown(self) -> None:
         detail = self.query_one(MemoryDetail)
         detail.as_markdown = not detail.as_markdown
 
     def action_delete(self) -> None:
         self._browser.changes.begin(self._delete)
-
-    async def action_in_list(self, action: str) -> None:
-        """What the list does to the memory under its cursor, which is the one that is read."""
-        await self._browser.run_action(action)
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
@@ -167,14 +161,9 @@ class ConversationRoom(Room[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self.action_go_here)
+        self.call_after_refresh(self.action_here)
 
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The talk."""
-        return (("In the talk", self.query_one(ReadingPane)),)
-
-    def action_go_here(self) -> None:
+    def action_here(self) -> None:
         self.query_one(ReadingPane).scroll_to_center(self.query_one(".-here"), animate=False)
 
     async def action_copy(self) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
@@ -20,7 +19,7 @@ from zeroclaw_tui.curation.candidates import Candidate
 from zeroclaw_tui.curation.config_choice import describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, store_options, tell, usual_commands
+from zeroclaw_tui.tui.commands import Command, Room, common_commands, guarded, start_work, store_options, tell
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 COMMANDS = (
-    Command("stores.use", "enter", "use", "open", "Open the store under the cursor", "Look", True),
-    Command("stores.reload", "r", "reload", "reload", "Check every store again", "Look", True),
-    Command("stores.open", "O", "open_file", "open a file",
-            "Open a file or directory: a database, notes, or another tool's data", "Look", True),
-    Command("stores.copy", "C", "copy_here", "copy to store", "Copy the memories of the open store …", "Change", True),
-    Command("stores.confirm", "W", "confirm_store", "allow changes",
-            "Allow changes to the DATABASE_URL database", "Change", True),
-    *usual_commands("stores", out="Back to the list", back="Back to the list"),
+    Command("open", "enter", "open", "Open the store under the cursor", True, shell="health"),
+    Command("reload", "r", "reload", "Check every store again", True, synonyms="refresh retry"),
+    Command("open_file", "O", "open a file", "Open a file or directory: a database, notes, or another tool's data",
+            True, synonyms="path r-mem memory-rs markdown import"),
+    Command("copy_here", "C", "copy to store", "Copy the memories of the open store …", True,
+            synonyms="migrate move transfer", shell="copy --to {backend}"),
+    Command("allow_changes", "W", "allow changes", "Allow changes to the DATABASE_URL database", True),
+    *common_commands(out="Back to the list", back="Back to the list"),
 )  # fmt: skip
 FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
 _WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
@@ -105,9 +104,9 @@ class StoresRoom(Room["Candidate | None"]):
         self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
-        self.action_use()
+        self.action_open()
 
-    def action_use(self) -> None:
+    def action_open(self) -> None:
         candidate = self._selected
         if candidate is not None:
             self.dismiss(None if candidate.is_current and self._library is not None else candidate)
@@ -121,7 +120,7 @@ class StoresRoom(Room["Candidate | None"]):
         if candidate is not None and self._library is not None:
             start_work(self, "copy-write", guarded, self, self._copy, self._library, candidate, exclusive=False)
 
-    def action_confirm_store(self) -> None:
+    def action_allow_changes(self) -> None:
         candidate = self._selected
         if candidate is not None:
             start_work(self, "stores-confirm", guarded, self, self._confirm, candidate, exclusive=False)
@@ -129,7 +128,7 @@ class StoresRoom(Room["Candidate | None"]):
     def action_open_file(self) -> None:
         start_work(self, "stores-file", guarded, self, self._open_file)
 
-    def line_facts(self) -> Mapping[str, str]:
+    def shell_facts(self) -> Mapping[str, str]:
         """The store that is open, and the name of the one under the cursor, for the lines of a shell."""
         facts = {} if self._library is None else {"store": store_options(self._library)}
         candidate = self._selected
@@ -180,12 +179,12 @@ class StoresRoom(Room["Candidate | None"]):
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the store under the cursor."""
-        if action not in ("copy_here", "confirm_store"):
+        if action not in ("copy_here", "allow_changes"):
             return None
         candidate = self._selected
         if candidate is None:
             return "No stores found yet."
-        if action == "confirm_store":
+        if action == "allow_changes":
             return None if candidate.is_foreign else "Only the database of DATABASE_URL needs to be confirmed."
         if self._library is None:
             return "No store is open to copy from."
@@ -291,15 +290,15 @@ def reasons(status: StoreStatus) -> list[tuple[list[str], str]]:
 
 
 ERROR_COMMANDS = (
-    Command("error.retry", "r", "dismiss('again')", "retry", "Open the store again", "Look", True),
-    Command("error.demo", "enter", "dismiss('demo')", "demo", "Open sample memories", "Look", True),
-    Command("error.open", "O", "open_path", "open", "Open a file or directory", "Look", True),
-    Command("error.make", "S", "make_store", "from snapshot", "Create the database from the snapshot", "Change", True),
-    Command("error.make_empty", "n", "make_empty_store", "create", "Create an empty store", "Change", True),
-    Command("error.backend", "b", "choose_store", "stores", "Choose another store of this config", "Look", True),
-    Command("error.installs", "i", "dismiss('installs')", "installs", "Choose another install", "Look", True),
-    Command("error.help", "question_mark,f1", "show_help", "keys", "Show the keys that work here", "Program", True),
-    Command("error.quit", "q", "app.quit", "quit", "Quit", "Program", True),
+    Command("retry", "r", "retry", "Open the store again", True),
+    Command("demo", "enter", "demo", "Open sample memories", True),
+    Command("open_path", "O", "open", "Open a file or directory", True),
+    Command("make_store", "S", "from snapshot", "Create the database from the snapshot", True, target="app"),
+    Command("make_empty_store", "n", "create", "Create an empty store", True, target="app"),
+    Command("stores", "b", "stores", "Choose another store of this config", True, target="app"),
+    Command("installs", "i", "installs", "Choose another install", True),
+    Command("keys", "question_mark,f1", "keys", "The keys that work here", True),
+    Command("quit", "q", "quit", "Quit", True, target="app"),
 )
 
 
@@ -335,22 +334,26 @@ class ErrorScreen(Room["WayOn | Path"]):
                 yield Static(Content(words), id="snapshot")
         yield KeyLine()
 
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        return ()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Another install or store can only be chosen where one is known, a database only be made from a snapshot, and
         an empty store only before ZeroClaw's first start."""
-        if action == "choose_store":
-            return self._knows_stores
-        if action == "make_store":
-            return self._snapshot is not None
-        if action == "make_empty_store":
-            return isinstance(self._error, BeforeFirstStart) and self._snapshot is None
-        if parameters == ("demo",):
-            return isinstance(self._error, NoInstall)
-        return self._has_others or parameters != ("installs",)
+        offered = {
+            "stores": self._knows_stores,
+            "make_store": self._snapshot is not None,
+            "make_empty_store": isinstance(self._error, BeforeFirstStart) and self._snapshot is None,
+            "demo": isinstance(self._error, NoInstall),
+            "installs": self._has_others,
+        }
+        return offered.get(action, True)
+
+    def action_retry(self) -> None:
+        self.dismiss("again")
+
+    def action_demo(self) -> None:
+        self.dismiss("demo")
+
+    def action_installs(self) -> None:
+        self.dismiss("installs")
 
     def action_open_path(self) -> None:
         """Ask for a path and open it."""
@@ -362,12 +365,3 @@ class ErrorScreen(Room["WayOn | Path"]):
 
         about = "A config directory or workspace of ZeroClaw, a database, a directory of notes, or another tool's data."
         self.app.push_screen(path_form("Open which file or directory?", about), take)
-
-    async def action_choose_store(self) -> None:
-        await self.run_action("app.choose_store")
-
-    async def action_make_store(self) -> None:
-        await self.run_action("app.make_store")
-
-    async def action_make_empty_store(self) -> None:
-        await self.run_action("app.make_empty_store")

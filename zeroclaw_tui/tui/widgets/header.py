@@ -88,7 +88,7 @@ class StoreHeader(Widget):
 
     async def on_click(self, event: Click) -> None:
         if self.notices and event.x > self.size.width - 18:
-            await self.screen.run_action("show_notices")
+            await self.screen.run_action("notices")
 
 
 def scoring_words(library: Library) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.highlighter import Highlighter
 from rich.text import Text
 from textual.app import ComposeResult, RenderResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Click
@@ -37,8 +37,8 @@ _PLACEHOLDERS = {
 }
 _NO_SIGN = "\ufffd"
 
-_LAST = frozenset({"show_help", "app.quit", "screen.step_out", "leave", "step_out"})
-"""What is always at the end: help, and the way out."""
+MOST_KEYS = 7
+"""How many keys the footer shows besides the key that shows all."""
 _GAP = "  "
 _TAB_GAP = 3
 _CHOSEN = "bold underline $primary"
@@ -49,7 +49,7 @@ class SearchInput(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "to the results", id="search.leave"),
-        Binding("down", "screen.focus_pane('list')", "To the results", show=False),
+        Binding("down", "screen.list_pane", "To the results", show=False),
         Binding("escape", "screen.step_out", "out", id="search.out"),
     ]
 
@@ -256,7 +256,7 @@ class FactLine(Widget):
             is_last = number == len(self.chips) - 1
             if at + 3 + cell_len(words) + (0 if is_last else 3 + len(rest)) > room:
                 parts += [("  ", ""), (f" {rest} ", "reverse")]
-                places.append((at + 2, at + 4 + len(rest), "choose_filters"))
+                places.append((at + 2, at + 4 + len(rest), "filter"))
                 at += 4 + len(rest)
                 break
             parts += [" · ", (words, ACCENT)]
@@ -264,7 +264,7 @@ class FactLine(Widget):
             at += 3 + cell_len(words)
         gap = max(2, width - at - cell_len(self.order))
         parts += [" " * gap, (self.order, MUTED)]
-        places.append((at + gap, width, "choose_order"))
+        places.append((at + gap, width, "sort"))
         return parts, places
 
 
@@ -341,104 +341,53 @@ def _visible(character: str) -> str:
     return shown if len(shown) == 1 else character
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    key: str
-    name: str
-    action: str
-    is_enabled: bool
-    is_first: bool
-
-    @property
-    def cells(self) -> int:
-        return cell_len(self.key) + 1 + cell_len(self.name) + len(_GAP)
-
-
 class KeyLine(Widget):
-    """The keys of the room: first those it declares for here, then, page by page, its others.
+    """The footer: the keys that matter in this place, as many as fit, and the key that shows all of them.
 
-    A click does what the key does. `turn` shows the next page, and gives whether there is more than one.
+    A click does what the key does; a command that cannot be done now is dimmed.
     """
 
     DEFAULT_CSS = """
     KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }
     """
-    page: reactive[int] = reactive(0)
-
-    def __init__(self, more: str = "more ▸") -> None:
-        """`more` is at the end where there are more pages; a click on it turns, and so does a key it may name."""
-        super().__init__()
-        self._more = more
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
-    def turn(self) -> bool:
-        """Show the next keys, and after the last ones the first."""
-        pages = self._pages()
-        self.page = (self.page + 1) % len(pages)
-        return len(pages) > 1
-
     def render(self) -> RenderResult:
-        pages = self._pages()
-        shown = pages[self.page % len(pages)]
         parts: list[str | tuple[str, str]] = []
-        for key in shown:
-            look = MUTED if not key.is_enabled else ""
-            parts += [(key.key, MUTED if not key.is_enabled else ACCENT), (f" {key.name}", look or MUTED), _GAP]
-        if len(pages) > 1:
-            used = sum(key.cells for key in shown)
-            parts += [" " * max(0, self.content_size.width - used - len(self._more)), (self._more, MUTED)]
+        for active in self._shown():
+            key, name = self.app.get_key_display(active.binding), active.binding.description
+            parts += [(key, ACCENT if active.enabled else MUTED), (f" {name}", MUTED), _GAP]
         return Content.assemble(*parts)
 
     async def on_click(self, event: Click) -> None:
-        """Do what is there, or turn."""
-        place = event.get_content_offset_capture(self).x
-        pages = self._pages()
-        at = 0
-        for key in pages[self.page % len(pages)]:
-            if at <= place < at + key.cells - len(_GAP):
-                await self.screen.run_action(key.action)
+        at = event.get_content_offset_capture(self).x
+        for active in self._shown():
+            cells = self._cells(active)
+            if 0 <= at < cells - len(_GAP):
+                await self.app.run_action(active.binding.action, active.node)
                 return
-            at += key.cells
-        if place >= self.content_size.width - len(self._more):
-            self.turn()
+            at -= cells
 
-    def _pages(self) -> list[list[_Shown]]:
-        """The keys that fit, page by page; each page ends with help and the way out."""
-        found = self._found()
-        last = [key for key in found if key.action in _LAST and key.is_first]
-        wide = self.content_size.width
-        room = wide - sum(key.cells for key in last)
-        first = [key for key in found if key.is_first and key not in last]
-        others = [key for key in found if not key.is_first and key.action not in _LAST]
-        if sum(key.cells for key in first) <= room and not others:
-            return [[*first, *last]]
-        pages: list[list[_Shown]] = [[]]
-        left = room - len(self._more)
-        for key in [*first, *others]:
-            if key.cells > left and pages[-1]:
-                pages.append([])
-                left = room - len(self._more)
-            pages[-1].append(key)
-            left -= key.cells
-        return [[*page, *last] for page in pages]
-
-    def _found(self) -> list[_Shown]:
-        found: dict[str, _Shown] = {}
-        is_typing = isinstance(self.screen.focused, Input)
+    def _shown(self) -> list[ActiveBinding]:
+        found: dict[str, ActiveBinding] = {}
         for active in self.screen.active_bindings.values():
-            binding = active.binding
-            if is_typing and binding.key == "backslash":
-                # Textual 8.2.8 does not count it among the keys that an input takes.
-                continue
-            # What Textual's own screen binds, such as tab, is no key of the room.
-            if (active.node is self.screen and binding.id) or binding.show:
-                key = self.app.get_key_display(binding)
-                shown = _Shown(key, binding.description, binding.action, active.enabled, binding.show)
-                if binding.description and binding.action not in found:
-                    found[binding.action] = shown
-        return list(found.values())
+            if active.binding.show and active.binding.description:
+                found.setdefault(active.binding.action, active)
+        all_keys = found.pop("keys", None)
+        last = [] if all_keys is None else [all_keys]
+        free = self.content_size.width - sum(map(self._cells, last))
+        first: list[ActiveBinding] = []
+        for active in found.values():
+            free -= self._cells(active)
+            if free < 0 or len(first) == MOST_KEYS:
+                break
+            first.append(active)
+        return first + last
+
+    def _cells(self, active: ActiveBinding) -> int:
+        return cell_len(f"{self.app.get_key_display(active.binding)} {active.binding.description}{_GAP}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -541,7 +541,6 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("ctrl+u", "move_pages(-0.5)", "Half up", id="list.half_up", show=False, tooltip="Half a page up"),
         Binding("pagedown", "move_pages(1)", "Page down", id="list.page_down", show=False, tooltip="A page on"),
         Binding("pageup", "move_pages(-1)", "Page up", id="list.page_up", show=False, tooltip="A page back"),
-        Binding("enter", "open", "Read", id="list.open", show=False, tooltip="Read the whole memory"),
     ]
 
     DEFAULT_CSS = """

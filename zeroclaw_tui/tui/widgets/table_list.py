@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -75,16 +74,12 @@ class Column(Generic[Row]):
     """Puts a plain text into so many cells where it has more; None: it is cut at its end."""
 
 
-class TableList(CursorList, Generic[Row], inherit_bindings=False):
+class TableList(CursorList, Generic[Row]):
     """A list of rows of one type, with a cursor.
 
     The rows are read by their index and only as they come into sight, so that a hundred thousand cost no more than
     ten. What the enter key does is the room's own; a double click posts `RowOpened`.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding for binding in CursorList.BINDINGS if isinstance(binding, Binding) and binding.id != "list.open"
-    ]
 
     @dataclass
     class RowMessage(Message, namespace="table_list"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Change, Command, bindings, tell, usual_commands, warn
+from zeroclaw_tui.tui.commands import Change, Command, bindings, common_commands, tell, warn
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace, View
@@ -38,22 +38,28 @@ TABS: tuple[tuple[Tab, str, str, str], ...] = (
 )
 """Each tab with its words, its key, and where it is made."""
 UPKEEP_KEYS = (
-    Command("upkeep.undo", "u", "undo", "undo", "Undo the last change", "Change", True, writes=True),
-    Command("upkeep.redo", "U", "redo", "redo", "Redo the last undone change", "Change", writes=True),
-    Command("upkeep.reload", "r", "reload", "reload", "Reload; after a failure: retry", "Look", True),
-    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "Find duplicates, junk and secrets", "Panes"),
-    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "Preview hygiene", "Panes"),
-    Command("upkeep.health", "D,3", "show_tab('health')", "health", "Check the store and repair it", "Panes"),
-    Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare and hydrate a snapshot",
-            "Panes"),
-    Command("upkeep.changes", "T", "show_changes", "changes", "All changes and the trash", "Panes"),
-    Command("upkeep.numbers", "I", "show_numbers", "statistics", "Counts, sizes and growth", "Panes"),
-    *usual_commands("upkeep", out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
+    Command("undo", "u", "undo", "Undo the last change", True, writes=True, synonyms="restore revert take back",
+            shell="undo"),
+    Command("redo", "U", "redo", "Redo the last undone change", writes=True, synonyms="again undo", shell="redo"),
+    Command("reload", "r", "reload", "Reload; after a failure: retry", True, synonyms="refresh retry look again"),
+    Command("clean_up", "A,1", "clean up", "Find duplicates, junk and secrets",
+            synonyms="audit junk pollution duplicates secrets purge", shell="audit"),
+    Command("hygiene", "H,2", "hygiene", "Preview hygiene", synonyms="retention archive expire clean",
+            shell="hygiene --dry-run"),
+    Command("health", "D,3", "health", "Check the store and repair it", synonyms="doctor check repair fix",
+            shell="doctor"),
+    Command("snapshot", "S,4", "snapshot", "Write, compare and hydrate a snapshot", synonyms="backup hydrate",
+            shell="snapshot --diff"),
+    Command("changes", "T", "changes", "All changes and the trash",
+            synonyms="trash restore undo history deleted recover log", shell="trash list"),
+    Command("statistics", "I", "statistics", "Counts, sizes and growth", synonyms="stats numbers growth size count",
+            shell="stats"),
+    *common_commands(out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
 )  # fmt: skip
 _LINES_BELOW = 12
 """What a pane needs for all but the rows of the upper list, so that the lower one shows some of its own."""
-_NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})
-"""What nothing comes of where nothing is ever stored."""
+_NEEDS_MEMORIES = frozenset({"clean_up", "snapshot", "statistics"})
+"""The commands that do nothing where nothing is ever stored."""
 
 
 class UpkeepRoom(StoreRoom):
@@ -82,16 +88,28 @@ class UpkeepRoom(StoreRoom):
         yield KeyLine()
 
     async def on_mount(self) -> None:
-        await self.action_show_tab(self._tab)
+        await self.show_tab(self._tab)
         if self._opens_numbers:
-            await self.action_show_numbers()
+            await self.action_statistics()
 
     @property
     def pane(self) -> UpkeepPane | None:
         """The tab that is shown; None before the first."""
         return self._panes.get(self._tab)
 
-    async def action_show_tab(self, tab: Tab) -> None:
+    async def action_clean_up(self) -> None:
+        await self.show_tab("clean_up")
+
+    async def action_hygiene(self) -> None:
+        await self.show_tab("hygiene")
+
+    async def action_health(self) -> None:
+        await self.show_tab("health")
+
+    async def action_snapshot(self) -> None:
+        await self.show_tab("snapshot")
+
+    async def show_tab(self, tab: Tab) -> None:
         """Show another tab, as it was left, or reloaded if memories have changed."""
         self._tab = tab
         pane = self._panes.get(tab)
@@ -107,17 +125,17 @@ class UpkeepRoom(StoreRoom):
         pane.home.focus()
         self.refresh_bindings()
 
-    async def action_show_numbers(self) -> None:
+    async def action_statistics(self) -> None:
         """Show the counts at the head of health; the same again shows its findings."""
         from zeroclaw_tui.tui.rooms.upkeep.health import Health
 
         was = self._tab
-        await self.action_show_tab("health")
+        await self.show_tab("health")
         pane = self.pane
         assert isinstance(pane, Health)
         pane.show_numbers(was != "health" or not pane.shows_numbers)
 
-    def action_show_changes(self) -> None:
+    def action_changes(self) -> None:
         from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 
         if self.is_writing:
@@ -130,14 +148,14 @@ class UpkeepRoom(StoreRoom):
             await self.after_change(None)
 
     async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
-        await self.run_action(f"show_tab('{event.tab}')")
+        await self.run_action(event.tab)
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        """Why a command cannot be done now, in a sentence; None when it can."""
         memory = self.library.memory
         if action in ("undo", "redo") or (memory.about.keeps_nothing and action in _NEEDS_MEMORIES):
             return self.library.read_only_because
-        if action == "show_tab('snapshot')" and not has_database(memory.name):
+        if action == "snapshot" and not has_database(memory.name):
             return NO_SNAPSHOT
         return self.pane.why_dimmed(action) if self.pane is not None else None
 
@@ -146,20 +164,13 @@ class UpkeepRoom(StoreRoom):
         """The commands of the tab that is shown, then those of every tab."""
         return (*(self.pane.KEYS if self.pane is not None else ()), *UPKEEP_KEYS)
 
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The list of the tab."""
-        return [] if self.pane is None else [("In the lists", self.pane.home)]
-
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """What is under the cursor of the tab as well, for the lines of a shell."""
-        return super().line_facts() | ({} if self.pane is None else self.pane.line_facts())
+        return super().shell_facts() | ({} if self.pane is None else self.pane.shell_facts())
 
-    async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
-        """Do a command of the tab that is shown, or one of the room."""
-        name = action.partition("(")[0]
-        is_of_pane = self.pane is not None and not hasattr(self, f"action_{name}")
-        await self.app.run_action(action, self.pane if is_of_pane else self, namespaces)
+    def node_of(self, command: Command) -> DOMNode:
+        """The tab that is shown, for its own commands."""
+        return self.pane if self.pane is not None and command in self.pane.KEYS else self
 
     def action_reload(self) -> None:
         if self.pane is not None:
@@ -253,7 +264,7 @@ class UpkeepPane(Vertical):
         """The list that has the focus at the start."""
         raise NotImplementedError
 
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """What is under the cursor, for the lines of a shell."""
         return {}
 
@@ -274,7 +285,7 @@ class UpkeepPane(Vertical):
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done now, in a sentence; None when it can."""
-        writes = any(command.action == action and command.writes for command in self.KEYS)
+        writes = any(command.id == action and command.writes for command in self.KEYS)
         return self.read_only_because if writes else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -131,18 +131,14 @@ class CleanUp(UpkeepPane):
     """
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command("clean_up.open", "enter", "open", "open", "Merge duplicates, or open the memories", "Look"),
-        *mark_commands("clean_up", "the kind or the memory", "Mark all memories of this kind", "Mark"),
-        Command(
-            "clean_up.purge", "d", "delete", "delete marked", "Move the marked memories, or this one, to the trash",
-            "Change", True, writes=True, line="audit --purge --only {kind}",
-        ),
-        Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", "Mark"),
-        Command("clean_up.copy", "y", "copy_content", "copy", "Copy the content", "Look"),
-        Command(
-            "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, this group, or all",
-            "Change", writes=True, line="audit --merge",
-        ),
+        Command("open", "enter", "open", "Merge duplicates, or open the memories"),
+        *mark_commands("the kind or the memory", "Mark all memories of this kind"),
+        Command("delete", "d", "delete marked", "Move the marked memories, or this one, to the trash", True,
+                writes=True, synonyms="purge remove forget", shell="audit --purge --only {kind}"),
+        Command("mark_range", "v", "to here", "Mark from the last mark to this memory", synonyms="select range"),
+        Command("copy", "y", "copy", "Copy the content", synonyms="clipboard", shell="get {key}"),
+        Command("merge", "", "merge", "Merge duplicates: the marked groups, this group, or all", writes=True,
+                shell="audit --merge"),
     )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
@@ -190,7 +186,7 @@ class CleanUp(UpkeepPane):
         self._is_stopped = False
         self._looking = self.run_worker(self._look(), group="audit", exclusive=True)
 
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """The kind under the cursor."""
         finding = self.kinds.selected
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
@@ -260,7 +256,7 @@ class CleanUp(UpkeepPane):
             self._marked_first = self._marked_first.intersection(self.memories.marks)
             self._paint_marks()
 
-    async def action_copy_content(self) -> None:
+    async def action_copy(self) -> None:
         """Copy the whole content, as it is."""
         row = self.memories.selected
         if row is None:

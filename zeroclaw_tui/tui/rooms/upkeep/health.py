@@ -124,18 +124,10 @@ class Health(UpkeepPane):
     """Findings of the doctor, the serious first, under the counts of the store; or every count, where that is asked."""
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command(
-            "health.do", "enter", "do", "repair", "Repair this finding …; on a count: show its memories",
-            "Change", True, line="doctor --repair {finding}",
-        ),
-        Command(
-            "health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", "Look", True,
-            line="doctor",
-        ),
-        Command(
-            "health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", "Look",
-            line="doctor --deep",
-        ),
+        Command("repair", "enter", "repair", "Repair this finding …; on a count: show its memories", True,
+                shell="doctor --repair {finding}"),
+        Command("copy", "y", "copy", "Copy everything as text; the counts as JSON", True, shell="doctor"),
+        Command("deep_check", "", "deep check", "Check every page and the keyword index", shell="doctor --deep"),
     )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
@@ -182,7 +174,7 @@ class Health(UpkeepPane):
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done now, in a sentence; None when it can."""
         finding = self.findings.selected
-        if action == "do" and not self.shows_numbers and finding is not None and finding.id != _NOT_DEEP.id:
+        if action == "repair" and not self.shows_numbers and finding is not None and finding.id != _NOT_DEEP.id:
             return self.read_only_because
         return super().why_dimmed(action)
 
@@ -198,7 +190,7 @@ class Health(UpkeepPane):
         self._look(is_deep=self._is_deep)
         self.run_worker(self._count(), group="health-count", exclusive=True)
 
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """The finding under the cursor, where there is a repair of it."""
         finding = self.findings.selected
         return {} if finding is None or finding.repair is None else {"finding": quote(finding.id)}
@@ -228,7 +220,7 @@ class Health(UpkeepPane):
         else:
             self.query_one(AboutPane).focus()
 
-    def action_do(self) -> None:
+    def action_repair(self) -> None:
         """Show what the repair would do, and ask; on a count show its memories."""
         finding = self.findings.selected
         if self.shows_numbers:
@@ -236,7 +228,7 @@ class Health(UpkeepPane):
         elif finding is None or self._looking is not None:
             return
         elif finding.id == _NOT_DEEP.id:
-            self.action_look_deeper()
+            self.action_deep_check()
         elif finding.repair is None:
             warn(self, finding.by_hand or "Nothing to repair here.")
         elif finding.repair == "fill vectors":
@@ -246,13 +238,13 @@ class Health(UpkeepPane):
             question = yes_or_no(title, _repair_body(finding), "Cancel", "Repair")
             self.app.push_screen(question, lambda yes: self._repair(finding) if yes else None)
 
-    def action_look_deeper(self) -> None:
+    def action_deep_check(self) -> None:
         if self._is_repairing:
             warn(self, "Wait: a repair is still running.")
         else:
             self._look(is_deep=True)
 
-    async def action_copy_report(self) -> None:
+    async def action_copy(self) -> None:
         """Copy everything as text, or what `memory stats --json` prints."""
         if self.shows_numbers:
             try:

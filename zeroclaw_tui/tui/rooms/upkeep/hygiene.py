@@ -59,22 +59,17 @@ class Hygiene(UpkeepPane):
     """The plan of one moment: `days` from now. What is left out stays out while one looks at other days."""
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command(
-            "hygiene.run", "enter", "do", "run now", "Run hygiene now; on a rule: open its list", "Change",
-            True, writes=True, line="hygiene",
-        ),
-        Command("hygiene.leave_out", "space", "leave_out", "exclude", "Exclude or include this item", "Choose", True),
-        Command("hygiene.later", "right", "shift(1)", "next day", "Preview the next day", "As of", True),
-        Command("hygiene.earlier", "left", "shift(-1)", "previous day", "Preview the previous day", "As of"),
-        Command("hygiene.week_later", "greater_than_sign", "shift(7)", "next week", "Preview a week later", "As of"),
-        Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "previous week", "A week earlier", "As of"),
-        Command("hygiene.today", "0", "today", "today", "Preview today", "As of"),
-        Command("hygiene.leave_none", "backslash", "leave_none", "include all", "Include all items", "Choose"),
-        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Switch between items and rules", "Look"),
-        Command(
-            "hygiene.undo_run", "", "undo_run", "undo run", "Undo the last run of hygiene",
-            "Change", writes=True,
-        ),
+        Command("run", "enter", "run now", "Run hygiene now; on a rule: open its list", True, writes=True,
+                shell="hygiene"),
+        Command("leave_out", "space", "exclude", "Exclude or include this item", True),
+        Command("next_day", "right", "next day", "Preview the next day", True),
+        Command("previous_day", "left", "previous day", "Preview the previous day"),
+        Command("next_week", "greater_than_sign", "next week", "Preview a week later"),
+        Command("previous_week", "less_than_sign", "previous week", "A week earlier"),
+        Command("today", "0", "today", "Preview today"),
+        Command("leave_none", "backslash", "include all", "Include all items"),
+        Command("other_list", "tab,shift+tab", "rules", "Switch between items and rules"),
+        Command("undo_run", "", "undo run", "Undo the last run of hygiene", writes=True),
     )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
@@ -132,7 +127,7 @@ class Hygiene(UpkeepPane):
     def on_descendant_focus(self) -> None:
         self._paint_about()
 
-    def action_do(self) -> None:
+    def action_run(self) -> None:
         if self.rules.has_focus and self.rules.cursor:
             self.items.focus()
         else:
@@ -158,7 +153,19 @@ class Hygiene(UpkeepPane):
     def on_table_list_marks_changed(self) -> None:
         self._paint()
 
-    def action_shift(self, days: int) -> None:
+    def action_next_day(self) -> None:
+        self._shift(1)
+
+    def action_previous_day(self) -> None:
+        self._shift(-1)
+
+    def action_next_week(self) -> None:
+        self._shift(7)
+
+    def action_previous_week(self) -> None:
+        self._shift(-7)
+
+    def _shift(self, days: int) -> None:
         """Look at another day."""
         wanted = self.days + days
         try:

@@ -73,17 +73,14 @@ class SnapshotPane(UpkeepPane):
     """The differences of one file from the store, of one kind or of all; some of them marked to be brought in."""
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command(
-            "snapshot.hydrate", "enter", "hydrate", "import", "Import the marked memories, or this one",
-            "Change", True, writes=True, line="hydrate",
-        ),
-        *mark_commands("snapshot", "the row", "Mark all that can be imported", "Mark"),
-        Command("snapshot.write", "W", "write", "write", "Write the snapshot as ZeroClaw does", "Change", True,
-                writes=True, line="snapshot"),
-        Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind", "Find", True),
-        Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the previous kind", "Find"),
-        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", "Find"),
-        Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", "Find"),
+        Command("hydrate", "enter", "import", "Import the marked memories, or this one", True, writes=True,
+                shell="hydrate"),
+        *mark_commands("the row", "Mark all that can be imported"),
+        Command("write", "W", "write", "Write the snapshot as ZeroClaw does", True, writes=True, shell="snapshot"),
+        Command("next_part", "F,right", "filter", "Show the next kind", True),
+        Command("previous_part", "left", "filter back", "Show the previous kind"),
+        Command("copy", "y", "copy", "Copy the content, the snapshot's if it has one", shell="get {key}"),
+        Command("open_file", "", "compare", "Compare with another file …"),
     )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
@@ -126,7 +123,13 @@ class SnapshotPane(UpkeepPane):
         event.stop()
         self._show_part(int(event.tab))
 
-    def action_show_part(self, step: int) -> None:
+    def action_next_part(self) -> None:
+        self._show_next_part(1)
+
+    def action_previous_part(self) -> None:
+        self._show_next_part(-1)
+
+    def _show_next_part(self, step: int) -> None:
         """The next kind of difference of which there are any, or the one before."""
         if self._compared is not None:
             others = [(self._part + step * ahead) % len(_PARTS) for ahead in range(1, len(_PARTS))]
@@ -161,7 +164,7 @@ class SnapshotPane(UpkeepPane):
             keys = sorted(marks or ([difference.key] if difference is not None else []))
             self.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
 
-    async def action_copy_content(self) -> None:
+    async def action_copy(self) -> None:
         difference = self.differences.selected
         entry = (difference.there or difference.here) if difference is not None else None
         if entry is not None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.widget import Widget
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
@@ -15,7 +14,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.scoring.steps import quoted
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, changing, saying, start_work, tell, usual_commands, warn
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, saying, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
@@ -41,47 +40,54 @@ _KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P"}
 
 COMMANDS = (
     # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
-    Command("why.message", "slash", "open_message", "message", "Type a message", "Find", True, True),
-    Command(
-        "why.message-done", "enter,down", "leave_message", "to the answer", "From the message to the answer", "Find",
-        True, True, False,
-    ),
-    Command("trial.less", "left,minus", "step(-1)", "less", "The chosen setting a step down", "Try", True),
-    Command("trial.more", "right,plus,equals_sign", "step(1)", "more", "The chosen setting a step up", "Try", True),
-    Command("trial.much_less", "shift+left,less_than_sign", "stride(-1)", "much less", "A bigger step down", "Try"),
-    Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", "Try"),
-    Command("trial.reset", "backspace", "reset", "reset", "Reset the chosen setting", "Try"),
-    Command("trial.reset_all", "backslash", "reset_all", "reset all", "Reset every setting", "Try", True),
-    Command("trial.write", "W", "write", "write", "Save the modified settings …", "Change", True, writes=True),
-    Command("trial.choose", "enter", "choose", "pick", "Choose a value, or use the typed number", "Try", True),
-    Command("why.open", "enter", "open", "open", "Show the stages of this memory", "Find", True),
-    Command("why.stages", "x", "show_stages", "stages", "Explain why this memory is in the prompt or not", "Why"),
-    Command("why.what-if", "w", "show_what_if", "what-if", "Try other settings", "Why"),
-    Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", "Why"),
-    Command("why.similar", "s", "find_similar", "similar", "Leave for the list, and find similar memories", "Why"),
-    Command("why.profile", "p", "choose_profile", "scoring", "Choose the ZeroClaw version for scoring", "Why", True),
-    Command("why.rule", "", "toggle_rule", "rule", "Inject by the rule of the CLI agent, or of the channels", "Why"),
-    Command("why.panes", "tab,shift+tab", "other_pane", "pane", "From settings to list, or to the other rule", "Find"),
-    Command("why.re-embed", "R", "re_embed", "re-embed", "Re-embed this memory", "Upkeep", True, writes=True),
-    Command("why.edit", "e", "edit", "edit", "Edit this memory", "Change", True, writes=True),
-    Command("why.filter", "F", "choose_filters", "filter", "Leave for the list, and recall for others", "Find"),
-    Command("why.copy", "y", "copy", "copy", "Copy what is shown: stages, prompt, content, or the command",
-            "Look", True),
-    Command("why.again", "r", "reload", "reload", "Reload; after a failure: retry", "Look"),
-    Command("why.page_down", "pagedown", "page(1)", "page down", "Next page of the list", "Find"),
-    Command("why.page_up", "pageup", "page(-1)", "page up", "Previous page of the list", "Find"),
-    *usual_commands("why", out="One step out; modified settings are not saved"),
+    Command("message", "slash", "message", "Type a message", True, priority=True, synonyms="search query"),
+    Command("leave_message", "enter,down", "to the answer", "From the message to the answer", True, priority=True,
+            listed=False),
+    Command("less", "left,minus", "less", "The chosen setting a step down", True),
+    Command("more", "right,plus,equals_sign", "more", "The chosen setting a step up", True),
+    Command("much_less", "shift+left,less_than_sign", "much less", "A bigger step down"),
+    Command("much_more", "shift+right,greater_than_sign", "much more", "A bigger step up"),
+    Command("reset", "backspace", "reset", "Reset the chosen setting"),
+    Command("reset_all", "backslash", "reset all", "Reset every setting"),
+    Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
+    Command("choose", "enter", "pick", "Choose a value, or use the typed number", True),
+    Command("open", "enter", "open", "Show the stages of this memory", True),
+    Command("explain", "x", "stages", "Explain why this memory is in the prompt or not",
+            synonyms="explain why reason miss score", shell="explain {key} --query {query}"),
+    Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
+            shell="recall {query} --vector-weight {number} --keyword-weight {number}"),
+    Command("prompt", "P", "prompt", "The text ZeroClaw puts before this message", synonyms="injected context block",
+            shell="prompt {query}"),
+    Command("similar", "s", "similar", "Leave for the list, and find similar memories",
+            synonyms="near neighbours related vector", shell="similar {key}"),
+    Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", True,
+            synonyms="profile version rules", shell="recall {query} --profile {version}"),
+    Command("rule", "", "rule", "Inject by the rule of the CLI agent, or of the channels"),
+    Command("other_pane", "tab,shift+tab", "pane", "From settings to list, or to the other rule"),
+    Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
+            shell="reindex"),
+    Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
+            shell="edit {key}"),
+    Command("filter", "F", "filter", "Leave for the list, and recall for others", shell="list {filter}"),
+    Command("copy", "y", "copy", "Copy what is shown: stages, prompt, content, or the command", True,
+            synonyms="clipboard", shell="get {key}"),
+    Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
+    Command("page_down", "pagedown", "page down", "Next page of the list"),
+    Command("page_up", "pageup", "page up", "Previous page of the list"),
+    *common_commands(out="One step out; modified settings are not saved"),
 )  # fmt: skip
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
-    **dict.fromkeys(("step", "stride", "reset", "page", "choose"), frozenset[Tab]({"what_if"})),
-    "open": frozenset({"what_if"}),
+    **dict.fromkeys(
+        ("less", "more", "much_less", "much_more", "reset", "page_down", "page_up", "choose", "open"),
+        frozenset[Tab]({"what_if"}),
+    ),
     "other_pane": frozenset({"what_if", "prompt"}),
-    **dict.fromkeys(("re_embed", "edit", "choose_filters", "find_similar"), frozenset[Tab]({"stages"})),
+    **dict.fromkeys(("re_embed", "edit", "filter", "similar"), frozenset[Tab]({"stages"})),
 }
-"""Where an action means something; it is not offered in the other tabs."""
-_ACTIONS = frozenset(command.action.partition("(")[0] for command in COMMANDS)
-_WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
+"""The commands that are offered in some tabs only."""
+_COMMANDS = frozenset(command.id for command in COMMANDS)
+_WHILE_TYPING = frozenset({"leave_message", "step_out", "keys"})
 """What the keys that are no characters do while the message is typed."""
 
 
@@ -140,7 +146,7 @@ class WhyRoom(StoreRoom):
         # What was searched for may be the key of the memory: no message to an agent, so that one is typed next.
         is_by_name = entry is not None and entry.key.casefold() == asked
         if is_by_name or not asked:
-            self.action_open_message()
+            self.action_message()
         if self.pace.poll is not None:
             self.set_interval(self.pace.poll, self._look_for_changes)
 
@@ -149,20 +155,14 @@ class WhyRoom(StoreRoom):
         """The tab that is shown."""
         return self.query_one(f"#{self.tab}", Pane)
 
-    def line_facts(self) -> dict[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """The message and the memory as well, for the lines of a shell."""
-        facts, inquiry = super().line_facts(), self.inquiry
+        facts, inquiry = super().shell_facts(), self.inquiry
         if inquiry.has_message:
             facts["query"] = shell_word(inquiry.request.query)
         if inquiry.entry is not None:
             facts["key"] = shell_word(inquiry.entry.key)
         return facts
-
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """What is read or gone through in the tab."""
-        reader = self.pane.reader
-        return () if reader is None else ((self.pane.heading, reader),)
 
     @property
     def read_only_because(self) -> str | None:
@@ -178,11 +178,11 @@ class WhyRoom(StoreRoom):
         is_typing = self._is_typing
         if action == "leave_message":
             return is_typing
-        if is_typing and action not in _WHILE_TYPING and action in _ACTIONS:
+        if is_typing and action not in _WHILE_TYPING and action in _COMMANDS:
             return False
         if self.tab not in _ONLY_IN.get(action, (self.tab,)):
             return False
-        if action in ("choose_filters", "find_similar") and self._list_below is None:
+        if action in ("filter", "similar") and self._list_below is None:
             return False
         if self.tab == "what_if" and action == ("choose" if self._what_if.is_in_list else "open"):
             return False
@@ -199,13 +199,13 @@ class WhyRoom(StoreRoom):
             self.look()
 
     def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
-        self.run_worker(self.run_action(f"show_{event.tab}"), group="why-click")
+        self.run_worker(self.run_action("explain" if event.tab == "stages" else event.tab), group="why-click")
 
     def on_explanation_block_help_wanted(self, event: ExplanationBlock.HelpWanted) -> None:
         self.run_worker(self._press(event.key), group="why-click")
 
     def on_prompt_pane_rule_wanted(self) -> None:
-        self.action_toggle_rule()
+        self.action_rule()
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
@@ -241,7 +241,7 @@ class WhyRoom(StoreRoom):
         self.inquiry.reload()
         self.look()
 
-    def action_open_message(self) -> None:
+    def action_message(self) -> None:
         """Type the message; it is selected, so that another one can be typed at once."""
         self._line.type_anew()
 
@@ -249,7 +249,7 @@ class WhyRoom(StoreRoom):
         self.set_focus(self.pane.reader)
         self._line.finish()
 
-    def action_show_stages(self) -> None:
+    def action_explain(self) -> None:
         """Why the memory under the cursor is in the prompt or not; in the stages the one that replaced it."""
         entry = self.inquiry.entry
         if self.tab == "stages" and entry is not None and entry.superseded_by is not None:
@@ -257,7 +257,7 @@ class WhyRoom(StoreRoom):
             return
         self._show_tab("stages")
 
-    def action_show_what_if(self) -> None:
+    def action_what_if(self) -> None:
         """What this message would recall with other numbers; what would put the memory in is tried already."""
         advice = self._stages.advice if self.tab == "stages" else None
         if advice is not None:
@@ -267,7 +267,7 @@ class WhyRoom(StoreRoom):
         if advice is not None:
             self._what_if.go_to_first()
 
-    def action_show_prompt(self) -> None:
+    def action_prompt(self) -> None:
         self._show_tab("prompt")
 
     def action_other_pane(self) -> None:
@@ -281,11 +281,17 @@ class WhyRoom(StoreRoom):
     def action_choose(self) -> None:
         self._what_if.choose()
 
-    def action_step(self, way: int) -> None:
-        self._what_if.step(way)
+    def action_less(self) -> None:
+        self._what_if.step(-1)
 
-    def action_stride(self, way: int) -> None:
-        self._what_if.step(way, is_big=True)
+    def action_more(self) -> None:
+        self._what_if.step(1)
+
+    def action_much_less(self) -> None:
+        self._what_if.step(-1, is_big=True)
+
+    def action_much_more(self) -> None:
+        self._what_if.step(1, is_big=True)
 
     def action_reset(self) -> None:
         self._what_if.reset()
@@ -302,22 +308,25 @@ class WhyRoom(StoreRoom):
         else:
             self.look()
 
-    def action_page(self, pages: int) -> None:
-        self._what_if.page(pages)
+    def action_page_down(self) -> None:
+        self._what_if.page(1)
 
-    def action_choose_filters(self) -> None:
+    def action_page_up(self) -> None:
+        self._what_if.page(-1)
+
+    def action_filter(self) -> None:
         below = self._list_below
         if below is not None and not self.changes.is_under_way:
             self.action_leave()
-            below.call_later(below.run_action, "choose_filters")
+            below.call_later(below.run_action, "filter")
 
-    def action_find_similar(self) -> None:
+    def action_similar(self) -> None:
         below, entry = self._list_below, self.inquiry.entry
         if below is not None and entry is not None and not self.changes.is_under_way:
             self.action_leave()
             below.call_later(below.panes.find_similar, entry)
 
-    def action_toggle_rule(self) -> None:
+    def action_rule(self) -> None:
         """The rule of the CLI agent, or that of the channels."""
         if self.inquiry.trial.profile.one_injection_rule:
             tell(self, _ALIKE)
@@ -330,7 +339,7 @@ class WhyRoom(StoreRoom):
             self.set_focus(None)
             self.set_focus(self.pane.reader)
 
-    def action_choose_profile(self) -> None:
+    def action_scoring(self) -> None:
         start_work(self, "change", self._choose_profile, exclusive=False)
 
     async def _choose_profile(self) -> None:
@@ -480,11 +489,10 @@ class WhyRoom(StoreRoom):
             self.say("Reading the store …")
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
-        name = action.partition("(")[0]
-        if name == "write":
+        """Why a command cannot be done now, in a sentence; None when it can."""
+        if action == "write":
             return self.library.read_only_because if self.library.config.read_only else None
-        return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
+        return why_dimmed(action, self.library, View()) if action in ("re_embed", "edit", "filter") else None
 
     def _entry_here(self) -> MemoryEntry:
         """The memory that a change is about. Raises NotFound where none is chosen."""
@@ -558,7 +566,7 @@ class WhyRoom(StoreRoom):
         bound = self.active_bindings.get(key)
         if bound is None:
             return
-        because = self.why_dimmed(bound.binding.action)
+        because = self.why_dimmed(bound.binding.id or "")
         if because is None:
             await self.run_action(bound.binding.action)
         else:
