@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ONE_CHILD: set[str] = set()
 """Classes that only one child makes whole."""
-HANDED_ON = {"LoadedRows.get", "Target.close", "UpkeepRoom.action_reload"}
+HANDED_ON = {"LoadedRows.get", "ReaderRoom.why_dimmed", "Target.close", "UpkeepRoom.action_reload"}
 """Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
 NO_BACKENDS = {
     # A place where copies lie, a format of files, what old agents were told apart by, Textual's animations, and who
@@ -15,7 +15,6 @@ NO_BACKENDS = {
 }
 """What is compared with a word that is a backend's name too, and is none there."""
 CYCLES = {
-    frozenset(("tui.commands", "tui.help")),
     frozenset(("tui.rooms.browser", "tui.rooms.reader")),
     frozenset(("tui.rooms.upkeep", "tui.rooms.upkeep.health")),
     frozenset(("cli.options", "cli.output")),

@@ -65,7 +65,7 @@ def test_browsing_and_searching_leave_every_byte(own_copy: Path, size: tuple[int
         screen.press("ctrl+f")
         screen.wait_for("contains")
         screen.press("enter")
-        screen.wait_for("F filter")
+        screen.wait_for("w what-if")
         _leave(screen)
     assert _digest(own_copy) == before
 
@@ -77,7 +77,7 @@ def test_the_demo_starts_from_nothing(clean_environment: Path) -> None:
         screen.press("/", "what does she like to eat?")
         screen.wait_for("likes_to_eat", "threshold", "injected as entry 1")
         screen.press("enter")
-        screen.wait_for("F filter")
+        screen.wait_for("w what-if")
         _leave(screen)
     assert list(clean_environment.iterdir()) == []
 

@@ -128,7 +128,6 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
         for command in BROWSER_COMMANDS:
             if command.key:
                 assert command.title in shown
-        assert ": ^p Find a command" in shown
         assert "Move by row or line" in shown
         await press(pilot, "escape")
         assert app.screen is browser(app)

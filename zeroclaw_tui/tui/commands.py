@@ -300,9 +300,9 @@ class PaletteCommand:
     command: Command
 
     @property
-    def is_dimmed(self) -> bool:
-        """Whether it cannot be done now."""
-        return self.room.why_dimmed(self.command.id) is not None
+    def because(self) -> str | None:
+        """Why it cannot be done now, in a sentence; None when it can."""
+        return self.room.why_dimmed(self.command.id)
 
     @property
     def keys(self) -> str:
@@ -342,54 +342,65 @@ class Palette(CommandPalette):
             super()._action_command_list(action)
 
 
-class RoomCommands(Provider):
-    """The commands of the room below the palette, a line each with the key at its end."""
+class RoomProvider(Provider):
+    """Commands of the room below the palette, found by name, title, synonyms and keys."""
 
     async def discover(self) -> Hits:
-        for found in self._commands():
-            yield DiscoveryHit(self._line(found), found, found.command.title)
+        for found in self.commands():
+            yield DiscoveryHit(self.line(found), found, found.command.title)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for found in self._commands():
+        for found in self.commands():
             command = found.command
             score = max(matcher.match(text) for text in (command.name, command.synonyms, command.title, found.keys))
             if score:
-                yield Hit(score, self._line(found), found, command.title)
+                yield Hit(score, self.line(found), found, command.title)
 
-    def _commands(self) -> Iterator[PaletteCommand]:
+    def commands(self) -> Iterator[PaletteCommand]:
+        """The commands to choose from."""
+        raise NotImplementedError
+
+    def line(self, found: PaletteCommand) -> Content:
+        """A command as the palette shows it."""
+        raise NotImplementedError
+
+
+class RoomCommands(RoomProvider):
+    """Every command that makes sense now, a line each with the key at its end."""
+
+    def commands(self) -> Iterator[PaletteCommand]:
         if isinstance(room := self.screen, Room):
             yield from (PaletteCommand(room, command) for command in room.commands if room.is_offered(command))
 
-    def _line(self, found: PaletteCommand) -> Content:
-        command, keys = found.command, found.keys
+    def line(self, found: PaletteCommand) -> Content:
+        command, keys, is_dimmed = found.command, found.keys, found.because is not None
         cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS - cell_len(keys) - 2)
         return Content.assemble(
-            (set_cell_size(command.name, _NAME_CELLS), MUTED if found.is_dimmed else STRONG),
-            (_fitted(command.title, cells), MUTED if found.is_dimmed else ""),
-            (f"  {keys}", MUTED if found.is_dimmed else ACCENT),
+            (set_cell_size(command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG),
+            (_fitted(command.title, cells), MUTED if is_dimmed else ""),
+            (f"  {keys}", MUTED if is_dimmed else ACCENT),
         )
 
 
-class RoomKeys(RoomCommands):
-    """The keys of the room below, each with its shell command."""
+class RoomKeys(RoomProvider):
+    """The keys of the room, each with its shell command, or with the reason why it cannot be used now."""
 
-    def _commands(self) -> Iterator[PaletteCommand]:
+    def commands(self) -> Iterator[PaletteCommand]:
         if isinstance(room := self.screen, Room):
             found = (PaletteCommand(room, command) for command in room.commands)
             yield from (one for one in found if one.keys)
 
-    def _line(self, found: PaletteCommand) -> Content:
-        because = found.room.why_dimmed(found.command.id)
+    def line(self, found: PaletteCommand) -> Content:
+        because = found.because
         more = shell_line(found.room, found.command) if because is None else shown_words(because)
-        cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS)
-        title = found.command.title if cell_len(found.command.title) <= cells else _fitted(found.command.title, cells)
-        free = cells - cell_len(title)
-        return Content.assemble(
+        parts = [
             (set_cell_size(found.keys, _NAME_CELLS), ACCENT if because is None else MUTED),
-            (title, "" if because is None else MUTED),
-            (more.rjust(free) if cell_len(more) + 2 <= free else f"\n  {more}", MUTED if because is None else WARNING),
-        )
+            (found.command.title, "" if because is None else MUTED),
+        ]
+        if more:
+            parts.append((f"\n{' ' * _NAME_CELLS}{more}", MUTED if because is None else WARNING))
+        return Content.assemble(*parts)
 
 
 def _fitted(text: str, cells: int) -> str:

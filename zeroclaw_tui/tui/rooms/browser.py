@@ -120,7 +120,7 @@ BROWSER_COMMANDS = (
     Command("sort", "o", "sort", "Sort the list; again: reverse", synonyms="order date newest oldest"),
     Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", synonyms="profile version rules",
             shell="recall {query} --profile {version}"),
-    Command("markdown", "m", "markdown", "Show the content as Markdown or plain"),
+    Command("toggle_markdown", "m", "markdown", "Show the content as Markdown or plain"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry look again"),
     Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
     Command("copy_json", "", "copy JSON", "Copy the memory as JSON", synonyms="clipboard yank",
@@ -475,7 +475,7 @@ class BrowserRoom(Room[None]):
             self.panes.look_on()
             self.post_message(self.ProfileChosen(version))
 
-    def action_markdown(self) -> None:
+    def action_toggle_markdown(self) -> None:
         detail = self.panes.detail
         detail.as_markdown = not detail.as_markdown
 

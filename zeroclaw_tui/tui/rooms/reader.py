@@ -41,7 +41,7 @@ COMMANDS = (
     Command("next", "j", "next", "The next memory of the list", True, priority=True),
     Command("previous", "k", "previous", "The previous memory of the list", True, priority=True),
     *(replace(command, target="list") for command in BROWSER_COMMANDS if command.id in _AS_IN_LIST),
-    *(command for command in BROWSER_COMMANDS if command.id in ("delete", "markdown")),
+    *(command for command in BROWSER_COMMANDS if command.id in ("delete", "toggle_markdown")),
     *common_commands(out="Back to the list, on the memory read last"),
 )
 TALK_COMMANDS = (
@@ -115,7 +115,7 @@ class ReaderRoom(Room[None]):
     def action_previous(self) -> None:
         self._browser.rows.action_move(-1)
 
-    def action_markdown(self) -> None:
+    def action_toggle_markdown(self) -> None:
         detail = self.query_one(MemoryDetail)
         detail.as_markdown = not detail.as_markdown
 
