@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, SearchMode, Trial
 
@@ -144,12 +144,18 @@ class Library:
             return
         if "agents" in self.memory.why_not:
             raise without_agents(self.memory)
-        if all(agent in self.config.agents for agent in agents):
+        unknown = [agent for agent in agents if agent not in self.config.agents]
+        # Counting the memories of every agent takes long, so each agent is looked up first.
+        for agent in list(unknown):
+            own = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
+            if await self.memory.rows(Query(EXCERPTS, own, NEWEST_STORED, limit=1)):
+                unknown.remove(agent)
+        if not unknown:
             return
         facets = await count_facets(self.memory, MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
         without_memories = (await self.memory.health()).facts.get("agents", ())
         known = {*self.config.agents, *(facets.agent or ()), *without_memories}
-        for agent in agents:
+        for agent in unknown:
             if agent not in known:
                 raise unknown_agent(agent, known)
 

@@ -63,7 +63,8 @@ def planned_change(
     file = _config_file(config)
     raw = read_config(file)
     if raw is None:
-        raise _no_config(file)
+        hint = "Create it with `zeroclaw onboard`, then change its settings."
+        raise Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
     before = ConfigDocument.from_bytes(raw, file)
     _check_schema(before, file)
     changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
@@ -121,14 +122,7 @@ def _config_file(config: MemoryConfig) -> Path:
             "This store was opened without an install, so there is no config.toml to change.",
             hint="Open its install with --config-dir DIR.",
         )
-    if not os.path.lexists(file):
-        raise _no_config(file)
     return file
-
-
-def _no_config(file: Path) -> Refused:
-    hint = "Create it with `zeroclaw onboard`, then change its settings."
-    return Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
 
 
 def _check_schema(document: ConfigDocument, file: Path) -> None:
