@@ -70,3 +70,11 @@ async def test_the_category_core_is_advised_where_it_helps_to_the_end(tmp_path: 
     assert (skipped.stopped_at, skipped.advice) == ("threshold", None)
     assert skipped.steps[-1].helps == "none of the settings tried (the category core) brings it in"
     assert faded.steps[-1].helps == "the category core, which does not fade, puts it in the prompt"
+
+
+async def test_a_version_without_decay_tries_no_other_category(tmp_path: Path) -> None:
+    rows = [{"key": "user_msg_1", "content": "green tea", "category": "daily"}, {"key": "b", "content": "rain"}]
+    async with small_library(tmp_path, "G2", rows, "0.7.5") as library:
+        skipped = await why(library, "user_msg_1", "green tea", rule="channel", settings={"threshold": 9.0})
+    assert skipped.stopped_at == "threshold"
+    assert "the category core" not in skipped.steps[-1].helps

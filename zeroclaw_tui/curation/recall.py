@@ -362,7 +362,7 @@ async def _advised(gathered: GatheredEvidence, explanation: Explanation, trial: 
 def _has_faded(placement: Placement) -> bool:
     """Whether its score was lowered by age, and is below the threshold."""
     judged = placement.judged
-    return placement.stopped_at == "threshold" and judged is not None and judged.decayed != judged.score
+    return placement.stopped_at == "threshold" and judged is not None and judged.decayed not in (None, judged.score)
 
 
 async def _is_in_as_core(gathered: GatheredEvidence, placement: Placement, trial: Trial) -> bool:
