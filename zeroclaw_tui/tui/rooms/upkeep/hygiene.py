@@ -1,4 +1,4 @@
-"""Hygiene: what ZeroClaw would take and when; run it, leave things out."""
+"""Hygiene: preview what ZeroClaw archives and deletes, exclude items, and run it."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 _EVERYTHING = "Everything"
 _DATE_CELLS = 10
-_NAMES_TOLD = 8
-_NAMES_FROM = 96
-"""From so many cells on there is room for names beside the rules, and for where a thing goes."""
-_NOTES_TOLD = 3
+_MAX_NAMES = 8
+_NAMES_MIN_WIDTH = 96
+"""From this width there is space for names next to the rules, and for the effect of an item."""
+_MAX_NOTES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A rule with what it takes, None for all of them; or in `folded` the words for those that take nothing."""
+    """A line of the list of rules: a rule and its items, all items (None), or in `folded` the rules without items."""
 
     rule: HygieneRule | None
     items: Sequence[HygieneItem]
@@ -56,7 +56,7 @@ class _Line:
 
 
 class Hygiene(UpkeepPane):
-    """The plan of one moment: `days` from now. What is left out stays out while one looks at other days."""
+    """The plan as of `days` from now. Excluded items stay excluded when the day changes."""
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command("run", "enter", "run now", "Run hygiene now; on a rule: open its list", True, writes=True,
@@ -76,12 +76,11 @@ class Hygiene(UpkeepPane):
         super().__init__(room, id=id)
         self.plan: HygienePlan | None = None
         self.days = 0
-        self._question = 0
         self.rules = TableList(
             _rule_columns(), key=lambda line: line.rule and line.rule.name, divider=lambda line: line.folded, id="rules"
         )
         self.items = TableList(_ITEM_COLUMNS, mark=lambda item: item.id, leaves_marked_out=True, id="items")
-        """What the rule under the cursor takes."""
+        """The items of the rule under the cursor."""
 
     def compose_lists(self) -> ComposeResult:
         yield self.rules
@@ -90,24 +89,23 @@ class Hygiene(UpkeepPane):
 
     @property
     def home(self) -> Widget:
-        """Where one starts."""
+        """The list that has the focus first."""
         return self.items
 
     @property
     def as_of(self) -> datetime:
-        """The moment looked at: this time of day so many days from now, on this machine's clock."""
+        """The time of the plan: this time of day on the chosen day, in this machine's zone."""
         now = self.room.clock().astimezone()
         if not self.days:
             return now
         return (now.replace(tzinfo=None) + timedelta(days=self.days)).astimezone()
 
     def reload(self) -> None:
-        """Reload; an answer to an older question is dropped."""
-        self._question += 1
-        self.run_worker(self._look(self._question), group="hygiene-look", exclusive=True)
+        """Plan again."""
+        self.run_worker(self._load(), group="hygiene-load", exclusive=True)
 
     def step_out(self) -> bool:
-        """From the rules to the things."""
+        """Move the focus from the rules to the items."""
         if not self.rules.has_focus:
             return False
         self.rules.cursor = 0
@@ -137,7 +135,7 @@ class Hygiene(UpkeepPane):
         (self.items if self.rules.has_focus else self.rules).focus()
 
     def action_leave_out(self) -> None:
-        """Leave the thing out, or all that a rule takes; or no longer."""
+        """Exclude the item, or all items of a rule; or include them again."""
         if not self.rules.has_focus:
             self.items.toggle_mark()
             return
@@ -166,7 +164,7 @@ class Hygiene(UpkeepPane):
         self._shift(-7)
 
     def _shift(self, days: int) -> None:
-        """Look at another day."""
+        """Preview another day."""
         wanted = self.days + days
         try:
             self.room.clock() + timedelta(days=wanted)
@@ -179,17 +177,16 @@ class Hygiene(UpkeepPane):
         self.days = 0
         self.reload()
 
-    async def _look(self, question: int) -> None:
+    async def _load(self) -> None:
         try:
             with saying(self, self.room.pace.patience, partial(self.say_title, "Planning …")):
                 plan = await plan_hygiene(self.library, self.as_of)
         except InspectorError as error:
             self.failure.fail(error)
             return
-        if question == self._question:
-            self.failure.hide()
-            self.plan = plan
-            self._paint()
+        self.failure.hide()
+        self.plan = plan
+        self._paint()
 
     def _paint(self) -> None:
         plan = self.plan
@@ -198,12 +195,11 @@ class Hygiene(UpkeepPane):
         now = self.room.clock().astimezone()
         self.say_title(f"Hygiene is {' · '.join(plan.status(now))}", f" · rules of {plan.rules.version}")
         self.query_one(StatusBar).say(plan.state.problem, *plan.problems)
-        going = plan.without(self.items.marks).items
-        self.rules.set_rows(_lines(plan, going))
+        included = plan.without(self.items.marks)
+        self.rules.set_rows(_lines(plan, included))
         self._fit_rules()
         self._paint_items()
-        day = _day_content(plan.as_of, self.days, going, len(plan.items) - len(going))
-        self.query_one("#day", TitleLine).update(day)
+        self.query_one("#day", TitleLine).update(_day_content(included, self.days, len(plan.items)))
         self._paint_about()
 
     def _paint_items(self) -> None:
@@ -261,13 +257,13 @@ class Hygiene(UpkeepPane):
         await self.room.changes.undo(library, runs[0].number)
 
 
-def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
-    """Everything, the rules that take something, and the others in one line."""
-    lines = [_Line(None, going)]
+def _lines(plan: HygienePlan, included: HygienePlan) -> list[_Line]:
+    """All items, the rules that have items, and the other rules in one line."""
+    lines = [_Line(None, included.items)]
     idle: list[HygieneRule] = []
     for rule in plan.rules.rules:
         if plan.items_of(rule.name):
-            lines.append(_Line(rule, [item for item in going if item.rule == rule.name]))
+            lines.append(_Line(rule, included.items_of(rule.name)))
         else:
             idle.append(rule)
     if idle:
@@ -290,13 +286,13 @@ def _rule_columns() -> Sequence[Column[_Line]]:
         return size_shown(sum(item.size for item in line.items)) if line.items else ""
 
     def names(line: _Line) -> str:
-        return "" if line.rule is None else "  ".join(map(_last_part, line.items[:_NAMES_TOLD]))
+        return "" if line.rule is None else "  ".join(map(_last_part, line.items[:_MAX_NAMES]))
 
     return (
         Column("rule", sentence, flex=True),
         Column("due", count, right=True),
         Column("size", size, width=6, right=True, look="muted"),
-        Column("", names, width=40, hidden_below=_NAMES_FROM, look="muted"),
+        Column("", names, width=40, hidden_below=_NAMES_MIN_WIDTH, look="muted"),
     )
 
 
@@ -324,7 +320,7 @@ _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
         "effect",
         lambda item: item.excerpt or item.effect_text(),
         flex=True,
-        hidden_below=_NAMES_FROM,
+        hidden_below=_NAMES_MIN_WIDTH,
         look="muted",
     ),
 )
@@ -336,15 +332,16 @@ def _last_part(item: HygieneItem) -> str:
     return (name.rpartition("/")[2] if is_file_rule(item.rule) else name) or EMPTY_KEY
 
 
-def _day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_out: int) -> Content:
-    """The time of the plan, how much is due then, and how much of it is excluded."""
-    name = "now" if days == 0 else f"{as_of:%Y-%m-%d %H:%M}"
+def _day_content(plan: HygienePlan, days: int, count: int) -> Content:
+    """The time of the plan, how much is due then, and how many of the `count` items are excluded."""
+    name = "now" if days == 0 else f"{plan.as_of:%Y-%m-%d %H:%M}"
+    items = plan.items
     facts = [f"{counted(len(items), 'item')} due" if items else "nothing due"]
     if items and days <= 0:
-        # On a day to come the date needs the room; the list of rules has the size too.
+        # On a future day the date needs the space; the list of rules has the size too.
         facts.append(size_shown(sum(item.size for item in items)))
-    if left_out:
-        facts.append(f"{left_out:,} excluded")
+    if len(items) < count:
+        facts.append(f"{count - len(items):,} excluded")
     preview = "   preview" if days > 0 else ""
     return Content.assemble(
         ("as of ", MUTED), ("◂ ", ACCENT), (name, STRONG), (" ▸", ACCENT), (preview, WARNING),
@@ -372,7 +369,7 @@ def _rule_about(rule: HygieneRule) -> Content:
 
 
 def _item_about(item: HygieneItem, *, stays: bool) -> Content:
-    """All about one thing: its name, its date, what becomes of it, and how it begins."""
+    """Details of an item: its name, its date, what a run does with it, and the start of its content."""
     fate = "excluded" if stays else item.effect_text()
     facts = [absolute_time(item.date), size_shown(item.size), shown_line(fate)]
     begins = f"\n\n{shown_line(item.excerpt)}" if item.excerpt else ""
@@ -380,7 +377,7 @@ def _item_about(item: HygieneItem, *, stays: bool) -> Content:
 
 
 def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
-    """Why there is nothing in the list, and what would fill it."""
+    """Why the list is empty, and what would fill it."""
     when = "now" if days == 0 else "then"
     if rule is not None:
         return f"This rule archives or deletes nothing {when}."
@@ -413,7 +410,7 @@ def _done_text(outcome: Outcome, *, plan: HygienePlan, now: datetime) -> str:
     sentences = [*run_sentences(outcome, plan, "u", until)]
     if outcome.cancelled:
         sentences.append("Cancelled before the end.")
-    sentences += map(one_line, outcome.notes[:_NOTES_TOLD])
-    if len(outcome.notes) > _NOTES_TOLD:
-        sentences.append(f"{len(outcome.notes) - _NOTES_TOLD:,} more were not changed.")
+    sentences += map(one_line, outcome.notes[:_MAX_NOTES])
+    if len(outcome.notes) > _MAX_NOTES:
+        sentences.append(f"{len(outcome.notes) - _MAX_NOTES:,} more were not changed.")
     return " ".join(sentences)
