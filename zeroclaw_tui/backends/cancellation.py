@@ -57,6 +57,12 @@ class CancellableTask:
                 self._connection = None
 
 
+async def run_cancellable(work: Callable[..., Answer], *arguments: Any) -> Answer:
+    """Give the result of `work(*arguments, task)` on a thread; cancelling the await cancels the task."""
+    task = CancellableTask()
+    return await task.run(lambda: work(*arguments, task))
+
+
 class ReadWorkerPool:
     """Work that reads one database, each piece on a connection and a thread of its own."""
 

@@ -56,14 +56,12 @@ from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
-from zeroclaw_tui.memory.change import Change, Row, See
+from zeroclaw_tui.memory.change import Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, UsageError
 from zeroclaw_tui.memory.query import (
     EVERYTHING,
-    VERSIONS,
     MemoryFilter,
-    Query,
 )
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
@@ -207,15 +205,6 @@ class PostgresMemory(SqlMemory):
         """Stop what runs and let go of every connection."""
         self.connections.stop()
         await self.connections.close()
-
-    async def health_check(self) -> bool:
-        """True when it answers; why it does not is told by every other verb."""
-        try:
-            select = PostgresSelect(self.table, EVERYTHING)
-            await self.fetch_records(select, select.statement("1", "LIMIT 1"), itemgetter(0))
-        except InspectorError:
-            return False
-        return True
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make the table as the ZeroClaw of that profile does, and look at it; with `dry_run` roll it back.
@@ -397,21 +386,6 @@ class PostgresMemory(SqlMemory):
             self._seen = (state, agents)
             self._changes += 1
         return self._changes
-
-    async def forget(self, key: str) -> bool:
-        """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""
-        while True:
-            versions = await self.rows(Query(VERSIONS, keys=[key]))
-            result = await self.apply([Change(version, None) for version in versions], None)
-            if not result.skipped:
-                return result.written > 0
-
-    async def _fetch(
-        self, statement: str, values: Sequence[Any], *, seconds: float = STATEMENT_SECONDS
-    ) -> Sequence[Any]:
-        async with self.connections.reading(seconds=seconds) as connection:
-            rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=patience(seconds))
-            return rows
 
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False

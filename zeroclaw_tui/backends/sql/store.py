@@ -12,7 +12,8 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, VERSIONS, MemoryFilter, Query, Superseded
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row, RowVersion
@@ -121,11 +122,30 @@ class SqlMemory(Memory):
         order = [""] if column == "content" else names
         return [row for name in order for row in by_name.get(name, ())]
 
+    async def health_check(self) -> bool:
+        """True when it answers; why it does not is told by every other verb."""
+        try:
+            select = await self.select(EVERYTHING)
+            await self.fetch_records(select, select.statement(select.columns("entry"), "LIMIT 1"), tuple)
+        except InspectorError:
+            return False
+        return True
+
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
         from zeroclaw_tui.memory.change import Change, Draft
 
         await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
+
+    async def forget(self, key: str) -> bool:
+        """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""
+        from zeroclaw_tui.memory.change import Change
+
+        while True:
+            versions = await self.rows(Query(VERSIONS, keys=[key]))
+            result = await self.apply([Change(version, None) for version in versions], None)
+            if not result.skipped:
+                return result.written > 0
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         from zeroclaw_tui.backends.sql.counts import Counting

@@ -42,7 +42,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable
 from zeroclaw_tui.memory.query import (
     VERSIONS,
     MemoryFilter,
@@ -220,14 +220,6 @@ class SqliteMemory(SqlMemory):
         listed = await self.fetch_records(select, statement, entry_from)
         return [entry for entry in listed if session_id is None or entry.session_id == session_id]
 
-    async def health_check(self) -> bool:
-        """True when it answers; why it does not is told by every other verb."""
-        try:
-            await self.fetch("SELECT rowid FROM memories NOT INDEXED LIMIT 1")
-        except InspectorError:
-            return False
-        return True
-
     async def select(self, filter: MemoryFilter) -> SqliteSelect:
         return SqliteSelect(self.schema, filter)
 
@@ -340,17 +332,12 @@ class SqliteMemory(SqlMemory):
             return await super().near(text, limit)
 
     async def forget(self, key: str) -> bool:
-        """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
-        from zeroclaw_tui.memory.change import Change
-
-        while True:
-            versions = await self.rows(Query(VERSIONS, keys=[key]))
-            if len(versions) > 1:
-                names = ", ".join(sorted(str(version.agent) for version in versions))
-                raise Refused(f"Several agents have the key {key!r}: {names}.", hint="Name the agent, or the id.")
-            result = await self.apply([Change(version, None) for version in versions], None)
-            if not result.skipped:
-                return result.written > 0
+        """Delete the memory of that key. Raises Refused with the agents' names when several have one."""
+        agents = [version.agent for version in await self.rows(Query(VERSIONS, keys=[key]))]
+        if len(agents) > 1:
+            names = ", ".join(sorted(map(str, agents)))
+            raise Refused(f"Several agents have the key {key!r}: {names}.", hint="Name the agent, or the id.")
+        return await super().forget(key)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""

@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.cancellation import run_cancellable
 from zeroclaw_tui.memory.errors import Corrupt
 
 # Recall looks for cached vectors here: what the rest needs is imported by its first use.
@@ -38,19 +38,15 @@ class SqliteUpkeep:
 
     async def check_pages(self) -> Pages:
         """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
-        from zeroclaw_tui.backends.cancellation import CancellableTask
         from zeroclaw_tui.backends.sqlite.repair import check_pages
 
-        task = CancellableTask()
-        return await task.run(partial(check_pages, self._store.path, self._store.schema, task))
+        return await run_cancellable(check_pages, self._store.path, self._store.schema)
 
     async def compact(self) -> CompactResult:
         """The keyword index built anew, VACUUM, and the log folded in."""
-        from zeroclaw_tui.backends.cancellation import CancellableTask
         from zeroclaw_tui.backends.sqlite.repair import compact_database
 
-        task = CancellableTask()
-        return await task.run(partial(compact_database, self._store.path, task))
+        return await run_cancellable(compact_database, self._store.path)
 
     async def expired(self, retention: Retention) -> Sequence[Outdated]:
         """As ZeroClaw's hygiene counts; a column that is missing counts as after migration."""
@@ -91,16 +87,14 @@ class SqliteUpkeep:
         return result
 
     async def _rebuild_index(self) -> None:
-        from zeroclaw_tui.backends.cancellation import CancellableTask
         from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index
         from zeroclaw_tui.backends.sqlite.transaction import IndexOutOfStep
 
         try:
             await self._store.write(rebuild_index)
         except (Corrupt, IndexOutOfStep):
-            task = CancellableTask()
             async with self._store.disconnected():
-                await task.run(partial(replace_index, self._store.path, task))
+                await run_cancellable(replace_index, self._store.path)
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
