@@ -392,6 +392,8 @@ class Batch:
 
     def complete(self, rows: Mapping[str, Row]) -> None:
         """Take completed new rows."""
+        if not rows:
+            return
         self.operations = [replace(one, new=self._as_written(one.new, rows)) for one in self.operations]
         self.journal = self.journaled(rows)
         for row in rows.values():
@@ -400,7 +402,12 @@ class Batch:
 
     def journaled(self, written: Mapping[str, Row]) -> list[RowChange]:
         """The changes as the journal has them, new rows as they were written."""
-        return [replace(change, after=self._as_written(change.after, written)) for change in self.journal]
+        if not written:
+            return self.journal
+        return [
+            RowChange(one.before, self._as_written(one.after, written), reverses=one.reverses, replaces=one.replaces)
+            for one in self.journal
+        ]
 
     def replace_rows(self, written: Mapping[str, Row]) -> None:
         """Take new rows as the store has them."""

@@ -168,7 +168,7 @@ def _with_state(change: RowChange) -> RowChange:
     """A change that says of a new row what it is in the store, so that the journal need not have its content."""
     if change.before is not None or change.after is None:
         return change
-    return replace(change, after_state=change.after.fingerprint)
+    return RowChange(None, change.after, reverses=change.reverses, after_state=change.after.fingerprint)
 
 
 class _Conflicting(Exception):

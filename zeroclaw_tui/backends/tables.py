@@ -233,13 +233,12 @@ class TableWriter(RowWriter):
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """With the values that today's table has columns for."""
-        named = {*self.columns}
-        lost = [name for name, value in row.values.items() if name not in named and value is not None]
+        values, names = dict(row.values), row.values.keys() - self.columns
+        lost = [name for name in names if values.pop(name) is not None]
         if lost:
             self.notes[
-                f"What stood in {one_line(', '.join(lost))} is left out: this {self.noun} has no such column."
+                f"What stood in {one_line(', '.join(sorted(lost)))} is left out: this {self.noun} has no such column."
             ] = None
-        values = {name: value for name, value in row.values.items() if name in named}
         if existing is not None and self.identity(existing) == self.identity(row):
             # A column that was added since then has a value only in the present row.
             values = {**existing.values, **values}
@@ -254,8 +253,8 @@ class TableWriter(RowWriter):
             values["agent_id"] = owner
         if new_id:
             new = str(uuid.uuid4())
-            return dataclasses.replace(row, id=new, values={**values, "id": new}, agent=alias)
-        return dataclasses.replace(row, values=values, agent=alias)
+            return Row(new, {**values, "id": new}, row.handle, alias, row.table)
+        return Row(row.id, values, row.handle, alias, row.table)
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Delete, update, insert. A row whose new key another one still has is deleted and inserted again."""

@@ -178,12 +178,13 @@ class RawTable:
             found.update(rowid for (rowid,) in self._connection.execute(statement, some))
         return found
 
-    def with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
-        """The rows at these rowids that are there, by rowid."""
+    def with_rowids(self, rowids: Sequence[Any], condition: str = "true") -> dict[Any, Row]:
+        """The rows at these rowids that are there and fulfil a condition, by rowid."""
         found: dict[Any, Row] = {}
         for start in range(0, len(rowids), _AT_ONCE):
             some = rowids[start : start + _AT_ONCE]
-            found |= {row.handle: row for row in self.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
+            marks = ", ".join("?" * len(some))
+            found |= {row.handle: row for row in self.where(f"rowid IN ({marks}) AND {condition}", some)}
         return found
 
     def _row(self, rowid: int, values: dict[str, Value]) -> Row:

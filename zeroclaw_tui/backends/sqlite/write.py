@@ -103,9 +103,11 @@ class SqliteWriter(TableWriter):
         self._transaction.rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
         # An id that is no text is found by the rowid.
-        others = [memories.with_id(row.id, row.handle) for row in rows if row.id not in found]
+        missing: dict[object, str] = {row.handle: row.id for row in rows if row.id not in found}
+        places = [place for place in missing if isinstance(place, int)]
+        others = memories.with_rowids(places, "typeof(id) <> 'text'").values()
         by_key = memories.with_keys(list({key for _, key in keys})) if keys else {}
-        return [*found.values(), *(row for row in others if row is not None), *by_key.values()]
+        return [*found.values(), *(row for row in others if row.id == missing[row.handle]), *by_key.values()]
 
     state_of = staticmethod(state_of)
 

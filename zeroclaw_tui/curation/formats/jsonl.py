@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
@@ -39,8 +39,8 @@ _COLUMNS = {
 }
 """The names of a line, and the columns they stand for."""
 _COLUMN_NAMES = frozenset(_COLUMNS.values())
-_TEXT_COLUMNS = {name: column for name, column in _COLUMNS.items() if name not in ("importance", "kind", "pinned")}
 _OTHER_NAMES = frozenset({"embedding", "embedding_dimensions", "columns", "rowid", "agent"})
+T = TypeVar("T")
 _TIMES = ("created_at", "updated_at")
 _MAX_NAME = 40
 _HINT = "Lines need at least key and content, as `zeroclaw memory export` writes them."
@@ -234,35 +234,21 @@ def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> R
     agent: str | None = None
     handle: int | None = None
     for name, value in parts.items():
-        try:
-            if name in _TEXT_COLUMNS:
-                if value is not None and type(value) is not str:
-                    raise ValueError("not text")
-                values[_TEXT_COLUMNS[name]] = value
-            elif name in _COLUMNS:
-                values[name] = None if value is None else _STATED[name](value)
-            elif name == "embedding":
-                values[name] = None if value is None else _from_base64(value)
-            elif name == "embedding_dimensions":
-                if name not in exact:
-                    values.setdefault("embedding", None)
-            elif name == "agent":
-                owner = unpack(value)
-                if owner is not None and not isinstance(owner, str):
-                    raise ValueError("not text")
-                agent = owner
-            elif name == "rowid":
-                number = _number(value) if type(value) is int else None
-                handle = number if isinstance(number, int) else None
-            elif name not in _OTHER_NAMES:
-                lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
-        except ValueError as error:
-            raise ValueError(f"{name} is {error}") from error
+        column = _COLUMNS.get(name)
+        if column is not None:
+            values[column] = None if value is None else _read_value(name, _STATED.get(name, _text), value)
+        elif name == "agent":
+            agent = None if value is None else _read_value(name, _owner, value)
+        elif name == "rowid":
+            handle = value if type(value) is int and _read_value(name, _number, value) == value else None
+        elif name == "embedding":
+            values[name] = None if value is None else _read_value(name, _from_base64, value)
+        elif name == "embedding_dimensions" and name not in exact:
+            values.setdefault("embedding", None)
+        elif name not in _OTHER_NAMES:
+            lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
     for column, value in exact.items():
-        try:
-            values[column] = unpack(value)
-        except ValueError as error:
-            raise ValueError(f"{one_line(column)[:_MAX_NAME]} is {error}") from error
+        values[column] = _read_value(one_line(column)[:_MAX_NAME], unpack, value)
     for name in ("key", "content"):
         if values.get(name) is None:
             raise ValueError(f"it has no {name}")
@@ -270,6 +256,24 @@ def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> R
     if not is_checked:
         _refuse_half_characters(row)
     return row
+
+
+def _read_value(name: str, read: Callable[[Any], T], value: Any) -> T:
+    """Raises ValueError that names the value."""
+    try:
+        return read(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is {error}") from error
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError("not text")
+    return value
+
+
+def _owner(value: Any) -> str:
+    return _text(unpack(value))
 
 
 def _refuse_half_characters(row: Row) -> None:

@@ -110,9 +110,11 @@ class Losses:
         is_new_agent = row.agent is not None and stored.agent is not None and row.agent not in agents
         if is_new_agent and row.agent != self._incoming.usual_owner(None):
             self._count(self._agents, str(row.agent))
-        counts["text"] += any(
-            column_text(row.values.get(name)) != column_text(stored.values.get(name)) for name in ("key", "content")
-        )
+        for name in ("key", "content"):
+            value, kept = row.values.get(name), stored.values.get(name)
+            if value != kept and column_text(value) != column_text(kept):
+                counts["text"] += 1
+                break
         if not stored.id:
             counts["new"] += 1
         elif source.is_notes:
