@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.cli.doctor import settings_shown
+from zeroclaw_tui.cli.health import settings_shown
 from zeroclaw_tui.cli.options import inspector_parser, open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm

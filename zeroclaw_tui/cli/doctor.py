@@ -1,18 +1,17 @@
-"""Whether the store is well, and what mends it: health, doctor and reindex."""
+"""The verbs that check and repair a store: doctor and reindex."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from zeroclaw_tui.cli.health import store_place
 from zeroclaw_tui.cli.options import add_dry_run
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
     GREEN,
-    NOTHING,
     RED,
     YELLOW,
     Styled,
@@ -25,12 +24,11 @@ from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
-from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, mask_secrets, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.doctor import DoctorReport
@@ -39,268 +37,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.repairs import RepairOutcome
 
 
-_NOT_SETTINGS = (
-    "install",
-    "embedding",
-    "agents",
-    "agent_workspaces",
-    "location",
-    "read_only",
-    "read_only_because",
-    "storage",
-    "values",
-    "sources",
-    "warnings",
-    "concerns",
-)
-_DEFAULT = "default"
 ALL = "all"
 _SENDS = "fill vectors"
 _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
 _INDENT = "    "
 MOST_FAILED_SHOWN = 10
-
-
-@verb(
-    "health",
-    "Show the state of the store and the settings in effect",
-    "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
-    " config, installs}",
-    opens="config",
-)
-async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
-    from zeroclaw_tui.backends.about import sentences
-    from zeroclaw_tui.backends.health import Health
-    from zeroclaw_tui.config.settings import settings_problem
-    from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.setting_change import reload_config
-
-    try:
-        library = await open_library(configs[0], given.profile, may_be_missing=True)
-    except InspectorError as error:
-        _tell_health(given, _not_reachable(error), _unopened_facts(configs[0]), configs)
-        return NOT_REACHABLE
-    try:
-        found = await library.memory.health()
-        code = DONE if found.ok else REFUSED
-    except InspectorError as error:
-        # Damage deep in a file shows only when its rows are read.
-        found, code = _not_reachable(error), NOT_REACHABLE
-    finally:
-        await library.close()
-    findings = tuple(dict.fromkeys((*sentences(library.memory.notices), *found.findings)))
-    # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
-    judged = reload_config(configs[0], version=library.profile.profile.version)
-    own = settings_problem(configs[0].install)
-    shown = configs[0]._replace(warnings=(*judged.warnings, *([own] if own else [])))
-    health = Health(found.ok, found.summary, findings, found.facts)
-    _tell_health(given, health, _opened_facts(library), (shown, *configs[1:]))
-    return code
-
-
-def _not_reachable(error: InspectorError) -> Health:
-    """What keeps the store from answering, as its health. Raises any other error again."""
-    from zeroclaw_tui.backends.health import Health
-
-    if error.exit_code != NOT_REACHABLE:
-        raise error
-    return Health(False, error.message, (error.hint,) if error.hint else ())
-
-
-def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
-    """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
-    from zeroclaw_tui.config.memory_config import OPTION
-
-    effective = {
-        f"memory.{name}": value
-        for name, value in config._asdict().items()
-        if name not in _NOT_SETTINGS and name not in ("alias", "zeroclaw_backend", "schema")
-    }
-    embedding = config.embedding
-    effective |= {
-        "memory.embedding_provider": embedding.provider,
-        "memory.embedding_model": embedding.model,
-        "memory.embedding_dimensions": embedding.dimensions,
-        "memory.embedding_api_key": embedding.api_key,
-    }
-    effective |= {f"storage.{name}": value for name, value in config.storage.items()}
-    if config.location is not None:
-        effective["location"] = config.location
-    for name, value in config.values.items():
-        effective.setdefault(f"memory.{name}", value)
-    return {
-        key: {
-            "value": _masked(key, value),
-            "source": OPTION if key == "location" else config.sources.get(key, _DEFAULT),
-        }
-        for key, value in effective.items()
-    }
-
-
-def _tell_health(
-    given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]
-) -> None:
-    from zeroclaw_tui.backends.factory import shadowed_sentences
-    from zeroclaw_tui.backends.health import Health
-    from zeroclaw_tui.curation.config_choice import describe_choice
-
-    config = configs[0]
-    findings = (*found.findings, *config.warnings, *shadowed_sentences())
-    if given.json:
-        document(
-            {
-                "backend": about["backend"],
-                "location": about["location"],
-                "chosen": describe_choice(config),
-                "ok": found.ok,
-                "summary": found.summary,
-                "findings": list(findings),
-                "facts": dict(found.facts),
-                "generation": about["generation"],
-                "profile": about["profile"],
-                "profile_source": about["profile_source"],
-                "newer_version": about["newer_version"],
-                "config": settings_shown(config),
-                "installs": [_install(each, chosen=each is config) for each in configs],
-            }
-        )
-    else:
-        where = _health_facts(about, config)
-        more = {name: value for name, value in found.facts.items() if value != where["location"]}
-        facts = {**where, **_others(configs), **more, **_set_by_hand(config)}
-        write_lines(health_lines(Health(found.ok, found.summary, findings), facts))
-
-
-def _opened_facts(library: Library) -> dict[str, Any]:
-    return {
-        "backend": library.memory.name,
-        "location": library.memory.about.location,
-        "generation": library.memory.about.generation,
-        "profile": library.profile.profile.version,
-        "profile_source": library.profile.source,
-        "newer_version": library.profile.profile.newer,
-    }
-
-
-def _unopened_facts(config: MemoryConfig) -> dict[str, Any]:
-    from zeroclaw_tui.backends.factory import has_database
-
-    is_file = has_database(config.backend)
-    location = str(config.database) if is_file else _address(config)
-    return {
-        "backend": config.backend,
-        "location": location or None,
-        "generation": None,
-        "profile": None,
-        "profile_source": None,
-        "newer_version": None,
-    }
-
-
-def _address(config: MemoryConfig) -> str:
-    """Where a store lies that did not open, without any password."""
-    from zeroclaw_tui.backends.factory import create_memory
-    from zeroclaw_tui.config.locations import is_url, without_password
-    from zeroclaw_tui.config.secrets import masked_text
-
-    with suppress(InspectorError, AttributeError):
-        return create_memory(config).about.location
-    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
-    return without_password(named) if is_url(named) else masked_text(named)
-
-
-def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
-    install = config.install
-    return {
-        "config_dir": str(install.config_dir) if install.config_dir else None,
-        "root": str(install.root),
-        "database": str(install.database),
-        "layout": install.layout,
-        "rule": install.rule,
-        "chosen": chosen,
-    }
-
-
-def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
-    from zeroclaw_tui.curation.config_choice import describe_choice
-
-    scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
-    file = config.install.config_file
-    if file is None:
-        told = "none (standalone store)"
-    else:
-        told = str(file) if file.exists() else f"{file} (missing; ZeroClaw's defaults apply)"
-    return {
-        "backend": about["backend"],
-        "location": about["location"],
-        "backend chosen": describe_choice(config),
-        "chosen by": config.install.rule,
-        "generation": about["generation"],
-        "scoring": scoring,
-        "config": told,
-    }
-
-
-def _others(configs: Sequence[MemoryConfig]) -> dict[str, str]:
-    others = [f"{config.install.root} ({config.install.rule})" for config in configs[1:]]
-    return {"other installs": ", ".join(others)} if others else {}
-
-
-def _set_by_hand(config: MemoryConfig) -> dict[str, str]:
-    """The settings that do not come from ZeroClaw's defaults."""
-    return {
-        key: f"{value_shown(told['value'])} ({told['source']})"
-        for key, told in settings_shown(config).items()
-        if told["source"] != _DEFAULT
-    }
-
-
-def _masked(key: str, value: Any) -> Any:
-    from zeroclaw_tui.config.secrets import is_secret_name, masked_text
-
-    if isinstance(value, dict):
-        return {name: _masked(str(name), item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_masked(key, item) for item in value]
-    if value and isinstance(value, str):
-        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else masked_text(mask_secrets(value))
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def health_lines(health: Health, facts: Mapping[str, Any]) -> Iterator[Line]:
-    """A verdict, what was found, and the facts in two columns."""
-    mark = Styled("✓", GREEN) if health.ok else Styled("✗", RED)
-    yield (mark, " ", Styled(one_line(health.summary), BOLD))
-    for finding in health.findings:
-        yield ("  – ", one_line(finding))
-    yield ()
-    names = [one_line(str(name)) for name in facts]
-    left = max(map(cells, names), default=0)
-    for name, value in zip(names, facts.values(), strict=True):
-        shown = one_line(value_shown(value))
-        is_list = isinstance(value, list | tuple)
-        yield (
-            "  ",
-            Styled(padded(name, left), DIM),
-            "  ",
-            cut(shown, max(20, width() - left - 4)) if is_list else shown,
-        )
-
-
-def value_shown(value: Any) -> str:
-    """A fact's value in words."""
-    if value is None or value == "":
-        return NOTHING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {value_shown(item)}" for name, item in value.items()) or NOTHING
-    if isinstance(value, list | tuple):
-        return ", ".join(map(value_shown, value)) or NOTHING
-    return str(value)
 
 
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
@@ -446,17 +187,11 @@ def _print_report(
     report: DoctorReport,
     done: Mapping[str, RepairOutcome] = {},
 ) -> int:
-    backend, location = _where(config, library)
+    backend, location = _report_place(config, library)
     if given.json:
-        document(
-            {
-                "backend": backend,
-                "location": location,
-                **report.as_json(),
-                "repaired": [{"id": name, **outcome.as_json()} for name, outcome in done.items()],
-                "dry_run": False,
-            }
-        )
+        repaired = [{"id": name, **outcome.as_json()} for name, outcome in done.items()]
+        place = {"backend": backend, "location": location}
+        document({**place, **report.as_json(), "repaired": repaired, "dry_run": False})
     else:
         write_lines(report_lines(report, backend, location))
     return DONE if report.is_healthy else REFUSED
@@ -469,7 +204,7 @@ def _print_plan(
     report: DoctorReport,
     chosen: Sequence[DoctorFinding],
 ) -> int:
-    backend, location = _where(config, library)
+    backend, location = _report_place(config, library)
     if given.json:
         planned = {"repaired": [], "dry_run": True, "would_repair": [finding.id for finding in chosen]}
         document({"backend": backend, "location": location, **report.as_json(), **planned})
@@ -479,19 +214,15 @@ def _print_plan(
     return DONE if report.is_healthy else REFUSED
 
 
+def _report_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
+    backend, location = store_place(config, library)
+    return backend, mask_secrets(location or str(config.install.root))
+
+
 def _print_outcome(repaired: RepairOutcome) -> None:
     write_lines([(Styled("✓", GREEN), " ", mask_secrets(sentence)) for sentence in repaired.sentences()])
     if sentence := repaired.backup_sentence():
         note(f"zeroclaw: {sentence}")
-
-
-def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
-    from zeroclaw_tui.backends.factory import has_database
-
-    if library is not None:
-        return library.memory.name, library.memory.about.location
-    place = str(config.database) if has_database(config.backend) else _address(config)
-    return config.backend, mask_secrets(place or str(config.install.root))
 
 
 def report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[Line]:

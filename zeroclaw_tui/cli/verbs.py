@@ -43,7 +43,7 @@ Answer = Callable[..., Awaitable[int]]
 GROUPS = {
     "Browse": {
         "list": "entries", "search": "entries", "get": "entries", "recall": "recall", "stats": "entries",
-        "health": "doctor",
+        "health": "health",
     },
     "Recall": {
         "explain": "recall", "similar": "recall", "prompt": "recall",

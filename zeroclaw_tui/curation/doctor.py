@@ -20,6 +20,7 @@ from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor_checks import (
     DATABASE_CHECKS,
+    GLYPHS,
     RISKS,
     TABLE_CHECKS,
     VECTOR_CHECKS,
@@ -39,7 +40,7 @@ from zeroclaw_tui.files.disk import file_size, is_abandoned, is_unfinished, name
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 Subject = TypeVar("Subject")
 _LITTLE_DISK_SPACE = 64 * 1024 * 1024
@@ -64,6 +65,17 @@ class DoctorReport:
         if counts["serious"] or counts["worth knowing"]:
             return f"{', '.join(f'{counts[risk]:,} {risk}' for risk in RISKS if counts[risk])}."
         return f"No problems found: {counts['fine']:,} checks are fine." if counts["fine"] else "Nothing to check."
+
+    def as_text(self, location: str) -> str:
+        """The whole report as plain text, secrets masked, to be sent to a person who helps."""
+        lines = [location, self.headline()]
+        for finding in self.findings:
+            lines += ["", f"{GLYPHS[finding.risk]} {finding.title}"]
+            lines += [f"  {line}" for line in (finding.risk_sentence, finding.by_hand) if line]
+            lines += [f"  {name}: {value}" for name, value in finding.details]
+            lines += [f"  file: {finding.target}"] if finding.target else []
+        lines += ["", *self.notes] if self.notes else []
+        return "".join(f"{one_line(mask_secrets(line))}\n" for line in lines)
 
     def as_json(self) -> dict[str, Any]:
         """The report as the command prints it."""

@@ -15,7 +15,8 @@ from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 Risk = Literal["serious", "worth knowing", "fine"]
 Details = tuple[tuple[str, str], ...]
 
-RISKS: tuple[Risk, ...] = ("serious", "worth knowing", "fine")
+GLYPHS: Mapping[Risk, str] = {"serious": "✗", "worth knowing": "!", "fine": "✓"}
+RISKS = tuple(GLYPHS)
 _LARGE_LOG = 64 * 1024 * 1024
 _MUCH_FREE_BYTES = 1024 * 1024
 _MUCH_FREE_SHARE = 0.25

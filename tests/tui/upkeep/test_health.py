@@ -184,10 +184,9 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(tmp_path:
         await press(pilot, "enter", "escape")
         assert runs == []
         await press(pilot, "enter")
-        assert "Create 1,204 embeddings with text-embedding-3-small?" in app.words
-        assert "1,180 have no embedding, 24 have an embedding of the wrong size" in app.words
-        assert "482,000 characters, about 120,500 tokens" in app.words
-        assert "sent to api.openai.com." in app.words
+        assert "Create 1,204 embeddings?" in app.words
+        assert "1,180 memories without an embedding. 24 memories with an outdated embedding." in app.words
+        assert "about 120,500 tokens, leave this machine: text-embedding-3-small of openai" in app.words
         await press(pilot, "y")
         assert [plan.count for plan in runs] == [1204]
         assert "600 memories of 1,204 got an embedding. 4 memories skipped because of a newer change." in app.told

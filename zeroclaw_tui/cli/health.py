@@ -1,0 +1,267 @@
+"""The verb health: the state of the store and the settings in effect."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Styled, document, width, write_lines
+from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
+from zeroclaw_tui.memory.text import HIDDEN, cells, cut, mask_secrets, one_line, padded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from zeroclaw_tui.backends.health import Health
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.library import Library
+
+_NOT_SETTINGS = (
+    "install",
+    "embedding",
+    "agents",
+    "agent_workspaces",
+    "location",
+    "read_only",
+    "read_only_because",
+    "storage",
+    "values",
+    "sources",
+    "warnings",
+    "concerns",
+)
+_DEFAULT = "default"
+
+
+@verb(
+    "health",
+    "Show the state of the store and the settings in effect",
+    "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
+    " config, installs}",
+    opens="config",
+)
+async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
+    """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
+    from zeroclaw_tui.backends.about import sentences
+    from zeroclaw_tui.backends.health import Health
+    from zeroclaw_tui.config.settings import settings_problem
+    from zeroclaw_tui.curation.library import open_library
+    from zeroclaw_tui.curation.setting_change import reload_config
+
+    config, library = configs[0], None
+    try:
+        library = await open_library(config, given.profile, may_be_missing=True)
+        found = await library.memory.health()
+        code = DONE if found.ok else REFUSED
+    except InspectorError as error:
+        # Damage deep in a file shows only when its rows are read.
+        if error.exit_code != NOT_REACHABLE:
+            raise
+        found, code = Health(False, error.message, (error.hint,) if error.hint else ()), NOT_REACHABLE
+    finally:
+        if library is not None:
+            await library.close()
+    if library is not None:
+        # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
+        judged = reload_config(config, version=library.profile.profile.version)
+        own = settings_problem(config.install)
+        config = config._replace(warnings=(*judged.warnings, *([own] if own else [])))
+        findings = dict.fromkeys((*sentences(library.memory.notices), *found.findings))
+        found = Health(found.ok, found.summary, tuple(findings), found.facts)
+    _print_health(given, found, _about(config, library), (config, *configs[1:]))
+    return code
+
+
+def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
+    """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
+    from zeroclaw_tui.config.memory_config import OPTION
+
+    effective = {
+        f"memory.{name}": value
+        for name, value in config._asdict().items()
+        if name not in _NOT_SETTINGS and name not in ("alias", "zeroclaw_backend", "schema")
+    }
+    embedding = config.embedding
+    effective |= {
+        "memory.embedding_provider": embedding.provider,
+        "memory.embedding_model": embedding.model,
+        "memory.embedding_dimensions": embedding.dimensions,
+        "memory.embedding_api_key": embedding.api_key,
+    }
+    effective |= {f"storage.{name}": value for name, value in config.storage.items()}
+    if config.location is not None:
+        effective["location"] = config.location
+    for name, value in config.values.items():
+        effective.setdefault(f"memory.{name}", value)
+    return {
+        key: {
+            "value": _masked(key, value),
+            "source": OPTION if key == "location" else config.sources.get(key, _DEFAULT),
+        }
+        for key, value in effective.items()
+    }
+
+
+def _print_health(
+    given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]
+) -> None:
+    from zeroclaw_tui.backends.factory import shadowed_sentences
+    from zeroclaw_tui.curation.config_choice import describe_choice
+
+    config = configs[0]
+    findings = (*found.findings, *config.warnings, *shadowed_sentences())
+    if not given.json:
+        where = _health_facts(about, config)
+        more = {name: value for name, value in found.facts.items() if value != where["location"]}
+        facts = {**where, **_others(configs), **more, **_changed_settings(config)}
+        write_lines(health_lines(found, findings, facts))
+        return
+    document(
+        {
+            "backend": about["backend"],
+            "location": about["location"],
+            "chosen": describe_choice(config),
+            "ok": found.ok,
+            "summary": found.summary,
+            "findings": list(findings),
+            "facts": dict(found.facts),
+            "generation": about["generation"],
+            "profile": about["profile"],
+            "profile_source": about["profile_source"],
+            "newer_version": about["newer_version"],
+            "config": settings_shown(config),
+            "installs": [_install(each, chosen=each is config) for each in configs],
+        }
+    )
+
+
+def _about(config: MemoryConfig, library: Library | None) -> dict[str, Any]:
+    """Which store it is and how it is scored; without a library what the config says."""
+    backend, location = store_place(config, library)
+    profile = None if library is None else library.profile
+    return {
+        "backend": backend,
+        "location": location or None,
+        "generation": None if library is None else library.memory.about.generation,
+        "profile": None if profile is None else profile.profile.version,
+        "profile_source": None if profile is None else profile.source,
+        "newer_version": None if profile is None else profile.profile.newer,
+    }
+
+
+def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
+    """Give the backend and its location, as the config says if the store does not open."""
+    from zeroclaw_tui.backends.factory import has_database
+
+    if library is not None:
+        return library.memory.name, library.memory.about.location
+    return config.backend, str(config.database) if has_database(config.backend) else _address(config)
+
+
+def _address(config: MemoryConfig) -> str:
+    """Where a store lies that did not open, without any password."""
+    from zeroclaw_tui.backends.factory import create_memory
+    from zeroclaw_tui.config.locations import is_url, without_password
+    from zeroclaw_tui.config.secrets import masked_text
+
+    with suppress(InspectorError, AttributeError):
+        return create_memory(config).about.location
+    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
+    return without_password(named) if is_url(named) else masked_text(named)
+
+
+def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
+    install = config.install
+    return {
+        "config_dir": str(install.config_dir) if install.config_dir else None,
+        "root": str(install.root),
+        "database": str(install.database),
+        "layout": install.layout,
+        "rule": install.rule,
+        "chosen": chosen,
+    }
+
+
+def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
+    from zeroclaw_tui.curation.config_choice import describe_choice
+
+    scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
+    file = config.install.config_file
+    if file is None:
+        shown = "none (standalone store)"
+    else:
+        shown = str(file) if file.exists() else f"{file} (missing; ZeroClaw's defaults apply)"
+    return {
+        "backend": about["backend"],
+        "location": about["location"],
+        "backend chosen": describe_choice(config),
+        "chosen by": config.install.rule,
+        "generation": about["generation"],
+        "scoring": scoring,
+        "config": shown,
+    }
+
+
+def _others(configs: Sequence[MemoryConfig]) -> dict[str, str]:
+    others = [f"{config.install.root} ({config.install.rule})" for config in configs[1:]]
+    return {"other installs": ", ".join(others)} if others else {}
+
+
+def _changed_settings(config: MemoryConfig) -> dict[str, str]:
+    """The settings that do not come from ZeroClaw's defaults."""
+    return {
+        key: f"{value_shown(setting['value'])} ({setting['source']})"
+        for key, setting in settings_shown(config).items()
+        if setting["source"] != _DEFAULT
+    }
+
+
+def _masked(key: str, value: Any) -> Any:
+    from zeroclaw_tui.config.secrets import is_secret_name, masked_text
+
+    if isinstance(value, dict):
+        return {name: _masked(str(name), item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(key, item) for item in value]
+    if value and isinstance(value, str):
+        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else masked_text(mask_secrets(value))
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def health_lines(health: Health, findings: Sequence[str], facts: Mapping[str, Any]) -> Iterator[Line]:
+    """A verdict, what was found, and the facts in two columns."""
+    mark = Styled("✓", GREEN) if health.ok else Styled("✗", RED)
+    yield (mark, " ", Styled(one_line(health.summary), BOLD))
+    for finding in findings:
+        yield ("  – ", one_line(finding))
+    yield ()
+    names = [one_line(str(name)) for name in facts]
+    left = max(map(cells, names), default=0)
+    for name, value in zip(names, facts.values(), strict=True):
+        shown = one_line(value_shown(value))
+        is_list = isinstance(value, list | tuple)
+        yield (
+            "  ",
+            Styled(padded(name, left), DIM),
+            "  ",
+            cut(shown, max(20, width() - left - 4)) if is_list else shown,
+        )
+
+
+def value_shown(value: Any) -> str:
+    """A fact's value in words."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {value_shown(item)}" for name, item in value.items()) or NOTHING
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_shown, value)) or NOTHING
+    return str(value)
