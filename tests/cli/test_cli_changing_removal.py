@@ -325,8 +325,7 @@ def test_copies_elsewhere_are_named_and_cleaned_when_asked(memory: Run, install:
     )
     snapshot.write_text(text)
     plan = memory("forget", "pet", "--dry-run")
-    assert "Copies also lie in: " in plan.out
-    assert "MEMORY_SNAPSHOT.md" in plan.out
+    assert "Also found in: snapshot (1)" in plan.out
     answer = memory("forget", "pet", "--yes")
     assert "Also found in: " in answer.out
     assert "(can be cleaned)" in answer.out

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         StoreFacts,
     )
     from zeroclaw_tui.embeddings.base import Embedder
-    from zeroclaw_tui.memory.change import Journal, Row
+    from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Storage
 
@@ -69,12 +69,6 @@ class DatabaseUpkeep(Protocol):
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """The vector that ZeroClaw's cache in the database has of exactly this text."""
-
-    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
-        """How many of these contents have a cached vector."""
-
-    async def forget_cached_vectors(self, contents: Sequence[str], journal: Journal) -> int:
-        """Remove the cached vectors of these contents; returns how many."""
 
 
 class HistoryUpkeep(Protocol):

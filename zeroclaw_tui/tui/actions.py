@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.traces.copies import Copy
-    from zeroclaw_tui.curation.traces.places import Kind
     from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
@@ -67,7 +65,6 @@ AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is taken back, and done again, without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
-_SILENT_AFTER_EDIT: frozenset[Kind] = frozenset({"embedding cache", "lucid"})
 _CATEGORIES_NAMED = 4
 MOST_LOOKED_FOR = 2000
 """For more memories than this, copies are looked for once they are deleted and not while a person decides."""
@@ -593,14 +590,6 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
         library.memory.why_not.get("zeroclaw_forget"),
     ]
     return " ".join(remark for remark in remarks if remark)
-
-
-def worth_telling_after_edit(copies: Sequence[Copy]) -> list[Copy]:
-    """The copies to report unasked after an edit: those found.
-
-    Every edit leaves the hash of its old text in the embedding cache; lucid has what it was given before.
-    """
-    return [copy for copy in copies if copy.kind not in _SILENT_AFTER_EDIT and copy.count is not None]
 
 
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from copies_samples import OTHER, SECRET, Place
-from support.left_texts import cache, snapshot
+from support.left_texts import snapshot
 from support.marks import plan_of_marked
 from support.racing import after_recording
 
@@ -132,24 +132,6 @@ async def test_what_cannot_be_cleaned_makes_no_action(place: Place) -> None:
         outcome = await clean_copies(library, [Copy("audit", "x", 1, False, "", (DOOR,))])
         assert (outcome.count, outcome.action) == (0, None)
         assert not library.trash.file.exists()
-
-
-async def test_cached_vectors_go_and_come_back(place: Place) -> None:
-    cache(place.database, SECRET, "something else")
-
-    def cached() -> list[tuple[Any, ...]]:
-        with closing(sqlite3.connect(place.database)) as connection:
-            return connection.execute("SELECT * FROM embedding_cache ORDER BY 1").fetchall()
-
-    before = cached()
-    async with place.opened() as library:
-        (copy,) = await find_copies(library, [DOOR, Text("y", "k", "never cached")])
-        assert (copy.kind, copy.count, copy.can_clean) == ("embedding cache", 1, True)
-        assert (await clean_copies(library, [copy])).count == 1
-        assert len(cached()) == 1
-        assert "embedding cache" not in {copy.kind for copy in await find_copies(library, [DOOR])}
-        await undo(library)
-    assert cached() == before
 
 
 async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make) -> None:

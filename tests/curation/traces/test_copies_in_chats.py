@@ -15,8 +15,8 @@ from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import SESSIONS
 
+from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import foresee, undo
-from zeroclaw_tui.curation.traces import copies as looking
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
@@ -135,17 +135,18 @@ async def test_a_row_cut_apart_by_pages_is_found(place: Place) -> None:
         assert (await _found(place))["sessions.db"].can_clean, at
 
 
-async def test_large_files_are_read_in_pieces_and_not_kept_whole(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that reaches over two pieces is one line; what is too large for an undo says what to do."""
+async def test_large_files_are_read_in_pieces(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that reaches over two pieces is one line; what is too large for an undo stays, and a note says so."""
     monkeypatch.setattr(connections, "READ_AT_ONCE", 64)
     filler = json.dumps({"content": OTHER})
     place.write("state/runtime-trace.jsonl", f"{filler}\n" * 20 + json.dumps({"content": SECRET}) + f"\n{filler}\n")
     place.write("backups/one/chat.txt", f"{OTHER} " * 3 + SECRET)
     assert (await _found(place)).keys() == {"runtime-trace.jsonl", "chat.txt"}
-    monkeypatch.setattr(looking, "LARGEST_CLEANED", 500)
-    copy = (await _found(place))["runtime-trace.jsonl"]
-    assert (copy.count, copy.can_clean) == (1, False)
-    assert "too large" in copy.remark
+    monkeypatch.setattr(external, "LARGEST_FILE", 500)
+    async with place.opened() as library:
+        outcome = await clean_copies(library, await find_copies(library, [DOOR]))
+    assert outcome.count == 0
+    assert "too large for undo" in outcome.notes[0]
 
 
 KILLED = """

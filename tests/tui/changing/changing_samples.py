@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from textual.pilot import Pilot
@@ -41,9 +41,6 @@ class Writable(SampleMemory):
 
     async def cached_vector(self, text: str) -> None:
         """There is no cache."""
-
-    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
-        return 0
 
     async def repair(self) -> None:
         self.missing_triggers = []

@@ -33,7 +33,6 @@ def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
 
 
 SNAPSHOT = copies.Copy("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
-HASH = copies.Copy("embedding cache", "/srv/brain.db", 1, True, "A hash.")
 LUCID = copies.Copy("lucid", "lucid", None, False, "It has no delete.")
 
 
@@ -76,21 +75,21 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
 ) -> None:
     """Also when it was made in the room of why."""
     async with running(inspector.app(), WIDE) as (app, pilot):
-        found_in(monkeypatch, HASH, LUCID)
+        found_in(monkeypatch, LUCID)
         await press(pilot, "e", "X", "ctrl+s")
         assert "Changed recipe" in said(app)
         assert "Also found in" not in screen_text(app)
-        found_in(monkeypatch, SNAPSHOT, HASH)
+        found_in(monkeypatch, SNAPSHOT, LUCID)
         await press(pilot, "e", "X", "ctrl+s")
         assert "Also found in" in screen_text(app)
-        assert "MEMORY_SNAPSHOT.md (1) type : copies to see them" in screen_words(app)
+        assert "snapshot (1) type : copies to see them" in screen_words(app)
         found_in(monkeypatch, replace(SNAPSHOT, count=3))
         await press(pilot, "x", "=eat", "enter")
         assert isinstance(app.screen, WhyRoom)
         await press(pilot, "e", "X", "ctrl+s")
         assert isinstance(app.screen, WhyRoom)
         await press(pilot, "escape")
-        assert "MEMORY_SNAPSHOT.md (3)" in screen_text(app)
+        assert "snapshot (3)" in screen_text(app)
 
 
 async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Inspector) -> None:

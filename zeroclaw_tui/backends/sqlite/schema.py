@@ -102,11 +102,6 @@ class Schema:
         return column in self.columns
 
     @property
-    def has_cached_vectors(self) -> bool:
-        """Whether ZeroClaw's table of cached vectors is there, as ZeroClaw itself makes it."""
-        return "embedding_cache" in self.tables and not self.hydrate_made
-
-    @property
     def newest_version(self) -> str:
         """The newest ZeroClaw version that has this schema."""
         return NEWEST_VERSION[self.generation]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.health import CompactResult, Outdated, Pages, Repair, RepairResult, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-    from zeroclaw_tui.memory.change import Journal, Row
+    from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.statistics import Storage
 
 
@@ -115,27 +115,6 @@ class SqliteUpkeep:
         from zeroclaw_tui.backends.sqlite.search import numbers_of
 
         return numbers_of(found[0][0])
-
-    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
-        return len(await self._cached_vectors(contents))
-
-    async def forget_cached_vectors(self, contents: Sequence[str], journal: Journal) -> int:
-        from zeroclaw_tui.memory.change import Change
-
-        rows = await self._cached_vectors(contents)
-        result = await self._store.apply([Change(row, None) for row in rows], journal)
-        return result.written
-
-    async def _cached_vectors(self, contents: Sequence[str]) -> Sequence[Row]:
-        """What ZeroClaw's embedding cache has of these contents."""
-        from zeroclaw_tui.backends.sqlite.transaction import RawTable
-        from zeroclaw_tui.memory.change import EMBEDDING_CACHE
-
-        if not self._store.schema.has_cached_vectors:
-            return ()
-        hashes = list(dict.fromkeys(map(_content_hash, contents)))
-        rows = await self._store.reads.run(lambda one: RawTable(one, EMBEDDING_CACHE).with_ids(hashes))
-        return list(rows.values())
 
 
 def _content_hash(content: str) -> str:

@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
 Kind = Literal[
-    "memories", "embedding cache", "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
+    "memories", "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
     "schedule", "tasks", "security log", "service log", "backup", "deleted agent",
     "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
     "workspace file", "other file",
@@ -97,12 +97,11 @@ _ANSWERS = (
     "now, delete the file while ZeroClaw is stopped."
 )
 _OTHER = "This is another database: open it by its path to delete the rows."
-HYDRATED = (
+_HYDRATED = (
     "If brain.db is lost, ZeroClaw creates core memories from this file. It rewrites the file only while there are "
     "core memories."
 )
-AUDITED_KEYS = "The keys are in ZeroClaw's audit log, which ZeroClaw prunes after audit_retention_days."
-AUDITED = (
+_AUDITED = (
     "ZeroClaw's audit log contains the whole message of each recall (0.8.4 and later). Cleaning replaces the text with "
     "[removed]."
 )
@@ -116,6 +115,7 @@ _PROMPT_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "
 _DATABASES = ("brain.db", "memory.db", "discord.db")
 
 PLACES: tuple[Place, ...] = (
+    Place("snapshot", "root", (SNAPSHOT,), "snapshot", _HYDRATED, can_clean=True),
     Place("snapshot", "folder", (SNAPSHOT, f"memory/{SNAPSHOT}"), "snapshot",
           "ZeroClaw does not read this snapshot by itself.", can_clean=True),
     Place("archive", "root", ("memory/archive/*.md", "sessions/archive/*.md"), "notes",
@@ -183,7 +183,7 @@ PLACES: tuple[Place, ...] = (
           _CHAIN, stays=_CHAIN),
     Place("service log", "config", ("logs/*.log",), "anything",
           "This is what the service printed: empty the file while ZeroClaw is stopped."),
-    Place("audit", "memory", ("audit.db",), "rows", AUDITED, can_clean=True, columns={"memory_audit": ("metadata",)}),
+    Place("audit", "memory", ("audit.db",), "rows", _AUDITED, can_clean=True, columns={"memory_audit": ("metadata",)}),
     Place("response cache", "memory", ("response_cache.db",), "rows", _ANSWERS),
     Place("other database", "memory", _DATABASES, "rows", _OTHER),
     Place("other database", "folder", _DATABASES, "rows", _OTHER),
@@ -271,16 +271,10 @@ class PlacedFile:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFiles:
-    """The files of an install, each once, and what could not be searched.
-
-    `database` is the store's own SQLite file, None where the store is something else. `live_snapshot` is the one that
-    ZeroClaw would read.
-    """
+    """The files of an install, each once, and what could not be searched."""
 
     files: tuple[PlacedFile, ...]
     skipped: tuple[SkippedPlace, ...]
-    database: Path | None
-    live_snapshot: Path | None
 
 
 def not_read(error: OSError | InspectorError) -> str:
@@ -324,8 +318,7 @@ class _Walk:
 
     def found(self) -> PlacedFiles:
         """Everything that was taken."""
-        snapshot = None if self._root is None else self._root / SNAPSHOT
-        return PlacedFiles(tuple(self._files.values()), tuple(self._skipped), self._database, snapshot)
+        return PlacedFiles(tuple(self._files.values()), tuple(self._skipped))
 
     def take_store(self) -> None:
         """The files of the store itself."""

@@ -781,7 +781,6 @@ class BrowserRoom(Room[None]):
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.traces.copies import find_copies, left_sentence, texts_of
-        from zeroclaw_tui.tui.actions import worth_telling_after_edit
 
         banner = self.panes.copies_banner
         try:
@@ -789,7 +788,8 @@ class BrowserRoom(Room[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        left = left_sentence(worth_telling_after_edit(self._copies) if is_edit else self._copies)
+        # An edit leaves its old text in every place that cannot be searched; only a find is reported then.
+        left = left_sentence([copy for copy in self._copies if copy.count is not None or not is_edit])
         if left:
             banner.show("quiet", left, ":", "to see them", "copies", typed="copies")
         else:
