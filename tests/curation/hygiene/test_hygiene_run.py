@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import multiprocessing
 import os
 import shutil
+import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ from zeroclaw_tui.memory.errors import Refused, UsageError
 
 Make = Callable[..., Place]
 OLD = "2026-01-01T00:00:00+00:00"
+OLD_TRASH = Path(__file__).parents[2] / "data" / "rmem" / "trash_0.2.0.sql"
 ROWS = [row("talk", "conversation", OLD), row("talk2", "conversation", OLD), row("fact", "core", OLD)]
 
 
@@ -370,3 +374,30 @@ def test_a_folder_that_must_not_be_written_costs_its_files_and_the_rest_is_done(
     assert {name for name in archived if name in files} == {moved[forbidden]}
     assert {name for name in archived if archived[name] in files} == {*moved.values()} - {moved[forbidden]}
     assert (place.tree(), place.rows()) == (before, rows)
+
+
+async def test_a_run_of_version_0_2_can_be_undone(make_place: Make) -> None:
+    """Its trash had only the digest of an archived file; the bytes are read from the archive."""
+    place = make_place("0.7.5")
+    archived = place.write("memory/archive/2026-03-01.md", b"archived by 0.2\n")
+    digest = hashlib.sha256(archived.read_bytes()).hexdigest()
+    old, new = (f"workspace/memory/{name}" for name in ("2026-03-01.md", "archive/2026-03-01.md"))
+    source = [old, None, None, "file", [["path", old], ["sha256", digest], ["mode", 0o640], ["moved_to", new]]]
+    target = [new, None, None, "file", [["path", new], ["sha256", digest], ["moved_from", old]]]
+    trash = place.config_dir / "zeroclaw-tui" / "trash.db"
+    trash.parent.mkdir()
+    with closing(sqlite3.connect(trash)) as connection:
+        connection.executescript(OLD_TRASH.read_text())
+        connection.execute("UPDATE stores SET name = 'sqlite:workspace/memory/brain.db'")
+        connection.execute("UPDATE actions SET verb = 'hygiene' WHERE number = 2")
+        connection.execute("DELETE FROM kept")
+        connection.executemany(
+            "INSERT INTO kept (action, store, table_name, id, deleted, size, before, after)"
+            " VALUES (2, 1, 'file', ?, 0, 9, ?, ?)",
+            [(old, json.dumps(source), None), (new, None, json.dumps(target))],
+        )
+        connection.commit()
+    async with place.opened() as library:
+        assert (await undo(library)).count == 1
+    assert contents(place) == {"memory/2026-03-01.md": b"archived by 0.2\n"}
+    assert stat.S_IMODE((place.root / "memory" / "2026-03-01.md").stat().st_mode) == 0o640
