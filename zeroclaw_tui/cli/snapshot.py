@@ -108,14 +108,6 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     return DONE
 
 
-def lossy_lines(lossy: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Line]:
-    """The keys of which something is lost, each with what."""
-    for key, lost in lossy[:MOST_SHOWN]:
-        yield ("  ", _key_cell(key), "  ", Styled(", ".join(lost), DIM))
-    if len(lossy) > MOST_SHOWN:
-        yield (Styled(f"  … {len(lossy) - MOST_SHOWN:,} more; --json has all", DIM),)
-
-
 def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
     """A memory in one line: a mark, its key, the beginning of its content."""
     return ("  ", mark, " ", _key_cell(entry.key), "  ", text_cell(entry.content))
@@ -140,44 +132,26 @@ def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) 
 
 
 def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
+    """What is written, replaced and lost, with the keys of memories that lose something."""
     from zeroclaw_tui.curation.snapshot import NO_CORE_MEMORIES
 
     if not plan.count:
         yield (NO_CORE_MEMORIES,)
         return
-    yield (Styled(f"{_core(plan.count)} to {one_line(str(plan.file))}", BOLD),)
-    if plan.replaces is not None and plan.replaces.is_zeroclaws:
-        yield (f"  replaces {_replaced(plan.replaces)}",)
+    yield (Styled(f"{counted(plan.count, 'core memory')} to {one_line(str(plan.file))}", BOLD),)
     for sentence in plan.foreign:
         yield (Styled(f"  {sentence} Pass --replace-foreign to replace it.", YELLOW),)
-    yield from _loss_lines(plan)
+    yield from ((f"  {sentence}",) for sentence in plan.sentences())
+    for key, lost in plan.lossy[:MOST_SHOWN]:
+        yield ("  ", _key_cell(key), "  ", Styled(", ".join(lost), DIM))
+    if len(plan.lossy) > MOST_SHOWN:
+        yield (Styled(f"  … {len(plan.lossy) - MOST_SHOWN:,} more; --json has all", DIM),)
 
 
 def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
+    """What was written; --dry-run shows more."""
     yield (Styled("✓", GREEN), f" {plan.done_sentence(outcome, undo_hint())}")
-    yield from _loss_lines(plan, named=False)
-
-
-def _loss_lines(plan: SnapshotPlan, *, named: bool = True) -> Iterator[Line]:
-    beside = one_line(plan.copy.name)
-    yield (
-        f"  ZeroClaw's format stores key, content and dates. {beside} next to it stores everything",
-        "." if plan.has_vectors else " but the vectors.",
-    )
-    if plan.lossy:
-        would = f"  {counted(len(plan.lossy))} would lose something in ZeroClaw's format"
-        yield (Styled(would + (":" if named else "; --dry-run names them."), YELLOW),)
-    if named:
-        yield from lossy_lines(plan.lossy)
-
-
-def _core(count: int) -> str:
-    return counted(count, "core memory")
-
-
-def _replaced(snapshot: Snapshot) -> str:
-    when = f" of {one_line(snapshot.exported)}" if snapshot.exported else ""
-    return f"the snapshot{when} with {counted(len(snapshot.entries))}"
+    yield from ((f"  {sentence}",) for sentence in plan.loss_sentences())
 
 
 async def _diff(library: Library, given: argparse.Namespace) -> int:

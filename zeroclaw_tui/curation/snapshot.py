@@ -29,6 +29,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -75,6 +76,22 @@ class SnapshotPlan:
             "replaces": replaces,
             "foreign": list(self.foreign),
         }
+
+    def sentences(self) -> tuple[str, ...]:
+        """Which snapshot is replaced, which file has everything, and how many memories lose something."""
+        if self.replaces is None or not self.replaces.is_zeroclaws:
+            return self.loss_sentences()
+        when = f" of {absolute_time(self.replaces.exported)}" if self.replaces.exported else ""
+        replaces = f"It replaces the snapshot{when} with {counted(len(self.replaces.entries))}."
+        return (replaces, *self.loss_sentences())
+
+    def loss_sentences(self) -> tuple[str, ...]:
+        """Which file has everything, and how many memories lose something in the other."""
+        vectors = "" if self.has_vectors else ", except the vectors, which are too many"
+        lossless = f"{one_line(self.copy.name)} is written too and has everything{vectors}."
+        lossy = len(self.lossy)
+        lose = f"{counted(lossy)} {'loses' if lossy == 1 else 'lose'} something in ZeroClaw's format."
+        return (lossless, lose) if lossy else (lossless,)
 
     def done_sentence(self, outcome: Outcome, undo: str) -> str:
         """What was written, and what undo does; `undo` leads over to that: " · u"."""

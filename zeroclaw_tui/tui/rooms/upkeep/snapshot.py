@@ -409,27 +409,14 @@ def _empty_words(where: Where | None, compared: _Compared) -> str:
 
 
 def _write_body(plan: SnapshotPlan) -> Content:
-    """What writing would write, replace and lose."""
-    replaces = plan.replaces
+    """What is written, replaced and lost, with the first memories that lose something."""
     parts: list[str | tuple[str, str]] = [shown_words(str(plan.file))]
-    if plan.foreign:
-        parts += [(f"\n! {sentence}", WARNING) for sentence in map(shown_words, plan.foreign)]
-    elif replaces is None:
-        parts.append("\nThis file does not exist yet.")
-    else:
-        of = f" of {absolute_time(replaces.exported)}" if replaces.exported else ""
-        had = replaces.total if replaces.total is not None else len(replaces.entries)
-        parts.append(f"\nIt replaces the one{of} with {counted(had)}; press u to undo.")
-    if plan.lossy:
-        named = [
-            f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}"
-            for key, lost in plan.lossy[:_LOSSES_NAMED]
-        ]
-        more = len(plan.lossy) - len(named)
-        lose = "1 of them loses" if len(plan.lossy) == 1 else f"{len(plan.lossy):,} of them lose"
-        parts += ["\n\n", (f"! {lose} something in ZeroClaw's own format:", WARNING)]
-        parts += [(shown_words("".join(named)), MUTED), (f"\n  … and {more:,} more" if more else "", MUTED)]
-    vectors = "" if plan.has_vectors else ", except the vectors, which are too many"
-    beside = f"{one_line(plan.copy.name)} is written too and has everything without loss{vectors}."
-    parts.append((f"\n\n{beside}", MUTED))
+    parts += [(f"\n! {sentence}", WARNING) for sentence in map(shown_words, plan.foreign)]
+    parts += [f"\n{shown_words(sentence)}" for sentence in plan.sentences()]
+    for key, lost in plan.lossy[:_LOSSES_NAMED]:
+        line = f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}"
+        parts.append((shown_words(line), MUTED))
+    if len(plan.lossy) > _LOSSES_NAMED:
+        parts.append((f"\n  … and {len(plan.lossy) - _LOSSES_NAMED:,} more", MUTED))
+    parts.append(("\n\nPress u to undo.", MUTED))
     return Content.assemble(*parts)
