@@ -73,16 +73,13 @@ async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
     assert ours.total == sum(ours.quarters.values()) + ours.undated == sum(ours.size.values())
 
 
-async def test_every_count_is_of_what_the_filter_leaves(tmp_path: Path) -> None:
+async def test_a_filter_and_a_truncated_vector_are_counted_too(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G4", rows_of_all_kinds())
     ours, plain = await counted(path, MemoryFilter(category=("sizes",)))
     assert ours.total == plain.total == 10
     assert {big.category for big in ours.biggest} == {"sizes"}
     assert (ours.embedded, ours.dimensions) == ({"sizes": Embedded(0, 10)}, {})
-
-
-async def test_a_vector_cut_within_a_number_is_told_apart(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G1", [{"embedding": b"123456"}, {"embedding": blob(1, 2)}, {}])
+    path = make(tmp_path / "old.db", "G1", [{"embedding": b"123456"}, {"embedding": blob(1, 2)}, {}])
     ours, _ = await counted(path)
     assert (ours.dimensions, ours.cut_vectors, ours.vectors) == ({2: 1}, 1, 8)
     assert ours.embedded == {"core": Embedded(2, 3)}
@@ -195,13 +192,7 @@ async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
     assert (nothing["by_day"], nothing["undated"], nothing["biggest"], nothing["total"]) == ([], 0, [], 0)
 
 
-async def test_a_backend_of_ones_own_is_counted_too() -> None:
-    memory = InMemory([MemoryEntry("a", "k", "text", "core", "2026-03-01T10:00:00Z", size=4)])
-    stats = await store_stats(memory, NOW, zone=UTC)
-    assert (stats.rows.total, stats.rows.content, stats.growth.days) == (1, 4, ((date(2026, 3, 1), 1),))
-
-
-async def test_the_figures_are_zeroclaws_own_by_count_then_name() -> None:
+async def test_the_figures_are_zeroclaws_own_by_count_then_name(tmp_path: Path) -> None:
     entries = [
         MemoryEntry(f"id{number}", f"key{number}", "text", category, "2026-11-20T00:00:00+00:00")
         for number, category in enumerate(("core", "daily", "core", "a rather long category name"))
@@ -209,11 +200,8 @@ async def test_the_figures_are_zeroclaws_own_by_count_then_name() -> None:
     stats = await memory_stats(InMemory(entries), NOW)
     assert (stats.backend, stats.health, stats.total) == ("in-memory", "healthy", 4)
     assert list(stats.by_category.items()) == [("core", 2), ("a rather long category name", 1), ("daily", 1)]
-
-
-async def test_a_folder_that_went_away_is_unhealthy(tmp_path: Path) -> None:
-    stats = await memory_stats(MarkdownMemory(tmp_path / "gone"), NOW)
-    assert (stats.health, stats.total) == ("unhealthy", 0)
+    gone = await memory_stats(MarkdownMemory(tmp_path / "gone"), NOW)
+    assert (gone.health, gone.total) == ("unhealthy", 0)
 
 
 async def test_the_full_figures_of_the_sample_add_up(tmp_path: Path) -> None:

@@ -24,16 +24,12 @@ from zeroclaw_tui.memory.change import AGENTS as AGENT_ROWS
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 
-_LAST_RUN = timedelta(hours=31)
-_REPORT = {
-    "archived_memory_files": 2,
-    "archived_session_files": 1,
-    "purged_memory_archives": 1,
-    "purged_session_archives": 0,
-    "pruned_conversation_rows": 0,
-    "pruned_daily_rows": 0,
-    "pruned_core_rows": 0,
-}
+DIMENSIONS = 256
+AGENTS = ("default", "researcher")
+_NAMES = uuid.uuid5(uuid.NAMESPACE_URL, "zeroclaw-tui/demo")
+_SEMANTIC = ("preference", "fact", "decision", "entity")
+_SESSIONS = {2: "telegram_12345", 8: "telegram_12345", 11: "telegram_67890"}
+"""Session files by their age in days, like the notes below."""
 _NOTES = {
     1: "Watered the basil and moved it to the shade.",
     3: "Tomás called about Sunday, he brings the bread.",
@@ -46,21 +42,20 @@ _ARCHIVED = {
     44: "The plumber came, the tap in the kitchen is mended.",
     61: "Baked with the new flour: less water next time.",
 }
-_SESSIONS = {2: "telegram_12345", 8: "telegram_12345", 11: "telegram_67890"}
-_SNAPSHOT_DAYS = 9
+_REPORT = {
+    "archived_memory_files": 2,
+    "archived_session_files": 1,
+    "purged_memory_archives": 1,
+    "purged_session_archives": 0,
+    "pruned_conversation_rows": 0,
+    "pruned_daily_rows": 0,
+    "pruned_core_rows": 0,
+}
 _SINCE_FORGOTTEN = {
     "printer": "The printer in the hall wants black ink only.",
     "old_office": "Works on the third floor of the archive, room 312.",
 }
 _SINCE_CHANGED = {"tomas_baby": "Tomás and Rita expect a child in spring."}
-
-
-DIMENSIONS = 256
-AGENTS = ("default", "researcher")
-_TEXTS = "demo_memories.jsonl"
-_TURNS = "demo_turns.jsonl"
-_NAMES = uuid.uuid5(uuid.NAMESPACE_URL, "zeroclaw-tui/demo")
-_SEMANTIC = ("preference", "fact", "decision", "entity")
 
 _CONFIG = f"""\
 # A sample workspace of zeroclaw-tui. Nothing in it is real, and nothing here is kept.
@@ -118,22 +113,17 @@ def make_demo(folder: Path, now: datetime) -> Path:
 
 def _create_database(folder: Path, database: Path, memories: Sequence[Row], began: str) -> None:
     model = {"embedding_provider": "local", "embedding_model": "local", "embedding_dimensions": str(DIMENSIONS)}
-    agents = [(str(uuid.uuid5(_NAMES, f"agent {alias}")), alias) for alias in AGENTS]
-    rows = [
-        *(
-            Row(name, {"id": name, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS)
-            for name, alias in agents
-        ),
-        *(Row(name, {"key": name, "value": value}, table="memory_meta") for name, value in model.items()),
-        *memories,
-    ]
+    rows = [Row(name, {"key": name, "value": value}, table="memory_meta") for name, value in model.items()]
+    for alias in AGENTS:
+        name = str(uuid.uuid5(_NAMES, f"agent {alias}"))
+        rows.append(Row(name, {"id": name, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS))
     store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
-    require_database(store).create_from_rows("G4", rows, began)
+    require_database(store).create_from_rows("G4", [*rows, *memories], began)
 
 
 def _memories(now: datetime) -> Iterator[Row]:
     random_numbers = random.Random(1877)
-    for number, text in enumerate(_load(_TEXTS)):
+    for number, text in enumerate(_load("demo_memories.jsonl")):
         created = _format_time(now, text["days"], random_numbers)
         updated = _format_time(now, text["updated_days"], random_numbers) if "updated_days" in text else created
         kind = text.get("kind")
@@ -150,9 +140,7 @@ def _memories(now: datetime) -> Iterator[Row]:
             "namespace": "default",
             "importance": text["importance"],
             "superseded_by": text.get("superseded_by"),
-            "kind": json.dumps({"semantic": kind} if kind in _SEMANTIC else kind, separators=(",", ":"))
-            if kind
-            else None,
+            "kind": json.dumps(kind, separators=(",", ":")) if kind else None,
             "pinned": int(text.get("pinned", False)),
         }
         yield Row(str(values["id"]), values, None, text.get("agent", "default"))
@@ -187,23 +175,25 @@ def _write_notes(data: Path, now: datetime) -> None:
     for days, session in _SESSIONS.items():
         line = json.dumps({"role": "user", "content": "Good morning."})
         _write(data / "sessions" / f"{session}_{days}.jsonl", f"{line}\n", now - timedelta(days=days))
-    last_run = (now - _LAST_RUN).astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "000+00:00")
+    last_run = (
+        (now - timedelta(hours=31)).astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "000+00:00")
+    )
     state = json.dumps({"last_run_at": last_run, "last_report": _REPORT}, indent=2)
     _write(data / "state" / "memory_hygiene_state.json", state)
 
 
 def _write_turns(data: Path, now: datetime) -> None:
     """Write a trace of some turns, as ZeroClaw 0.8.4 records requests with their payload."""
-    lines = [f"{_trace_line(turn, now)}\n" for turn in _load(_TURNS)]
+    lines = [json.dumps(_trace_line(turn, now), ensure_ascii=False) + "\n" for turn in _load("demo_turns.jsonl")]
     _write(data / "state" / "runtime-trace.jsonl", "".join(lines))
 
 
-def _trace_line(turn: dict[str, Any], now: datetime) -> str:
+def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
     at = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
     user = f"{turn['block']}[{_in_lisbon(at):%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
     sent = [{"content": "You are a helpful assistant.", "role": "system"}, {"content": user, "role": "user"}]
     turn_id = str(uuid.uuid5(_NAMES, f"turn {turn['query']}"))
-    line = {
+    return {
         "@timestamp": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "attributes": {
             "iteration": 1,
@@ -222,12 +212,11 @@ def _trace_line(turn: dict[str, Any], now: datetime) -> str:
         "trace_id": turn_id,
         "zeroclaw": {"agent_alias": AGENTS[0]},
     }
-    return json.dumps(line, ensure_ascii=False)
 
 
 def _write_snapshot(data: Path, now: datetime, core: Sequence[MemoryEntry]) -> None:
     """Write a snapshot of nine days ago: one memory had another text, and two have been deleted since."""
-    then = now - timedelta(days=_SNAPSHOT_DAYS)
+    then = now - timedelta(days=9)
     entries = [
         replace(entry, content=_SINCE_CHANGED.get(entry.key, entry.content))
         for entry in core

@@ -16,7 +16,6 @@ from zeroclaw_tui.memory.statistics import (
     FACET_FIELDS,
     QUARTER_SECONDS,
     STATISTICS_FIELDS,
-    CacheUse,
     Statistics,
     Storage,
     by_count,
@@ -153,9 +152,9 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         "total": total if filter is None else every.total,
         "superseded": every.superseded,
         "by_category": dict(categories),
-        "by_session": _optional(every.session),
-        "by_agent": _optional(every.agent),
-        "by_namespace": _optional(every.namespace),
+        "by_session": every.session,
+        "by_agent": every.agent,
+        "by_namespace": every.namespace,
         "by_age": dict(every.age),
         "embeddings": None if "vectors" in memory.why_not else _embeddings(every),
         "bytes": {
@@ -187,15 +186,11 @@ def _storage(storage: Storage) -> dict[str, Any]:
         "page_size": storage.page_size,
         "pages": storage.pages,
         "free_pages": storage.free_pages,
-        "embedding_cache": _cache(storage.embedding_cache),
-        "response_cache": _cache(storage.response_cache),
+        "embedding_cache": storage.embedding_cache and storage.embedding_cache.as_json(),
+        "response_cache": storage.response_cache and storage.response_cache.as_json(),
         "side_files": dict(storage.side_files),
         "problems": list(storage.problems),
     }
-
-
-def _cache(cache: CacheUse | None) -> dict[str, int | None] | None:
-    return None if cache is None else {"rows": cache.rows, "bytes": cache.size, "hits": cache.hits}
 
 
 def _embeddings(every: Facets) -> dict[str, Any] | None:
@@ -204,7 +199,3 @@ def _embeddings(every: Facets) -> dict[str, Any] | None:
     embedded = every.total - every.not_embedded
     share = embedded / every.total if every.total else None
     return {"embedded": embedded, "not_embedded": every.not_embedded, "share": share}
-
-
-def _optional(counts: Mapping[str, int] | None) -> dict[str, int] | None:
-    return None if counts is None else dict(counts)

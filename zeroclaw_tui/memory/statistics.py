@@ -85,6 +85,10 @@ class CacheUse:
     size: int
     hits: int | None = None
 
+    def as_json(self) -> dict[str, int | None]:
+        """The cache as the command prints it."""
+        return {"rows": self.rows, "bytes": self.size, "hits": self.hits}
+
 
 @dataclass(frozen=True, slots=True)
 class Storage:
