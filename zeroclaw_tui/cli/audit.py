@@ -38,7 +38,6 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.words import change_words
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded, size_shown
@@ -47,10 +46,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line, Part
-    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.memory.change import ProgressCallback, RowVersion
     from zeroclaw_tui.memory.entry import Handle
@@ -304,7 +304,7 @@ async def _done(
     *,
     beside: str = "",
 ) -> int:
-    """One action from its plan to its report; `doing` says what it does, `beside` is as in `change_words`."""
+    """One action from its plan to its report; `doing` says what it does, `beside` is what memories are merged into."""
     if given.dry_run or not plan.count:
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
@@ -321,7 +321,7 @@ async def _done(
         copies = await copies_left(library, given, outcome)
         return copies._replace(found=_elsewhere(copies.found)) if verb == "merge" else copies
 
-    done = (Styled("✓", GREEN), f" {change_words(outcome, '', beside)}")
+    done = (Styled("✓", GREEN), f" {outcome.headline('', beside)}")
     return await tell_done(library, given, plan, outcome, look, done)
 
 
@@ -332,7 +332,7 @@ async def _planned(
     verb: Verb,
     shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
 ) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     copies = await _copies(library, plan, verb)
     if given.json:

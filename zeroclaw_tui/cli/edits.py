@@ -48,7 +48,6 @@ from zeroclaw_tui.cli.plans import (
     named_as_json,
     plan_entries,
     plan_lines,
-    spared_as_json,
     spared_lines,
     tell_document,
     tell_done,
@@ -58,7 +57,6 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import change_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, one_line, padded
 
@@ -67,8 +65,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport
     from zeroclaw_tui.memory.change import Row, Value
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -149,8 +148,8 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
         _tell(library, outcome, NO_COPIES, replaced=replaced is not None)
         return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if replaced is not None else "")
-    back = "brings that back" if replaced is not None else ""
-    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), what=what, back=back)}")])
+    undo_does = "brings that back" if replaced is not None else ""
+    write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=what, undo_does=undo_does)}")])
     return DONE
 
 
@@ -228,10 +227,10 @@ async def _tell_edit(library: Library, given: argparse.Namespace, before: Row, o
         _tell(library, outcome, copies, fields=fields)
         return copies.code
     if not outcome.count or after is None:
-        write_lines([(change_words(outcome),)])
+        write_lines([(outcome.headline(),)])
         return DONE
     key = repr(in_one_line(after.entry().key))
-    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), what=key)}")])
+    write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=key)}")])
     write_lines(difference_lines(before, after))
     sys.stdout.flush()
     copies = await look()
@@ -493,7 +492,7 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
     if given.yes and not given.json:
         write_lines(spared_lines(plan, verb), sys.stderr)
     way = undo_hint() if verb == "forget" else ""
-    done: Line = (Styled("✓", GREEN), f" {change_words(outcome, way, what=what)}")
+    done: Line = (Styled("✓", GREEN), f" {outcome.headline(way, what=what)}")
     return await tell_done(library, given, plan, outcome, look, done)
 
 
@@ -531,7 +530,8 @@ async def _carry_out(
     library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing
 ) -> tuple[Outcome | None, Callable[[], Awaitable[Copies]]]:
     """What became of it, None after a no; and the look for copies elsewhere, which is still to be done."""
-    from zeroclaw_tui.curation.changes import Outcome, remove_memories
+    from zeroclaw_tui.curation.changes import remove_memories
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import texts_of_plan
 
     # Afterwards neither the store nor the trash could tell what to look for.
@@ -547,12 +547,12 @@ async def _carry_out(
 
 
 async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        more = spared_as_json(plan)
+        more = plan.as_json()
         tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
@@ -563,10 +563,10 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
 async def _tell_nothing(
     library: Library, given: argparse.Namespace, verb: Removing, sentence: str, plan: PurgePlan
 ) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
-        tell_document(library, Outcome(verb, 0), dry_run=given.dry_run, **spared_as_json(plan))
+        tell_document(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
     else:
         write_lines([(sentence,)])
         write_lines(spared_lines(plan, verb), sys.stderr)

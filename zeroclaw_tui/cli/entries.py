@@ -21,7 +21,6 @@ from zeroclaw_tui.cli.options import (
 )
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
     if hidden:
-        note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} lists {'it' if hidden == 1 else 'them'} too.")
+        note(f"zeroclaw: {hidden:,} superseded hidden; --superseded show lists {'it' if hidden == 1 else 'them'} too.")
     return DONE
 
 
@@ -315,5 +314,6 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
             are, it = ("is", "it") if hidden == 1 else ("are", "them")
             note(f"zeroclaw: {hidden:,} of the total {are} superseded; the categories leave {it} out.")
         else:
-            note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} counts {'it' if hidden == 1 else 'them'} too.")
+            it = "it" if hidden == 1 else "them"
+            note(f"zeroclaw: {hidden:,} superseded hidden; --superseded show counts {it} too.")
     return DONE

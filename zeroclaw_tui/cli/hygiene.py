@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.hygiene import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
 
 _FUTURE = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -133,7 +133,7 @@ def _excluded(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
 
 
 def _tell_plan(library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
         more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))

@@ -24,26 +24,18 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.words import (
-    SHOWS_SUPERSEDED,
-    clashing_words,
-    kept_words,
-    left_behind_words,
-    renamed_words,
-    stay_words,
-)
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, renamed_sentences, size_shown
 
 if TYPE_CHECKING:
     import asyncio
     from types import FrameType, TracebackType
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.journal_records import Action
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import Copy, Text
     from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
@@ -203,13 +195,24 @@ async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str 
 def clash_lines(foreseen: ApplyResult, on_conflict: OnConflict, *, back: str = "undo") -> Iterator[Line]:
     """What is in the way of what would come back, and what becomes of it; then what else would be said of it."""
     if foreseen.conflict_count:
-        yield (Styled(f"  {clashing_words(foreseen, on_conflict)}", YELLOW),)
+        yield (Styled(f"  {_conflict_sentence(foreseen.conflict_count, on_conflict)}", YELLOW),)
         for sentence in _named_clashes(foreseen.conflicts, foreseen.conflict_count):
             yield ("    ", sentence)
         if on_conflict == "refuse":
             yield (Styled(f"  {_WAYS_ON.format(back)}", DIM),)
-    for sentence in (*renamed_words(foreseen.renamed, MOST_NAMED, foreseen=True), *foreseen.notes):
+    for sentence in (*renamed_sentences(foreseen.renamed, MOST_NAMED, is_plan=True), *foreseen.notes):
         yield ("  ", one_line(sentence))
+
+
+def _conflict_sentence(count: int, on_conflict: OnConflict) -> str:
+    come, replace = ("comes", "replaces") if count == 1 else ("come", "replace")
+    becomes = {
+        "refuse": "in conflict, so nothing would be restored",
+        "overwrite": f"{come} back and {replace} the current version, which goes to the trash",
+        "rename": f"{come} back under another key",
+        "skip": "in conflict and would be left out",
+    }
+    return f"{count:,} {becomes[on_conflict]}:"
 
 
 def clashes_as_json(foreseen: ApplyResult, on_conflict: OnConflict) -> dict[str, Any]:
@@ -333,8 +336,8 @@ async def plan_lines(
 
 def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
     """The memories that stay although the filters leave them; none where there are none."""
-    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else f"{SHOWS_SUPERSEDED} takes"
-    spared = stay_words(plan.superseded_hidden, way)
+    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
+    spared = plan.superseded_sentence(way)
     return [(Styled(f"  {spared}", YELLOW),)] if spared else []
 
 
@@ -419,7 +422,6 @@ def tell_document(
     """
     from zeroclaw_tui.curation.library import Library
 
-    action = outcome.action
     name, place = (
         (store.memory.name, store.memory.about.location)
         if isinstance(store, Library)
@@ -427,17 +429,12 @@ def tell_document(
     )
     document(
         {
+            **outcome.as_json(),
             "verb": verb or outcome.verb,
             "backend": name,
             "location": place,
             "dry_run": dry_run,
-            "count": outcome.count,
-            "action": action.number if action else None,
-            "until": action.until if action else None,
             "entries": list(entries[:MOST_ENTRIES]),
-            "changed": list(outcome.changed),
-            "gone": list(outcome.gone),
-            "renamed": dict(outcome.renamed),
             "notes": [*outcome.notes, *copies.notes],
             "also_found_in": [copy.as_json() for copy in copies.found],
             "cleaned": _cleaned_as_json(copies.cleaned),
@@ -446,31 +443,15 @@ def tell_document(
     )
 
 
-def spared_as_json(plan: PurgePlan) -> dict[str, Any]:
-    """How many a plan spares only because a newer memory replaced them; nothing where no filter chose."""
-    return {} if plan.filter is None else {"superseded_hidden": plan.superseded_hidden}
-
-
 def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
     """A memory of a change, by the names of `entries`."""
     return {name: getattr(memory, name) for name in _NAMES}
 
 
-def action_as_json(action: Action) -> dict[str, Any]:
-    """What was done, by the names of `undone`."""
-    return {
-        "number": action.number,
-        "verb": action.verb,
-        "at": action.at,
-        "summary": action.summary,
-        "count": action.count,
-    }
-
-
-def trash_lines(action: Action | None) -> Iterator[Line]:
+def trash_lines(outcome: Outcome) -> Iterator[Line]:
     """Until when the trash keeps what a removal took, and what restores it."""
-    if action is not None:
-        yield (kept_words(action.count, date_shown(action.until), undo_hint()),)
+    if outcome.action is not None:
+        yield (outcome.trash_sentence(date_shown(outcome.action.until), undo_hint()),)
 
 
 def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[Line]:
@@ -496,7 +477,7 @@ def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
 
 def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
     """Which memories were not touched, and under which keys others came back."""
-    for sentence in (*left_behind_words(outcome), *renamed_words(outcome.renamed, MOST_NAMED)):
+    for sentence in (*outcome.skipped_sentences(with_ids=True), *renamed_sentences(outcome.renamed, MOST_NAMED)):
         yield (sentence,)
 
 
@@ -535,11 +516,11 @@ async def tell_done(
         # Of a change that was stopped nobody here knows which were done: the trash does.
         those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
         entries = [named_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
-        tell_document(library, outcome, entries=entries, copies=copies, **spared_as_json(plan))
+        tell_document(library, outcome, entries=entries, copies=copies, **plan.as_json())
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))
-        write_lines([] if outcome.verb == "forget" else trash_lines(outcome.action))
+        write_lines([] if outcome.verb == "forget" else trash_lines(outcome))
         sys.stdout.flush()
         copies = await look()
         write_lines(cleaned_lines(copies.cleaned))

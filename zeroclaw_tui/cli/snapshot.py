@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.formats.snapshot import Snapshot
     from zeroclaw_tui.curation.hydrate import Difference, Where
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.snapshot import SnapshotPlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -115,13 +115,13 @@ def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
 
 def text_cell(content: str) -> str:
     """The beginning of a content, its secrets masked."""
-    from zeroclaw_tui.curation.clean_up import excerpt_of
+    from zeroclaw_tui.memory.secret_text import excerpt_of
 
     return cut(f'"{excerpt_of(content)}"', TEXT_CELLS)
 
 
 def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
         tell_document(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())

@@ -26,10 +26,6 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.words import (
-    change_words,
-    renamed_words,
-)
 from zeroclaw_tui.memory.errors import (
     DONE,
     INTERRUPTED,
@@ -40,16 +36,16 @@ from zeroclaw_tui.memory.errors import (
     Unreadable,
     UsageError,
 )
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, renamed_sentences, size_shown
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.export import ExportFormat, ExportOutcome
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
@@ -353,7 +349,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
 async def _tell_plan(
     target: Target, given: argparse.Namespace, verb: Literal["import", "hydrate"], plan: ImportPlan, count: int
 ) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
         notes = (*plan.losses, *plan.notes)
@@ -388,10 +384,10 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, ou
 
 
 def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), one_line(plan.path.name))}")
+    yield (Styled("✓", GREEN), f" {outcome.headline(undo_hint(), one_line(plan.path.name))}")
     if on_clash == "skip" and plan.taken:
         yield (f"Left out {counted(plan.taken)} whose key is taken.",)
-    yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
+    yield from ((sentence,) for sentence in renamed_sentences(outcome.renamed, MOST_NAMED))
 
 
 def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
@@ -576,7 +572,7 @@ def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Itera
     else:
         yield _nothing(target, plan)
     yield from ((sentence,) for sentence in more)
-    yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
+    yield from ((sentence,) for sentence in renamed_sentences(outcome.renamed, MOST_NAMED))
     if outcome.action is not None:
         yield (_undo(target),)
 

@@ -32,7 +32,6 @@ from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
     NOTHING_DONE,
     Progress,
-    action_as_json,
     check_can_ask,
     check_writable,
     clash_lines,
@@ -49,7 +48,6 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import change_words, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
@@ -58,10 +56,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.journal import TrashUsage
     from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb, Version
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.memory.change import ApplyResult, Batches, RowChange
 
 
@@ -157,10 +155,10 @@ async def _reverse(library: Library, given: argparse.Namespace, way: _Way, chang
     rows = library.trash.changes_numbered(numbers)
     if given.dry_run or not given.yes:
         foreseen = await _foreseen(library, given, numbers, way.back)
-        head: Line = (f"Change {change.number}, {time_here(change.at)}: ", summary_words(change))
+        head: Line = (f"Change {change.number}, {time_here(change.at)}: ", change.title)
         lines = _plan_lines(given, head, rows, count, foreseen, way.back)
         if given.dry_run:
-            told: dict[str, Any] = {_DONE[way.verb]: action_as_json(change)}
+            told: dict[str, Any] = {_DONE[way.verb]: change.as_json()}
             return _tell_plan(library, given, way.verb, rows, count, foreseen, lines, **told)
         if not confirm(way.question, lines):
             return REFUSED
@@ -202,7 +200,7 @@ async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequen
 async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     actions = await library.trash.actions(limit=MOST_LISTED)
     if given.json:
-        listed = [{**action_as_json(action), "open": action.open, "until": action.until} for action in actions]
+        listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
         document({"backend": library.memory.name, "location": library.memory.about.location, "actions": listed})
         return DONE
     if not actions:
@@ -211,19 +209,20 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     wide = max(6, len(str(actions[0].number)))
     write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
     for action in actions:
-        summary = summary_words(action)
         mark = "" if action.open else "undone: "
         beginning = f"{padded(str(action.number), wide, right=True)}  {padded(time_here(action.at), 16)}  {mark}"
-        write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
+        write_lines([(beginning, cut(action.title, max(20, width() - len(beginning))))])
     return DONE
 
 
 def _plan_lines(
     given: argparse.Namespace, head: Line, rows: Batches, count: int, foreseen: ApplyResult, back: str
 ) -> Iterator[Line]:
+    from zeroclaw_tui.curation.outcome import undo_sentence
+
     yield head
     for row in islice(_each(rows), SAMPLES):
-        yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
+        yield ("  ", cut(undo_sentence(row), max(20, width() - 2)))
     if count > SAMPLES:
         yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
     yield from clash_lines(foreseen, given.on_conflict, back=back)
@@ -239,7 +238,7 @@ def _tell_plan(
     lines: Iterator[Line],
     **more: Any,
 ) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
         entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
@@ -253,20 +252,17 @@ def _tell_plan(
 
 
 async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
-    from zeroclaw_tui.curation.words import COMES_AGAIN, is_taken_back_hygiene
 
     tell_notes(outcome)
     is_redo = outcome.verb == "redo"
-    change = outcome.redone if is_redo else outcome.undone
+    change = outcome.turned
     if given.json:
         following = await (library.trash.last_undone() if is_redo else library.trash.last())
-        told: dict[str, Any] = {_DONE[outcome.verb]: action_as_json(change) if change else None}
-        tell_document(library, outcome, **told, next=action_as_json(following) if following else None)
+        told: dict[str, Any] = {_DONE[outcome.verb]: change.as_json() if change else None}
+        tell_document(library, outcome, **told, next=following.as_json() if following else None)
     else:
-        write_lines([(Styled("✓", GREEN), f" {reversed_words(outcome)} ({counted(outcome.count, 'change')})")])
+        write_lines([(Styled("✓", GREEN), f" {outcome.headline()} ({counted(outcome.count, 'change')})")])
         write_lines(left_alone_lines(outcome))
-    if is_taken_back_hygiene(outcome):
-        note(f"zeroclaw: {COMES_AGAIN}")
     if outcome.cancelled:
         again = f"{outcome.verb} again for the rest"
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; {again}.")
@@ -374,7 +370,7 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     if given.json:
         tell_document(library, outcome)
     else:
-        write_lines([(Styled("✓", GREEN), f" {change_words(outcome)}")])
+        write_lines([(Styled("✓", GREEN), f" {outcome.headline()}")])
         write_lines(left_alone_lines(outcome))
     if outcome.cancelled:
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(len(numbers))}.")
@@ -444,7 +440,7 @@ def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
 
 
 def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
         tell_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)

@@ -1,4 +1,4 @@
-"""Every change a person makes goes through here: kept in the trash first, done by the store, noted, undoable."""
+"""Every change that a person makes: it is recorded in the journal, written by the store, and can be undone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
@@ -19,6 +19,7 @@ from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal_records import TURNS, Action, TrashRow, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.policy import store_verdict
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
 from zeroclaw_tui.memory.change import (
@@ -38,7 +39,6 @@ from zeroclaw_tui.memory.change import (
     Edit,
     OnConflict,
     ProgressCallback,
-    Row,
     RowChange,
     RowVersion,
     Vector,
@@ -47,24 +47,27 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.injection import scan
 
 TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""
 SAMPLES = 3
-_LONGEST_KEY_SHOWN = 60
+_KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
 _NOT_FINISHED = "This is done, but the trash could not be updated; the next change does that."
+_HYGIENE_RUNS_AGAIN = (
+    "ZeroClaw runs the same hygiene at its next start unless you change its rules in [memory] of config.toml."
+)
 Running = TypeVar("Running", bound=RunningAction)
 
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """Exactly these memories in exactly these states. `size` is the bytes of their contents.
+    """The memories to delete, in exactly these versions. `size` is the bytes of their contents.
 
     `categories` is ordered by count; `oldest` and `newest` are creation times as stored, None when none can be read.
-    `samples` are the first few in the order of storing. `filter` is what chose them, None for marks or one row.
+    `samples` are the first few in the order of storing. `filter` is what selected them, None for marks or one row.
     """
 
     stamps: tuple[RowVersion, ...]
@@ -76,26 +79,35 @@ class PurgePlan:
     samples: tuple[RowVersion, ...]
     filter: MemoryFilter | None = None
     superseded_hidden: int = 0
-    """How many the filter spares only because a newer memory replaced them."""
+    """How many the filter leaves out only because a newer memory replaced them."""
 
     @property
     def is_typed(self) -> bool:
         """Whether the number has to be typed."""
         return self.count >= TYPED_FROM
 
+    def as_json(self) -> dict[str, Any]:
+        """Return how many superseded memories stay; nothing where no filter selected the memories."""
+        return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
+
+    def superseded_sentence(self, way: str) -> str:
+        """Say that superseded memories stay, and in which way they do not; "" where there are none."""
+        stay, them = ("memory stays", "it") if self.superseded_hidden == 1 else ("memories stay", "them")
+        return f"{self.superseded_hidden:,} superseded {stay}; {way} {them} along." if self.superseded_hidden else ""
+
 
 def plan_of(stamps: Iterable[RowVersion], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
-    """The plan for these memories."""
+    """Plan to delete these memories."""
     every = tuple(stamps)
-    oldest, newest = _first_and_last(stamp.when for stamp in every)
+    dated = [(when, stamp.when) for stamp in every if (when := moment(stamp.when)) is not None]
     categories = Counter(stamp.category for stamp in every)
     return PurgePlan(
         stamps=every,
         count=len(every),
         size=sum(stamp.size for stamp in every),
         categories=dict(sorted(categories.items(), key=lambda item: (-item[1], item[0]))),
-        oldest=oldest,
-        newest=newest,
+        oldest=min(dated)[1] if dated else None,
+        newest=max(dated)[1] if dated else None,
         samples=every[:SAMPLES],
         filter=filter,
         superseded_hidden=superseded_hidden,
@@ -103,38 +115,12 @@ def plan_of(stamps: Iterable[RowVersion], filter: MemoryFilter | None = None, su
 
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
-    """The plan for every memory a filter leaves."""
+    """Plan to delete every memory that a filter selects."""
     stamps = await versions(library.memory, filter)
     return plan_of(stamps, filter, await library.superseded_hidden(filter))
 
 
-def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
-    """The earliest and the latest of those that are moments, as they are written."""
-    dated = [(when, text) for text in timestamps if (when := moment(text)) is not None]
-    return (min(dated)[1], max(dated)[1]) if dated else (None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a change did. `action` is None when nothing changed or nothing may be undone.
-
-    `count` rows were done; `changed` and `gone` are ids left alone because they changed or went meanwhile. `row` is
-    the row as it is now after a store or an edit. `undone` is the action an undo took back, `redone` the one a redo did
-    again. `notes` are sentences.
-    `renamed` maps old keys to those they came back under.
-    """
-
-    verb: Verb
-    count: int
-    action: Action | None = None
-    changed: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    cancelled: bool = False
-    row: Row | None = None
-    undone: Action | None = None
-    redone: Action | None = None
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+# Storing, editing and deleting
 
 
 async def store_memory(library: Library, draft: Draft, *, replace: bool = False, as_zeroclaw: bool = False) -> Outcome:
@@ -151,19 +137,11 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     verdict = await store_verdict(library, draft.content, draft.category, draft.namespace)
     if as_zeroclaw:
         draft = dataclasses.replace(draft, content=verdict.enforced())
-    vector, notes = await _prepared(library, draft.content)
+    vector, notes = await _embedded(library, draft.content)
     notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.words()))
-
-    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        result = await library.memory.apply(
-            [Change(None, dataclasses.replace(draft, vector=vector))],
-            action,
-            on_conflict="overwrite" if replace else "refuse",
-        )
-        _raise_conflict(result)
-        return Outcome("store", 1, row=result.rows[0], notes=(*result.notes, *notes))
-
-    return await run_change(library, "store", f"stored {_shown(draft.key)}", work)
+    change = Change(None, dataclasses.replace(draft, vector=vector))
+    on_conflict: OnConflict = "overwrite" if replace else "refuse"
+    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, notes)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, as_zeroclaw: bool = False) -> Outcome:
@@ -188,26 +166,38 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     if not values:
         return Outcome("edit", 0, row=row)
     after = {**row.values, **values}
+    text = str(values["content"]) if "content" in values else row.entry().content
+    namespace = after.get("namespace")
     verdict = await store_verdict(
-        library,
-        row.entry().content if "content" not in values else str(values["content"]),
-        str(after["category"]),
-        _text_or_none(after.get("namespace")),
+        library, text, str(after["category"]), namespace if isinstance(namespace, str) and namespace else None
     )
     if as_zeroclaw and verdict.enforced() != after["content"]:
         values["content"] = verdict.content
     content = values.get("content")
-    vector, notes = await _prepared(library, content) if isinstance(content, str) else (None, ())
-    notes = (*notes, *verdict.words())
+    vector, notes = await _embedded(library, content) if isinstance(content, str) else (None, ())
+    key = _short(row.key)
+    summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
+    change = Change(row, Edit(values, vector))
+    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *verdict.words()))
+
+
+async def _write_one(
+    library: Library, verb: Verb, summary: str, change: Change, on_conflict: OnConflict, notes: Sequence[str]
+) -> Outcome:
+    """Write one memory. Raises NotFound, Conflict or DuplicateKey if it cannot be written as planned."""
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        result = await library.memory.apply([Change(row, Edit(values, vector))], action, on_conflict="refuse")
-        _raise_conflict(result)
-        return Outcome("edit", 1, row=result.rows[0], notes=(*result.notes, *notes))
+        result = await library.memory.apply([change], action, on_conflict=on_conflict)
+        if not result.skipped:
+            return Outcome(verb, 1, row=result.rows[0], notes=(*result.notes, *notes))
+        conflict = result.conflicts[0]
+        if conflict.existing is None:
+            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+        if conflict.reason == "key exists":
+            raise DuplicateKey(conflict.wanted.key, conflict.existing)
+        raise Conflict(conflict.existing)
 
-    key = _shown(row.key)
-    summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
-    return await run_change(library, "edit", summary, work)
+    return await run_change(library, verb, summary, work)
 
 
 async def remove_memories(
@@ -220,25 +210,128 @@ async def remove_memories(
     done = "merged away" if verb == "merge" else "deleted"
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        removal = await library.memory.apply(
-            (Change(version, None) for version in plan.stamps),
-            action,
-            permanently=forever,
-            on_progress=on_progress,
+        result = await library.memory.apply(
+            (Change(version, None) for version in plan.stamps), action, permanently=forever, on_progress=on_progress
         )
-        if removal.written != plan.count:
-            await action.set_summary(f"{done} {removal.written:,} of {plan.count:,} memories")
-        notes = (*removal.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
-        return Outcome(verb, removal.written, None, removal.skipped, removal.already, removal.cancelled, notes=notes)
+        if result.written != plan.count:
+            await action.set_summary(f"{done} {result.written:,} of {plan.count:,} memories")
+        notes = (*result.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
+        return Outcome(verb, result.written, None, result.skipped, result.already, result.cancelled, notes=notes)
 
-    what = _shown(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
+    what = _short(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
     return await run_change(
         library, verb, f"{done} {what}", work, on_progress, forever=plan.stamps if forever else None
     )
 
 
+async def change_rows(
+    library: Library,
+    verb: Verb,
+    summary: str,
+    changes: Callable[[], Iterable[Change]],
+    *,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
+) -> Outcome:
+    """Apply changes of rows as one action. `changes` may be iterated more than once.
+
+    A row that already is as wanted is left alone and counts as done, so that doing it again finishes what was cut off.
+    "overwrite" replaces what has the id or the key, "rename" stores the wanted row under another key; both record what
+    they replace. "skip" leaves it as it is, and the outcome names it as changed.
+
+    Raises Conflicts with "refuse" before anything is written, Refused, Locked, TriggersMissing, Unreadable.
+    """
+    refuse_read_only(library)
+
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
+        result = await _apply(library, action, changes, on_conflict, on_progress)
+        return Outcome(
+            verb,
+            result.done,
+            changed=result.skipped,
+            cancelled=result.cancelled,
+            notes=result.notes,
+            renamed=result.renamed,
+        )
+
+    return await run_change(library, verb, summary, work, on_progress)
+
+
+async def repair(library: Library) -> None:
+    """Restore ZeroClaw's triggers and rebuild the keyword index, after TriggersMissing."""
+    refuse_read_only(library)
+    await require_database(library.memory).repair()
+
+
+def refuse_read_only(library: Library) -> None:
+    """Raise Refused with the reason where nothing can be written."""
+    if library.read_only_because is not None:
+        raise library.memory.refuse_to_write()
+
+
+# Undo, redo and restore
+
+
+async def undo(
+    library: Library,
+    *,
+    expected: int | None = None,
+    number: int | None = None,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
+) -> Outcome:
+    """Undo the last action, or the one of a `number`. Raises NotFound, Refused, Conflicts.
+
+    With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
+    """
+    refuse_read_only(library)
+    await library.trash.recover(library.memory)
+    action = await (library.trash.last() if number is None else change_numbered(library, number))
+    if action is None:
+        raise await nothing_to_undo(library)
+    return await _turn_action(library, "undo", action, expected, on_conflict, on_progress)
+
+
+async def redo(
+    library: Library,
+    *,
+    expected: int | None = None,
+    number: int | None = None,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
+) -> Outcome:
+    """Redo what was undone last, or the change of a `number`. Raises NotFound, Refused, Conflicts.
+
+    With `expected`, the number of the action that was shown, it is Refused when another one would be redone by now.
+    """
+    refuse_read_only(library)
+    await library.trash.recover(library.memory)
+    action = await undone_change(library, number)
+    return await _turn_action(library, "redo", action, expected, on_conflict, on_progress)
+
+
+async def restore(
+    library: Library,
+    numbers: Sequence[int],
+    *,
+    on_conflict: OnConflict = "refuse",
+    on_progress: ProgressCallback | None = None,
+) -> Outcome:
+    """Restore deleted memories from the trash, by its numbers. Raises NotFound, Refused, Conflicts.
+
+    Those of another store too if that does not exist any more: ZeroClaw 0.8 moves the database to another folder.
+    """
+    refuse_read_only(library)
+    await library.trash.recover(library.memory)
+    wanted = sorted(set(numbers), reverse=True)
+    if not wanted:
+        return Outcome("restore", 0)
+    await check_restorable(library, wanted)
+    return await _turn(library, "restore", wanted, on_conflict, on_progress)
+
+
 async def nothing_to_undo(library: Library) -> NotFound:
-    """The error for an undo where every change is already undone, or none is kept."""
+    """Return the error for an undo where every change is already undone, or none is recorded."""
     message = "Nothing to undo."
     hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
     if await library.trash.actions(limit=1):
@@ -250,43 +343,15 @@ async def nothing_to_undo(library: Library) -> NotFound:
 
 
 async def change_numbered(library: Library, number: int) -> Action:
-    """An action of this store that can be undone. Raises NotFound, Refused."""
-    action = await _change_of_store(library, number)
+    """Return an action of this store that can be undone. Raises NotFound, Refused."""
+    action = await _action_of_store(library, number)
     if not action.open:
         raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
     return action
 
 
-async def _change_of_store(library: Library, number: int) -> Action:
-    action = await library.trash.action(number)
-    if action.store != library.trash.store:
-        raise Refused(f"Change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
-    return action
-
-
-async def undo(
-    library: Library,
-    *,
-    expected: int | None = None,
-    number: int | None = None,
-    on_conflict: OnConflict = "refuse",
-    on_progress: ProgressCallback | None = None,
-) -> Outcome:
-    """Undo the last action, or the one of a `number`. Raises NotFound when there is none, Refused where the action is
-    not to be undone, Conflicts.
-
-    With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
-    """
-    refuse_read_only(library)
-    await library.trash.recover(library.memory)
-    target = await (library.trash.last() if number is None else change_numbered(library, number))
-    if target is None:
-        raise await nothing_to_undo(library)
-    return await _reverse(library, "undo", target, expected, on_conflict, on_progress)
-
-
 async def undone_change(library: Library, number: int | None = None) -> Action:
-    """The change that a redo does again: the one undone last, or that of a number.
+    """Return the action that a redo redoes: the one undone last, or that of a number.
 
     Raises NotFound where nothing was undone or another change came since, Refused for a number that is not undone.
     """
@@ -295,80 +360,43 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
         if last is None:
             raise NotFound("Nothing to redo.", hint="Only an undo with no later change can be redone.")
         return last
-    action = await _change_of_store(library, number)
+    action = await _action_of_store(library, number)
     if not await library.trash.numbers_to_turn(number, "redo"):
         raise Refused(f"Change {number} is not undone.", hint="Nothing was changed.")
     return action
 
 
-async def redo(
-    library: Library,
-    *,
-    expected: int | None = None,
-    number: int | None = None,
-    on_conflict: OnConflict = "refuse",
-    on_progress: ProgressCallback | None = None,
-) -> Outcome:
-    """Do again what was undone last, or the change of a `number`. Raises NotFound, Refused, Conflicts.
-
-    With `expected`, the number of the change that was shown, it is Refused when another one would be done by now.
-    """
-    refuse_read_only(library)
-    await library.trash.recover(library.memory)
-    return await _reverse(library, "redo", await undone_change(library, number), expected, on_conflict, on_progress)
-
-
-async def _reverse(
-    library: Library,
-    verb: Literal["undo", "redo"],
-    target: Action,
-    expected: int | None,
-    on_conflict: OnConflict,
-    on_progress: ProgressCallback | None,
-) -> Outcome:
-    """Undo an action, or do it again, if it still is the one that was shown."""
-    if expected not in (None, target.number):
-        raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
-    numbers = await library.trash.numbers_to_turn(target.number, verb)
-    outcome = await _turn(library, verb, numbers, on_conflict, on_progress)
-    now = await library.trash.action(target.number)
-    if not outcome.cancelled:
-        outcome = replace(outcome, count=abs(now.open - target.open))
-    return replace(outcome, redone=now) if verb == "redo" else replace(outcome, undone=now)
-
-
-async def restore(
-    library: Library,
-    numbers: Sequence[int],
-    *,
-    on_conflict: OnConflict = "refuse",
-    on_progress: ProgressCallback | None = None,
-) -> Outcome:
-    """Bring deleted memories back from the trash, by its numbers. Raises NotFound, Refused, Conflicts.
-
-    Those of another store too where that is no longer there: ZeroClaw 0.8 moves the database to another folder.
-    """
-    refuse_read_only(library)
-    await library.trash.recover(library.memory)
-    wanted = sorted(set(numbers), reverse=True)
-    if not wanted:
-        return Outcome("restore", 0)
-    await check_restorable(library, wanted)
-    return await _turn(library, "restore", wanted, on_conflict, on_progress)
+async def _action_of_store(library: Library, number: int) -> Action:
+    action = await library.trash.action(number)
+    if action.store != library.trash.store:
+        raise Refused(f"Change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+    return action
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
-    """Raises NotFound, and Refused for a deleted memory that cannot come back to this store."""
+    """Raise NotFound, or Refused for a deleted memory that cannot be restored to this store.
+
+    A memory of another store can only if both are databases and the other one does not exist any more.
+    """
     own = set(await library.trash.numbers())
+    about = library.memory.about
     for number in numbers:
-        if number not in own:
-            _check_place(library, await library.trash.row(number))
+        row: TrashRow | None = None if number in own else await library.trash.row(number)
+        if row is None:
+            continue
+        backend, _, place = row.store.partition(":")
+        file = (library.config.install.config_dir or Path()) / place
+        if backend != (about.identity or library.memory.name) or about.path is None or file.exists():
+            raise Refused(
+                f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
+                hint="Open that store to restore it.",
+            )
 
 
 async def foresee(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
-    """What taking these kept changes back would do now, and all that is in its way; nothing is changed.
+    """Return what undoing these journaled changes would do now, with all conflicts; nothing is changed.
 
-    Where nothing can be written, nobody looks for what is in the way, and a note says so.
+    Where nothing can be written, conflicts are not looked for, and a note says so.
     """
     journaled = await _journaled(library, numbers)
     outside = await external.apply(journaled.external_changes(), None, on_conflict=on_conflict, dry_run=True)
@@ -387,10 +415,86 @@ async def foresee(library: Library, numbers: Sequence[int], on_conflict: OnConfl
     )
 
 
-async def repair(library: Library) -> None:
-    """Put ZeroClaw's triggers back and rebuild the keyword index, after TriggersMissing."""
-    refuse_read_only(library)
-    await require_database(library.memory).repair()
+async def _turn_action(
+    library: Library,
+    verb: Literal["undo", "redo"],
+    action: Action,
+    expected: int | None,
+    on_conflict: OnConflict,
+    on_progress: ProgressCallback | None,
+) -> Outcome:
+    """Undo or redo an action, if it still is the one that was shown."""
+    if expected not in (None, action.number):
+        raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
+    numbers = await library.trash.numbers_to_turn(action.number, verb)
+    outcome = await _turn(library, verb, numbers, on_conflict, on_progress)
+    now = await library.trash.action(action.number)
+    notes = (*outcome.notes, *((_HYGIENE_RUNS_AGAIN,) if (verb, now.verb) == ("undo", "hygiene") else ()))
+    count = outcome.count if outcome.cancelled else abs(now.open - action.open)
+    return replace(outcome, turned=now, count=count, notes=notes)
+
+
+async def _turn(
+    library: Library,
+    verb: Verb,
+    numbers: Sequence[int],
+    on_conflict: OnConflict,
+    on_progress: ProgressCallback | None,
+) -> Outcome:
+    """Undo or redo journaled changes: those of the store first, then files and rows of other databases."""
+
+    async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
+        journaled = await _journaled(library, numbers)
+        if on_conflict == "refuse":
+            preview = await external.apply(journaled.external_changes(), None, on_conflict="refuse", dry_run=True)
+            if preview.conflicts:
+                raise Conflicts(preview.conflicts, preview.conflict_count)
+        result = await _apply(library, turn, journaled.undoing, on_conflict, on_progress)
+        count, notes = result.done, list(result.notes)
+        turn.is_cancelled = result.cancelled
+        if not result.cancelled:
+            policy: OnConflict = "skip" if on_conflict == "refuse" else on_conflict
+            outside = await external.apply(journaled.external_changes(), turn, on_conflict=policy)
+            notes += outside.notes
+            notes += [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
+            count = journaled.count
+        return Outcome(verb, count, cancelled=result.cancelled, notes=tuple(notes), renamed=result.renamed)
+
+    return await _run(library, verb, partial(library.trash.turn, verb, numbers), work, on_progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Journaled:
+    """Journaled changes: those of the store, and those of files and other databases. A person counts `count`."""
+
+    rows: Batches
+    external: Batches
+    count: int
+
+    def undoing(self) -> Iterator[Change]:
+        """Yield the changes of the store that undo them."""
+        for batch in self.rows():
+            for change in batch:
+                yield from undoing(change)
+
+    def external_changes(self) -> Iterator[RowChange]:
+        """Yield the changes of files and of rows in other databases that undo them."""
+        for batch in self.external():
+            for change in batch:
+                yield RowChange(change.after, change.before, reverses=change.number)
+
+
+async def _journaled(library: Library, numbers: Sequence[int]) -> _Journaled:
+    tables = await library.trash.tables_of(numbers)
+    outside = [number for number, table in tables.items() if table in (FILE, AUDIT_LOG, OTHER_ROW)]
+    rows = [number for number in tables if number not in set(outside)]
+    numbered = library.trash.changes_numbered
+    # Agents and cached vectors only come along with memories.
+    count = sum(table == MEMORIES for table in tables.values()) or len(tables)
+    return _Journaled(numbered(rows), numbered(outside), count)
+
+
+# Running a change
 
 
 async def run_change(
@@ -408,8 +512,8 @@ async def run_change(
     memories that are deleted permanently. An error leaves the action to be recovered, and says how much of it was
     done, as the store shows it.
     """
-    begin = partial(library.trash.begin if forever is None else library.trash.begin_permanent, verb, summary)
-    return await _run(library, verb, begin, work, on_progress, forever)
+    begin = library.trash.begin if forever is None else library.trash.begin_permanent
+    return await _run(library, verb, partial(begin, verb, summary), work, on_progress, forever)
 
 
 async def _run(
@@ -421,32 +525,33 @@ async def _run(
     forever: Sequence[RowVersion] | None = None,
 ) -> Outcome:
     stop = threading.Event()
-    so_far = 0
+    count = 0
 
-    def goes_on(done: int) -> bool:
-        nonlocal so_far
-        so_far = done
+    def may_go_on(done: int) -> bool:
+        nonlocal count
+        count = done
         wanted = on_progress(done) if on_progress is not None else True
         return wanted and not stop.is_set()
 
-    async def whole() -> Outcome:
+    async def run() -> Outcome:
         await asyncio.to_thread(remove_leftovers, library.config)
         await library.trash.recover(library.memory)
         action = await begin()
         try:
             if stop.is_set():
                 raise asyncio.CancelledError
-            outcome = await work(action, goes_on)
+            outcome = await work(action, may_go_on)
         except BaseException as error:
-            if so_far and isinstance(error, InspectorError):
+            if count and isinstance(error, InspectorError):
                 with suppress(InspectorError):
-                    await action.set_summary(f"{action.summary}, stopped after {so_far:,}")
+                    await action.set_summary(f"{action.summary}, stopped after {count:,}")
             await action.abandon()
-            if not isinstance(error, InspectorError) or not error.is_unsure:
+            is_sure = not isinstance(error, InspectorError) or not error.is_unsure
+            if is_sure:
                 with suppress(InspectorError):
                     await library.trash.recover(library.memory)
-            if isinstance(error, InspectorError) and not error.is_unsure:
-                await _say_so_far(library, action, verb, error, forever)
+            if is_sure and isinstance(error, InspectorError):
+                await _say_what_was_done(library, action, verb, error, forever)
             raise
         try:
             return replace(outcome, action=await action.finish())
@@ -454,10 +559,10 @@ async def _run(
             # The next change recovers it.
             return replace(outcome, notes=(*outcome.notes, f"{_NOT_FINISHED} {error.message}"))
 
-    return await wait_until_done(asyncio.ensure_future(whole()), stop.set)
+    return await wait_until_done(asyncio.ensure_future(run()), stop.set)
 
 
-async def _say_so_far(
+async def _say_what_was_done(
     library: Library, action: RunningAction, verb: Verb, error: InspectorError, forever: Sequence[RowVersion] | None
 ) -> None:
     """Add to an error how many rows were changed before it, as the store shows it now."""
@@ -482,36 +587,7 @@ async def _say_so_far(
         error.tell_so_far("Nothing was changed.")
 
 
-async def _turn(
-    library: Library,
-    verb: Verb,
-    numbers: Sequence[int],
-    on_conflict: OnConflict,
-    on_progress: ProgressCallback | None,
-) -> Outcome:
-    """Undo journaled changes, or do them again: those of the store first, then files and rows of other databases."""
-
-    async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
-        journaled = await _journaled(library, numbers)
-        if on_conflict == "refuse":
-            preview = await external.apply(journaled.external_changes(), None, on_conflict="refuse", dry_run=True)
-            if preview.conflicts:
-                raise Conflicts(preview.conflicts, preview.conflict_count)
-        result = await _applied(library, turn, journaled.undoing, on_conflict, on_progress)
-        count, notes = result.done, list(result.notes)
-        turn.is_cancelled = result.cancelled
-        if not result.cancelled:
-            policy: OnConflict = "skip" if on_conflict == "refuse" else on_conflict
-            outside = await external.apply(journaled.external_changes(), turn, on_conflict=policy)
-            notes += outside.notes
-            notes += [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
-            count = journaled.count
-        return Outcome(verb, count, cancelled=result.cancelled, notes=tuple(notes), renamed=result.renamed)
-
-    return await _run(library, verb, partial(library.trash.turn, verb, numbers), work, on_progress)
-
-
-async def _applied(
+async def _apply(
     library: Library,
     action: RunningAction,
     changes: Callable[[], Iterable[Change]],
@@ -528,70 +604,9 @@ async def _applied(
     return await memory.apply(changes(), action, on_conflict=on_conflict, on_progress=on_progress)
 
 
-def _raise_conflict(result: ApplyResult) -> None:
-    """Raise the error for the conflict of a single change: NotFound, Conflict or DuplicateKey."""
-    if not result.skipped:
-        return
-    conflict = result.conflicts[0]
-    if conflict.existing is None:
-        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
-    if conflict.reason == "key exists":
-        raise DuplicateKey(conflict.wanted.key, conflict.existing)
-    raise Conflict(conflict.existing)
-
-
-@dataclass(frozen=True, slots=True)
-class _Journaled:
-    """Journaled changes: those of the store, and those of files and other databases. A person counts `count`."""
-
-    rows: Batches
-    external: Batches
-    count: int
-
-    def undoing(self) -> Iterator[Change]:
-        """The changes of the store that undo them."""
-        for batch in self.rows():
-            for change in batch:
-                yield from undoing(change)
-
-    def external_changes(self) -> Iterator[RowChange]:
-        """The changes of files and of rows in other databases that undo them."""
-        for batch in self.external():
-            for change in batch:
-                yield RowChange(change.after, change.before, reverses=change.number)
-
-
-async def _journaled(library: Library, numbers: Sequence[int]) -> _Journaled:
-    tables = await library.trash.tables_of(numbers)
-    outside = [number for number, table in tables.items() if table in (FILE, AUDIT_LOG, OTHER_ROW)]
-    rows = [number for number in tables if number not in set(outside)]
-    numbered = library.trash.changes_numbered
-    # Agents and cached vectors only come along with memories.
-    count = sum(table == MEMORIES for table in tables.values()) or len(tables)
-    return _Journaled(numbered(rows), numbered(outside), count)
-
-
-def _check_place(library: Library, row: TrashRow) -> None:
-    """Raises Refused for a memory of another store, unless both are databases and the other is no longer there."""
-    backend, _, place = row.store.partition(":")
-    file = (library.config.install.config_dir or Path()) / place
-    memory = library.memory
-    if backend != (memory.about.identity or memory.name) or memory.about.path is None or file.exists():
-        raise Refused(
-            f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
-            hint="Open that store to restore it.",
-        )
-
-
-def refuse_read_only(library: Library) -> None:
-    """Raises Refused where nothing can be written, with the reason."""
-    if library.read_only_because is not None:
-        raise library.memory.refuse_to_write()
-
-
-async def _prepared(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
-    """The vector of a content, where there can be one, and what a person should know about both."""
-    notes = await _withheld(library, content)
+async def _embedded(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
+    """Return the vector of a content, where there can be one, and what a person should know about both."""
+    notes = await _threat_notes(library, content)
     embedder = library.embedder
     if embedder is None or library.memory.about.embeds_itself or "vectors" in library.memory.why_not:
         return None, notes
@@ -603,7 +618,7 @@ async def _prepared(library: Library, content: str) -> tuple[Vector | None, tupl
     return Vector(numbers.astype("<f4").tobytes(), embedding.provider, embedding.model), notes
 
 
-async def _withheld(library: Library, content: str) -> tuple[str, ...]:
+async def _threat_notes(library: Library, content: str) -> tuple[str, ...]:
     mode = library.settings.threat_scan
     if not library.profile.profile.scans_content:
         return ()
@@ -614,44 +629,5 @@ async def _withheld(library: Library, content: str) -> tuple[str, ...]:
     return (f"ZeroClaw withholds this content from its agent ({found}).",) if found else ()
 
 
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _shown(key: str) -> str:
-    shown = one_line(key)
-    return shown if len(shown) <= _LONGEST_KEY_SHOWN else f"{shown[:_LONGEST_KEY_SHOWN]}…"
-
-
-async def change_rows(
-    library: Library,
-    verb: Verb,
-    summary: str,
-    changes: Callable[[], Iterable[Change]],
-    *,
-    on_conflict: OnConflict = "refuse",
-    on_progress: ProgressCallback | None = None,
-) -> Outcome:
-    """Apply changes of rows as one action. `changes` may be iterated more than once.
-
-    A row already in the wanted state is left alone and counts as done, so that doing it
-    again finishes what was cut off. "overwrite" replaces what has the id or the key, "rename" puts the wanted row
-    beside it under another key; both keep what they replace, and one undo takes all of it back. "skip" leaves it as it
-    is, and the outcome names it as changed.
-
-    Raises Conflicts with "refuse" before anything is written, Refused, Locked, TriggersMissing, Unreadable.
-    """
-    refuse_read_only(library)
-
-    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
-        result = await _applied(library, action, changes, on_conflict, going)
-        return Outcome(
-            verb,
-            result.done,
-            changed=result.skipped,
-            cancelled=result.cancelled,
-            notes=result.notes,
-            renamed=result.renamed,
-        )
-
-    return await run_change(library, verb, summary, work, on_progress)
+def _short(key: str) -> str:
+    return cut(one_line(key), _KEY_CELLS)

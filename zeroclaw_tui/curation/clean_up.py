@@ -12,17 +12,18 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from zeroclaw_tui.backends.lookup import versions_at
-from zeroclaw_tui.curation.changes import Outcome, PurgePlan, plan_of, refuse_read_only, remove_memories
+from zeroclaw_tui.curation.changes import PurgePlan, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.duplicates import DuplicateFinder, Duplicates
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
-from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secrets_remark
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line, size_shown
+from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets, masked, secrets_remark
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, size_shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,15 +93,9 @@ def which(version: RowVersion) -> Which:
     return version.id, version.handle
 
 
-EXCERPT_CELLS = 120
 _MAX_HIDDEN_RUNS = 1000
 _MAX_SPELLED = 2000
 _BEFORE_HIDDEN = 24
-_BLANKS = re.compile(r"[ \t\r\n\f\v]+")
-_MASKED_CHARACTERS = 4000
-"""Excerpts are cut from so much of a content, after its secrets are masked."""
-_LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
-_LAST_TOKEN_CHARACTERS = 12
 _HEAD = 64
 _ASSISTANT = re.compile(r"\s*assistant_resp(_|\s*\Z)", re.IGNORECASE)
 _MARKS: Mapping[FindingKind, tuple[str, str]] = {
@@ -261,25 +256,6 @@ def _with_hidden_text(sample: Sample, content: str) -> Sample | None:
         excerpt = ("…" if start else "") + beginning_of(content[start:])
         return replace(sample, remark=where + remark, spelled=spelled, excerpt=excerpt)
     return None
-
-
-def excerpt_of(content: str) -> str:
-    """The beginning of a content on one line, clean for any screen, secrets masked."""
-    return cut(one_line(_beginning(content, is_cut=False)), EXCERPT_CELLS)
-
-
-def beginning_of(content: str, *, is_cut: bool = False) -> str:
-    """The beginning of a content, secrets masked, not cleaned for a screen. `is_cut`: the content is cut already."""
-    line = _BLANKS.sub(" ", _beginning(content, is_cut=is_cut)).strip(" ")
-    return line if len(line) <= EXCERPT_CELLS else line[: EXCERPT_CELLS - 1] + "…"
-
-
-def _beginning(content: str, *, is_cut: bool) -> str:
-    head = masked(content[:_MASKED_CHARACTERS])
-    if is_cut or len(content) > _MASKED_CHARACTERS:
-        # The last word may be the beginning of a secret.
-        head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
-    return head
 
 
 async def check_memories(

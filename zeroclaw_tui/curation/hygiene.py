@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene_rules import (
     BUDGET_RULES,
     CATEGORY_RULES,
@@ -41,6 +41,7 @@ from zeroclaw_tui.curation.hygiene_state import (
     state_file,
 )
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
 from zeroclaw_tui.files.disk import read_bytes

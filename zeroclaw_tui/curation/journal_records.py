@@ -17,6 +17,8 @@ from zeroclaw_tui.curation.journal_file import bytes_used, wipe
 from zeroclaw_tui.curation.journal_rows import RowCodec, bindable, text_of
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, Row, RowChange
+from zeroclaw_tui.memory.secret_text import masked
+from zeroclaw_tui.memory.text import one_line
 
 BATCH, BATCH_BYTES = 250, 32_000_000
 """How many changes are read at once; fewer where they are large."""
@@ -37,6 +39,7 @@ _ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, a.store, coalesce(sum(c.
     coalesce(sum(c.is_counted), 0), coalesce(sum(c.is_counted AND NOT c.undone), 0)
   FROM actions a LEFT JOIN changes c ON c.action = a.number"""
 _OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
+_LONGEST_SUMMARY = 400
 _DAY = 24 * 60 * 60
 _LAST = 2**63 - 1
 
@@ -57,6 +60,16 @@ class Action:
     size: int
     store: str
     until: str = ""
+
+    @property
+    def title(self) -> str:
+        """What was done, on one line without a full stop, secrets masked."""
+        return one_line(masked(self.summary[:_LONGEST_SUMMARY])).rstrip(".") or self.verb
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it by the names that it has in a document."""
+        names = ("number", "verb", "at", "summary", "count")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

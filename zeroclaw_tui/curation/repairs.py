@@ -18,8 +18,9 @@ from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import wal_file, why_not_writable

@@ -11,7 +11,7 @@ from typing import Any
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of
 from zeroclaw_tui.curation.formats.snapshot import (
     LEFT_OUT,
@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.formats.snapshot import (
 )
 from zeroclaw_tui.curation.known_vectors import identity_of
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange

@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from zeroclaw_tui.memory.text import HIDDEN, first_names, mask_secrets
+from zeroclaw_tui.memory.text import HIDDEN, cut, first_names, mask_secrets, one_line
 
 _MOST_NAMED = 3
 _MOST_PLACES = 50
+_EXCERPT_CELLS = 120
+_MASKED_CHARACTERS = 4000
+"""Excerpts are cut from so much of a content, after its secrets are masked."""
+_LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
+_LAST_TOKEN_CHARACTERS = 12
 _SYMBOL_OR_HUMP = re.compile(r"[!@#$%^&*~?]|[a-z][A-Z]")
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
@@ -78,6 +83,25 @@ def masked(text: str) -> str:
             shown += [text[end:start], HIDDEN]
         end = max(end, stop)
     return mask_secrets("".join([*shown, text[end:]]))
+
+
+def excerpt_of(content: str) -> str:
+    """Return the beginning of a content on one line, clean for any screen, secrets masked."""
+    return cut(one_line(_beginning(content, is_cut=False)), _EXCERPT_CELLS)
+
+
+def beginning_of(content: str, *, is_cut: bool = False) -> str:
+    """Return the beginning of a content, secrets masked, not cleaned for a screen. `is_cut`: it is cut already."""
+    line = re.sub(r"[ \t\r\n\f\v]+", " ", _beginning(content, is_cut=is_cut)).strip(" ")
+    return line if len(line) <= _EXCERPT_CELLS else line[: _EXCERPT_CELLS - 1] + "…"
+
+
+def _beginning(content: str, *, is_cut: bool) -> str:
+    head = masked(content[:_MASKED_CHARACTERS])
+    if is_cut or len(content) > _MASKED_CHARACTERS:
+        # The last word may be the beginning of a secret.
+        head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
+    return head
 
 
 def _has_literal(text: str) -> bool:

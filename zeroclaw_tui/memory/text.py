@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 from zeroclaw_tui.memory.hidden_text import marked
 
@@ -18,6 +19,7 @@ HIDDEN = "••••"
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _MOST_COMBINING = 4
+_KEY_CELLS = 40
 # No combining mark is a word character: a quick way to know that no letter has too many.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
@@ -136,6 +138,13 @@ def first_names(names: Sequence[str], count: int | None = None, *, most: int = 5
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
+def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
+    """Say which keys were replaced because they are taken, a sentence for each of the first, one for the others."""
+    becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
+    named = [f"{_short_key(old)} {becomes} {_short_key(new)}." for old, new in islice(renamed.items(), most)]
+    return named + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text has no lone surrogates."""
     if text.isascii():
@@ -159,6 +168,10 @@ def is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _short_key(key: str) -> str:
+    return cut(one_line(key), _KEY_CELLS) or "(no key)"
 
 
 # Most texts have nothing of these, and making them takes longer than showing a list.

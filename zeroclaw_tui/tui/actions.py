@@ -19,15 +19,6 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.curation.words import (
-    change_words,
-    done_words,
-    kept_words,
-    reversal_words,
-    stay_words,
-    summary_words,
-    undone_words,
-)
 from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE, Batches
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError
@@ -54,9 +45,10 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
@@ -192,7 +184,7 @@ class Changes:
     ) -> Outcome | None:
         outcome = await self.settled(library, sentence, count, reverse)
         if outcome is not None:
-            tell(self._room, undone_words(outcome))
+            tell(self._room, " ".join(outcome.sentences()))
             await self._after(outcome)
         return outcome
 
@@ -238,15 +230,17 @@ class Changes:
 
     async def _is_meant(self, library: Library, change: Action, question: Literal["Undo", "Redo"]) -> bool:
         """Whether this change is to be undone or redone."""
+        from zeroclaw_tui.curation.outcome import undo_sentence
+
         trash = library.trash
         now, made, is_ours = trash.now(), moment(change.at), trash.was_begun_here(change.number)
         if is_ours and made is not None and now - made < AT_ONCE_FOR:
             return True
 
-        title = f"{question}: {summary_words(change)}, {time_words(change.at, now)}?"
+        title = f"{question}: {change.title}, {time_words(change.at, now)}?"
         numbers = await trash.numbers_to_turn(change.number, "undo" if question == "Undo" else "redo")
         rows = await asyncio.to_thread(_first_rows, trash.changes_numbered(numbers[:_ROWS_READ]))
-        shown = [cut(display_text(reversal_words(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
+        shown = [cut(display_text(undo_sentence(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
         more = (change.open if question == "Undo" else change.count - change.open) - len(shown)
         body = Content.assemble(
             "\n".join(shown),
@@ -585,7 +579,7 @@ def plan_extent(plan: PurgePlan) -> str:
 def plan_remarks(library: Library, plan: PurgePlan) -> str:
     """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
     remarks = [
-        stay_words(plan.superseded_hidden, "“superseded” in the facets takes"),
+        plan.superseded_sentence("“superseded” in the facets takes"),
         "Deleted memories go to the trash. Press u to undo.",
         library.memory.why_not.get("zeroclaw_forget"),
     ]
@@ -595,16 +589,16 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
     """What a removal did; `key` is that of a single memory."""
     if outcome.count == 0:
-        return done_words(outcome, "Nothing was deleted.")
+        return " ".join(outcome.sentences("Nothing was deleted."))
     until = until_words(outcome.action.until, now) if outcome.action else ""
-    said = kept_words(outcome.count, until, " · u", key_words(key) if key is not None and outcome.count == 1 else "")
-    return done_words(outcome, said)
+    what = key_words(key) if key is not None and outcome.count == 1 else ""
+    return " ".join(outcome.sentences(outcome.trash_sentence(until, " · u", what)))
 
 
 def written_words(outcome: Outcome) -> str:
     """The report on a new or edited memory."""
     key = key_words(outcome.row.entry().key) if outcome.row else ""
-    return done_words(outcome, change_words(outcome, " · u", what=key))
+    return " ".join(outcome.sentences(outcome.headline(" · u", what=key)))
 
 
 def until_words(until: str, now: datetime) -> str:

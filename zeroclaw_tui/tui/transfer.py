@@ -20,9 +20,6 @@ from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, ExportOutcome, export_file, left_out_sentences
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
-from zeroclaw_tui.curation.words import (
-    done_words,
-)
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
@@ -34,8 +31,8 @@ from zeroclaw_tui.tui.themes import MUTED, WARNING
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.candidates import Candidate
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
 
@@ -157,7 +154,7 @@ async def copy_to(
             return None
         count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
-        words = done_words(outcome, " ".join(outcome.texts(clean(plan.target))))
+        words = " ".join(outcome.sentences(" ".join(outcome.texts(clean(plan.target)))))
         is_whole = outcome.count and not (outcome.cancelled or outcome.differs)
         still = await still_named(library, target) if is_whole else None
         return words if still is None else f"{words} {clean(still)}"

@@ -19,13 +19,13 @@ from support.whole_store import everything, hits
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target

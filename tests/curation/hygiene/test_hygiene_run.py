@@ -23,9 +23,10 @@ from support.config_folder import NOBODY, in_child
 from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation.changes import Outcome, edit_memory, foresee, redo, undo
+from zeroclaw_tui.curation.changes import edit_memory, foresee, redo, undo
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Edit
 from zeroclaw_tui.memory.errors import Refused, UsageError
 

@@ -12,10 +12,10 @@ from support import golden, small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
 from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, is_empty_store, plan_hydrate
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target

@@ -18,7 +18,6 @@ from trash_world import World
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changes import (
-    Outcome,
     edit_memory,
     plan_purge,
     redo,
@@ -28,6 +27,7 @@ from zeroclaw_tui.curation.changes import (
     store_memory,
     undo,
 )
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
@@ -59,9 +59,9 @@ async def deleted(world: World, *ids: str, verb: Any = "purge") -> Outcome:
 async def undone(world: World) -> str:
     """The verb of what an undo took back."""
     outcome = await undo(world.library)
-    assert outcome.undone is not None
-    assert outcome.undone.open == 0
-    return outcome.undone.verb
+    assert outcome.turned is not None
+    assert outcome.turned.open == 0
+    return outcome.turned.verb
 
 
 async def contents(world: World) -> list[Value]:
@@ -102,8 +102,8 @@ async def test_every_change_is_taken_back_and_done_again_by_later_processes(worl
     for verb, state in zip(verbs, states[1:], strict=True):
         world.later()
         outcome = await redo(world.library)
-        assert outcome.redone is not None
-        assert (outcome.redone.verb, outcome.redone.open) == (verb, outcome.redone.count)
+        assert outcome.turned is not None
+        assert (outcome.turned.verb, outcome.turned.open) == (verb, outcome.turned.count)
         assert await plain(world) == state
     with pytest.raises(NotFound, match="Nothing to redo"):
         await redo(world.library)

@@ -14,8 +14,8 @@ from support.settling import click_text, press, running, until
 from textual.widgets import Input
 
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Draft, Edit, Row, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.testing.tools import edit

@@ -11,9 +11,10 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import Outcome, PurgePlan, refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import PurgePlan, refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.snapshot import Part, content_of, parts_in
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, unread_log
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher

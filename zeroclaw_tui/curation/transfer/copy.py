@@ -13,9 +13,10 @@ from zeroclaw_tui.backends.factory import backend_info, create_memory, has_datab
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
+from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.config_choice import check_location, configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Stopped, StoreSupply, compare_all
 from zeroclaw_tui.curation.transfer.delivery import deliver, verify
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import uuid4
 
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, renamed, short_key
 from zeroclaw_tui.curation.transfer.plan import OnClash, is_written

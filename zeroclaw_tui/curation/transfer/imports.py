@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.fallback import copy_hint
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
+from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.known_vectors import KnownVectors
 from zeroclaw_tui.curation.library import Library, unknown_agent
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, compare_all
 from zeroclaw_tui.curation.transfer.delivery import deliver
 from zeroclaw_tui.curation.transfer.incoming import DEFAULT_AGENT, SourceInfo

@@ -38,8 +38,9 @@ from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.curation.turns import RecallCounts
     from zeroclaw_tui.memory.change import Row
@@ -767,12 +768,11 @@ class BrowserRoom(Room[None]):
 
     @changing
     async def action_import_file(self, library: Library) -> None:
-        from zeroclaw_tui.curation.words import change_words, done_words
         from zeroclaw_tui.tui.transfer import import_file
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
-            tell(self, done_words(outcome, change_words(outcome, " · u")))
+            tell(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
             self.panes.look_again(glows_news=True)
             await self._settle_again(library)
 

@@ -14,16 +14,15 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
-from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
-from zeroclaw_tui.curation.clean_up import excerpt_of
+from zeroclaw_tui.curation.changes import TYPED_FROM, edit_memory, restore
 from zeroclaw_tui.curation.journal import TrashUsage
 from zeroclaw_tui.curation.journal_records import Action, TrashRow, Version
-from zeroclaw_tui.curation.words import change_words, done_words, summary_words
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
-from zeroclaw_tui.memory.secret_text import masked
+from zeroclaw_tui.memory.secret_text import excerpt_of, masked
 from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
@@ -488,7 +487,7 @@ class ChangesRoom(StoreRoom):
             return
         if not isinstance(self._list.selected, Action):
             change = await library.trash.action(number)
-            title = f"{verb} the whole change: {summary_words(change)}?"
+            title = f"{verb} the whole change: {change.title}?"
             body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
             numbers = await library.trash.numbers_to_turn(number, "redo" if verb == "Redo" else "undo")
             question = yes_or_no(title, body, "Cancel", verb).telling(partial(clash_words, library, numbers))
@@ -500,7 +499,8 @@ class ChangesRoom(StoreRoom):
         what = f"Restoring {counted(len(numbers))}"
         outcome = await self.changes.settled(library, what, len(numbers), partial(restore, library, numbers))
         if outcome is not None:
-            tell(self, done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
+            what = "" if key is None else key_words(key)
+            tell(self, " ".join(outcome.sentences(outcome.headline(what=what))))
             self._list.set_marks(())
             await self.after_change(outcome)
         return outcome
@@ -552,7 +552,7 @@ class ChangesRoom(StoreRoom):
         line = self._list.selected
         trash = library.trash
         if isinstance(line, Action):
-            title = f"Delete this change permanently: {summary_words(line)}?"
+            title = f"Delete this change permanently: {line.title}?"
             if await self._confirms(title, line.count):
                 await trash.forget_change(line.number)
                 tell(self, "Deleted the change permanently.")
@@ -591,7 +591,7 @@ class ChangesRoom(StoreRoom):
         place, rows = self._shown.place, len(self._list.rows)
         change, usage = self._shown.change, self._usage
         if place == "rows" and change is not None:
-            head, rest = summary_words(change), [time_words(change.at, self.clock()), state_words(change)]
+            head, rest = change.title, [time_words(change.at, self.clock()), state_words(change)]
         elif place == "memory" and self._memory is not None:
             changes = counted(rows, "change") if rows else "No changes"
             head, rest = f"{changes} of {key_words(self._memory.key)}", ["newest first"] if rows > 1 else []
@@ -732,7 +732,7 @@ def change_content(change: Action, now: datetime) -> Content:
         f"change {change.number}",
     ]
     return Content.assemble(
-        (summary_words(change), STRONG), (f"\n{' · '.join(facts)}", MUTED), (f"\n{state}" if state else "", "bold")
+        (change.title, STRONG), (f"\n{' · '.join(facts)}", MUTED), (f"\n{state}" if state else "", "bold")
     )
 
 
@@ -841,7 +841,7 @@ def columns_of(
     if place == "changes":
         return (
             Column[Action]("when", lambda one: relative_age(one.at, now), width=8, look="muted"),
-            Column[Action]("change", summary_words, flex=True),
+            Column[Action]("change", lambda one: one.title, flex=True),
             Column[Action]("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
             Column[Action]("", state_words, width=state_cells, look="muted"),
             Column[Action](

@@ -13,10 +13,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
-from zeroclaw_tui.curation.words import undone_words
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
@@ -189,7 +188,7 @@ class CopiesScreen(Dialog[Outcome]):
     async def _undo(self) -> str:
         done = self._outcome.action if self._outcome is not None else None
         self._outcome = await changes.undo(self.library, expected=done.number if done is not None else None)
-        return undone_words(self._outcome)
+        return " ".join(self._outcome.sentences())
 
     def _say(self, sentence: str) -> None:
         asked = self.query_one("#asked", Static)

@@ -49,8 +49,8 @@ from zeroclaw_tui.tui.widgets.text_fields import (
 )
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
 
 _KEY_CELLS = 48
 _AGEING = {"conversation": "conversation_retention_days", "daily": "daily_retention_days"}

@@ -25,8 +25,8 @@ from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, ReadingPan
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.tui.dialogs import Work
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
@@ -199,7 +199,7 @@ class UpkeepRoom(StoreRoom):
 
     async def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, which shows in every tab; None when it is unknown what."""
-        if outcome is None or outcome.count or outcome.undone is not None:
+        if outcome is None or outcome.count or outcome.turned is not None:
             self.has_changed = True
         if self.pane is not None:
             self.pane.after_change(outcome)

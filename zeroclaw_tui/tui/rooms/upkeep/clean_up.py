@@ -17,7 +17,7 @@ from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.curation.changes import Outcome, plan_of
+from zeroclaw_tui.curation.changes import plan_of
 from zeroclaw_tui.curation.clean_up import (
     SAFE_TO_REMOVE,
     CleanUpReport,
@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.clean_up import (
     which,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.words import change_words, done_words
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -626,7 +626,7 @@ class MergedGroups(Vertical):
 
 
 def _changed_words(outcome: Outcome, *, beside: str) -> str:
-    return done_words(outcome, change_words(outcome, " · u", beside))
+    return " ".join(outcome.sentences(outcome.headline(" · u", beside)))
 
 
 async def _masked(entry: MemoryEntry) -> MemoryEntry:

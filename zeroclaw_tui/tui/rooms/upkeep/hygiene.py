@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.widget import Widget
 
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene import (
     HygieneItem,
     HygienePlan,
@@ -24,6 +23,7 @@ from zeroclaw_tui.curation.hygiene import (
 from zeroclaw_tui.curation.hygiene_rules import HygieneRule, is_file_rule
 from zeroclaw_tui.curation.hygiene_state import INTERVAL_HOURS
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown

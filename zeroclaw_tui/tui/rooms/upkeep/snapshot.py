@@ -16,14 +16,13 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from zeroclaw_tui.curation import snapshot as snapshots
-from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.snapshot import NAME, Snapshot, load
 from zeroclaw_tui.curation.hydrate import Difference, Where, compare, hydrate, plan_hydrate
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import SnapshotPlan
 from zeroclaw_tui.curation.transfer.imports import ImportPlan
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.words import change_words, done_words
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
@@ -285,7 +284,7 @@ class SnapshotPane(UpkeepPane):
         write = partial(snapshots.write_snapshot, library, replaces_foreign=bool(plan.foreign))
 
         def written(outcome: Outcome) -> str:
-            return done_words(outcome, plan.done_sentence(outcome, " · u"))
+            return " ".join(outcome.sentences(plan.done_sentence(outcome, " · u")))
 
         await self.carry_out(library, "Writing the snapshot", plan.count, lambda on_progress: write(), written)
 
@@ -314,7 +313,7 @@ class SnapshotPane(UpkeepPane):
         bring = partial(hydrate, Target.of(library), plan, policy)
 
         def came(outcome: Outcome) -> str:
-            return done_words(outcome, change_words(outcome, " · u"))
+            return " ".join(outcome.sentences(outcome.headline(" · u")))
 
         self.differences.set_marks(())
         await self.carry_out(library, f"Importing {counted(count)}", count, bring, came)

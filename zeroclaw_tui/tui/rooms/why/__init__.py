@@ -28,8 +28,8 @@ from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 PLACEHOLDER = "what would you say to the agent?"

@@ -1,0 +1,114 @@
+"""What a change did, as a document and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zeroclaw_tui.curation.journal_records import Action, Verb
+from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.secret_text import excerpt_of, masked
+from zeroclaw_tui.memory.text import counted, first_names, one_line, renamed_sentences
+
+_MOST_RENAMED = 3
+_DONE: dict[Verb, tuple[str, str, str, str]] = {
+    "store": ("Stored", "", "reverses that", "Nothing was stored."),
+    "edit": ("Changed", "", "reverses that", "Nothing was changed."),
+    "forget": ("Deleted", "", "restores {}", "Nothing was deleted."),
+    "purge": ("Purged", "", "restores {}", "Nothing was deleted."),
+    "merge": ("Merged", " into ", "restores {}", "Nothing was merged."),
+    "import": ("Imported", " from ", "reverses that", "Nothing to import."),
+    "hydrate": ("Imported", " from ", "reverses that", "Nothing to import."),
+    "restore": ("Restored", "", "reverses that", "Nothing to restore."),
+}
+"""For each verb: what was done, the preposition before the other thing, what undo does, and the sentence for a count of
+0."""
+_TURNED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
+_THINGS = {
+    FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a change did. `action` is None when nothing changed or nothing may be undone.
+
+    `count` rows were changed; `changed` and `gone` are ids that were skipped because they were changed or deleted
+    meanwhile. `row` is the row as it is after a store or an edit. `turned` is the action that was undone or redone.
+    `notes` are sentences. `renamed` maps old keys to those that were used instead.
+    """
+
+    verb: Verb
+    count: int
+    action: Action | None = None
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    cancelled: bool = False
+    row: Row | None = None
+    turned: Action | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it by the names that every change has in a document."""
+        return {
+            "verb": self.verb,
+            "count": self.count,
+            "action": self.action.number if self.action else None,
+            "until": self.action.until if self.action else None,
+            "changed": list(self.changed),
+            "gone": list(self.gone),
+            "renamed": dict(self.renamed),
+            "notes": list(self.notes),
+        }
+
+    def headline(self, undo: str = "", other: str = "", *, what: str = "", undo_does: str = "") -> str:
+        """Say in one sentence what was done, and what reverses that: `undo` is how, for example " · u".
+
+        `what` is the memory or the memories, `other` the file, category or memory that they came from or went into;
+        `undo_does` replaces what undo does for this verb.
+        """
+        if self.verb in _TURNED:
+            return f"{_TURNED[self.verb]}: {self.turned.title if self.turned else counted(self.count)}."
+        done, preposition, reverses, nothing = _DONE[self.verb]
+        if not self.count and not self.cancelled:
+            return nothing
+        undoing = (undo_does or reverses).format("it" if self.count == 1 else "them")
+        ending = f"{undo} {undoing}" if undo and self.action is not None else ""
+        return f"{done} {what or counted(self.count)}{preposition if other else ''}{other}{ending}."
+
+    def trash_sentence(self, until: str, undo: str, what: str = "") -> str:
+        """Say that the memories of a removal are in the trash, and until when; `what` names a single one."""
+        are, them = ("is", "it") if self.count == 1 else ("are", "them")
+        until = f" until {until}" if until else ""
+        return f"{what or counted(self.count)} {are} in the trash{until}{undo} restores {them}."
+
+    def sentences(self, headline: str = "") -> list[str]:
+        """Say all of it: what was done, new keys, whether it was stopped, what was skipped, and notes."""
+        return [
+            headline or self.headline(),
+            *renamed_sentences(self.renamed, _MOST_RENAMED),
+            *(["Stopped before the end; run it again to continue."] if self.cancelled else []),
+            *self.skipped_sentences(),
+            *map(one_line, self.notes),
+        ]
+
+    def skipped_sentences(self, *, with_ids: bool = False) -> list[str]:
+        """Say how many memories were skipped, and why."""
+        reasons = ((self.changed, "skipped because of a newer change"), (self.gone, "already deleted"))
+        return [
+            f"{counted(len(ids))} {why}{f': id {first_names(ids)}' if with_ids else ''}." for ids, why in reasons if ids
+        ]
+
+
+def undo_sentence(change: RowChange) -> str:
+    """Say what an undo does to a row, for example 'comes back:  lang  "Prefers Rust"'; not cut to a width."""
+    row = change.row
+    if row.table != MEMORIES:
+        return f"{_THINGS.get(row.table, row.table)} restored:  {one_line(row.id)}"
+    entry = row.entry()
+    key = one_line(masked(entry.key))
+    if change.before is None:
+        return f"goes:  {key}"
+    return f'{"comes back" if change.after is None else "is again"}:  {key}  "{excerpt_of(entry.content)}"'
