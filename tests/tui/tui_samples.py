@@ -134,7 +134,7 @@ class SampleMemory(InMemory):
             raise self.failure
         return await super().loaded()
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
+    async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """With the vector (1.25, 0, 0) in rows whose memory has three dimensions."""
         await self.may_show_rows.wait()
         vector = {"embedding": struct.pack("<3f", 1.25, 0, 0)}

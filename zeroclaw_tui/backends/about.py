@@ -70,3 +70,8 @@ class About:
     def recall_limit(self) -> int | None:
         """How many memories its own rule returns by default; None if ZeroClaw's limits apply."""
         return None if self.rule is None else self.rule.limit
+
+
+def key_and_content(key: str, content: str) -> str:
+    """The text that ZeroClaw embeds for a memory of a store that embeds key and content together."""
+    return f"{key}\n{content}"

@@ -192,9 +192,9 @@ class Memory(ABC):
             case "entry":
                 read = entries
             case "row":
-                read = await self.rows_of(entries)
+                read = await self._rows_of(entries)
             case "version":
-                stored = await self.rows_of(entries)
+                stored = await self._rows_of(entries)
                 read = await to_thread(lambda: [self.stamp_of(row) for row in stored])
         found: Sequence[T] = read
         return found
@@ -205,7 +205,7 @@ class Memory(ABC):
 
         return Loaded(require_unique_ids(await self.list(), self.name), backend=self.name)
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
+    async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """The rows of loaded memories, exactly as the store has them."""
         from zeroclaw_tui.memory.change import Row
 
@@ -270,11 +270,7 @@ class Memory(ABC):
 
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
         for start in range(0, len(entries), _ROWS_AT_ONCE):
-            await show(await self.rows_of(entries[start : start + _ROWS_AT_ONCE]), see)
-
-    def text_to_embed(self, row: Row) -> str:
-        """What of a memory its vector is made of."""
-        return str(row.values["content"])
+            await show(await self._rows_of(entries[start : start + _ROWS_AT_ONCE]), see)
 
     def stamp_of(self, row: Row) -> RowVersion:
         """The stamp of a row that `scan` showed, as `stamps` would give it; the store is not asked."""

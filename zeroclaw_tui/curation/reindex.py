@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.lookup import fill_vectors, row_with_id
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
@@ -217,7 +218,10 @@ class _Stopped(Exception):
 async def _fill(library: Library, embedder: Embedder, rows: Sequence[Row], outcome: ReindexOutcome) -> None:
     """Create and write the embeddings of some rows."""
     embedding = library.config.embedding
-    results = await embed_each(embedder, [library.memory.text_to_embed(row) for row in rows])
+    contents = [str(row.values["content"]) for row in rows]
+    if library.memory.about.embeds_itself:
+        contents = [key_and_content(row.key, content) for row, content in zip(rows, contents, strict=True)]
+    results = await embed_each(embedder, contents)
     vectors: list[NewVector] = []
     for row, result in zip(rows, results, strict=True):
         if isinstance(result, InputRejectedError):

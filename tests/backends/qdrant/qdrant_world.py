@@ -8,8 +8,9 @@ from typing import Any
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
+from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.qdrant.client import parse_address
-from zeroclaw_tui.backends.qdrant.rows import text_to_embed, unpack_vector
+from zeroclaw_tui.backends.qdrant.rows import unpack_vector
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
@@ -37,7 +38,7 @@ def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
     if entry.session_id is not None:
         payload["session_id"] = entry.session_id
-    vector = unpack_vector(local_vector(text_to_embed(entry.key, entry.content), DIMENSIONS))
+    vector = unpack_vector(local_vector(key_and_content(entry.key, entry.content), DIMENSIONS))
     return {"id": entry.id, "payload": payload | more, "vector": vector}
 
 

@@ -19,7 +19,7 @@ from transfer_world import opened, opened_notes
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.registry import FORMATS
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
-from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.errors import InspectorError
 
 BEES = {
     "id": "9a1b0000-0000-4000-8000-000000000001",
@@ -102,16 +102,6 @@ async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_
         assert (await import_memories(library, taken, "skip")).count == 3
 
 
-async def test_a_file_that_changed_since_it_was_shown_is_not_brought_in(tmp_path: Path) -> None:
-    here = make(tmp_path / "here.db", "G4", [])
-    async with opened(here) as library:
-        plan = await plan_import(library, mem0(tmp_path / "m.json", BEES))
-        mem0(tmp_path / "m.json", BEES, {**BEES, "id": "2", "memory": "Other"})
-        with pytest.raises(Refused, match="changed while it was read"):
-            await import_memories(library, plan, "skip")
-        assert await library.memory.count() == 0
-
-
 @pytest.mark.parametrize("name", FORMATS)
 async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path, name: str) -> None:
     here = make(tmp_path / "here.db", "G4", [])
@@ -183,72 +173,6 @@ async def test_what_was_written_again_as_it_was_is_the_same(tmp_path: Path, to_n
         assert (plan.new, plan.same, plan.taken) == (1, 2, 0)
         await import_memories(library, plan, "overwrite")
         assert first.items() <= {entry.content: entry.timestamp for entry in await library.memory.list()}.items()
-
-
-async def test_projects_may_come_one_after_another(tmp_path: Path) -> None:
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        for number, (project, content) in enumerate(
-            {"hive": "Frames change in April", "wax": "JournalRecorder cold"}.items()
-        ):
-            notes = projects(tmp_path / project, **{project: content})
-            plan = await plan_import(library, notes)
-            assert (plan.new, plan.taken) == (1, 0), number
-            await import_memories(library, plan, "skip")
-        assert {entry.key: entry.namespace for entry in await library.memory.list()} == {
-            "claude_home_mila_hive_frames": "home-mila-hive",
-            "claude_home_mila_wax_frames": "home-mila-wax",
-        }
-
-
-async def test_a_renamed_one_is_known_again(tmp_path: Path) -> None:
-    file = mem0(tmp_path / "m.json", BEES)
-    own = {"key": "mem0_9a1b00000000", "content": "own", "namespace": "mila"}
-    async with opened(make(tmp_path / "here.db", "G4", [own])) as library:
-        plan = await plan_import(library, file)
-        assert (plan.new, plan.taken) == (0, 1)
-        assert (await import_memories(library, plan, "rename")).count == 1
-        assert {entry.key for entry in await library.memory.list()} == {own["key"], "mem0_9a1b00000000 (imported 1b08)"}
-        again = await plan_import(library, file)
-        assert (again.new, again.same, again.taken) == (0, 1, 0)
-
-
-async def test_one_key_of_several_agents_that_nobody_knows_here(tmp_path: Path) -> None:
-    """Both go to the agent that is there."""
-    rows = [
-        {"id": "x", "memory": f"of {name}", "agent_id": name, "created_at": "2026-02-01T10:00:00+00:00"}
-        for name in ("bee", "ant")
-    ]
-    file = mem0(tmp_path / "m.json", *rows)
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, file)
-        assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
-        await import_memories(library, plan, "rename")
-        assert {entry.key: entry.content for entry in await library.memory.list()} == {
-            "mem0_x": "of bee",
-            "mem0_x (imported 6db2)": "of ant",
-        }
-        assert (await plan_import(library, file)).same == 2
-
-
-async def test_notes_get_them_under_keys_of_their_own_too(tmp_path: Path) -> None:
-    notes = projects(tmp_path / "notes", hive="Frames change in April", wax="Wax is kept cold")
-    here = tmp_path / "here"
-    here.mkdir()
-    async with opened_notes(here) as library:
-        await import_memories(library, await plan_import(library, notes), "skip")
-        assert (await plan_import(library, notes)).same == 2
-        for more in ({"wax": "Wax is kept warm"}, {"apples": "Apples ripen in September"}):
-            plan = await plan_import(library, projects(notes, **more))
-            assert (plan.new, plan.taken) == (1, 0)
-            await import_memories(library, plan, "skip")
-        (day,) = here.glob("memory/*.md")
-        lines = [line for line in day.read_text().splitlines() if line.startswith("- ")]
-    assert lines == [
-        "- **claude_home_mila_hive_frames**: when  Frames change in April",
-        "- **claude_home_mila_wax_frames**: when  Wax is kept cold",
-        "- **claude_home_mila_wax_frames**: when  Wax is kept warm",
-        "- **claude_home_mila_apples_frames**: when  Apples ripen in September",
-    ]
 
 
 MEMORIES = st.fixed_dictionaries(

@@ -157,34 +157,22 @@ async def test_a_blank_category_becomes_core_and_the_preview_says_so(format: Exp
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "losses"),
     [
-        ("x.jsonl", '{"key": "a", "content": "A", "category": ""}\n'),
-        ("x.jsonl", '{"key": "a", "content": "A", "category": null}\n'),
-        ("x.csv", "key,content,category\na,A,\n"),
+        ("x.jsonl", '{"key": "a", "content": "A", "category": ""}\n', ("Blank categories become core (1).",)),
+        ("x.jsonl", '{"key": "a", "content": "A", "category": null}\n', ("Blank categories become core (1).",)),
+        ("x.csv", "key,content,category\na,A,\n", ("Blank categories become core (1).",)),
+        ("x.jsonl", '{"key": "a", "content": "A"}\n', ()),
+        ("x.csv", "key,content\na,A\n", ()),
     ],
-    ids=["an empty text", "null", "an empty cell"],
 )
-async def test_a_blank_category_of_what_is_no_export_is_told_too(name: str, text: str, tmp_path: Path) -> None:
+async def test_only_a_category_that_a_file_states_blank_is_lost(
+    name: str, text: str, losses: tuple[str, ...], tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(text)
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, tmp_path / name)
-    assert plan.losses == ("Blank categories become core (1).",)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("x.jsonl", '{"key": "a", "content": "A"}\n'),
-        ("x.csv", "key,content\na,A\n"),
-    ],
-    ids=["no name", "no column"],
-)
-async def test_a_file_that_says_nothing_of_a_category_loses_none(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, tmp_path / name)
-    assert (plan.new, plan.losses) == (1, ())
+    assert (plan.new, plan.losses) == (1, losses)
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
@@ -292,26 +280,6 @@ async def test_a_key_that_only_looks_like_a_place_in_notes_stays_a_key(tmp_path:
     async with opened_notes(notes) as library:
         assert (await import_memories(library, await plan_import(library, file), "skip")).count == 1
     assert (notes / "MEMORY.md").read_text().endswith(f"\n- **{key}**: Rye\n")
-
-
-async def test_notes_get_a_line_for_each_text_that_they_do_not_have(tmp_path: Path) -> None:
-    """As ZeroClaw appends what it stores anew; the same file brings nothing more."""
-    notes = tmp_path / "notes"
-    (notes / "memory").mkdir(parents=True)
-    text = "- **a**: one\n- **a**: two\n- **b**: three\n"
-    (notes / "MEMORY.md").write_text(text)
-    parts: list[dict[str, Any]] = [
-        {"key": "a", "content": "four"}, {"key": "b", "content": "three"}, {"key": "c", "content": "five"},
-    ]  # fmt: skip
-    file = _lines(tmp_path / "x.jsonl", *parts)
-    memory = MarkdownMemory(notes)
-    library = library_of(memory, notes)
-    plan = await plan_import(library, file)
-    assert (plan.new, plan.same, plan.taken, plan.categories("skip")) == (2, 1, 0, (("core", 2),))
-    assert (await import_memories(library, plan, "skip")).count == 2
-    assert (notes / "MEMORY.md").read_text().split() == f"{text}- **a**: four - **c**: five".split()
-    again = await plan_import(library, file)
-    assert (again.new, again.same) == (0, 3)
 
 
 async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:

@@ -383,7 +383,7 @@ class MarkdownMemory(LoadedMemory):
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
         await show(map(Row.of, entries), see)
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
+    async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """The lines of these memories with their very bytes; `line` is the place in the file, counted from 0."""
         rows = await asyncio.to_thread(self._sources().stored, [entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, replace
 from typing import Any
 
+from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.qdrant.client import Filter, Point, QdrantClient
 from zeroclaw_tui.backends.tables import sanitised, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
@@ -268,7 +269,7 @@ class QdrantWriter(RowWriter):
         for row in rows:
             if not row.key.strip() and not str(row.values["content"]).strip():
                 raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
-        texts = [text_to_embed(row.key, str(row.values["content"])) for row in rows]
+        texts = [key_and_content(row.key, str(row.values["content"])) for row in rows]
         vectors = await self._embed(texts) if texts else ()
         return [_with_vector(row, vector) for row, vector in zip(rows, vectors, strict=True)]
 
@@ -407,8 +408,3 @@ def wrong_length(expected: int, dimensions: int) -> Refused:
         hint=f"Set memory.embedding_dimensions to {expected} if the model makes such vectors, or choose another "
         "collection.",
     )
-
-
-def text_to_embed(key: str, content: str) -> str:
-    """The text that ZeroClaw embeds for a memory in Qdrant."""
-    return f"{key}\n{content}"

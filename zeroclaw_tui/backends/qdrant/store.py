@@ -37,7 +37,6 @@ from zeroclaw_tui.backends.qdrant.rows import (
     inspect_collection,
     of_agents,
     parse_id,
-    text_to_embed,
     wrong_length,
 )
 from zeroclaw_tui.backends.upkeep import Upkeep
@@ -258,7 +257,7 @@ class QdrantMemory(LoadedMemory):
         read: Sequence[T] = found
         return read
 
-    async def rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
+    async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
@@ -391,9 +390,6 @@ class QdrantMemory(LoadedMemory):
             finally:
                 self._write_count += 1
                 self._loaded_at = None
-
-    def text_to_embed(self, row: Row) -> str:
-        return text_to_embed(row.key, str(row.values["content"]))
 
     async def _rows_on_server(self, query: Query[Any], error: TooManyPoints) -> list[Row]:
         """Read rows by name, or a list in the order of ids. Raises `error` for everything else."""
