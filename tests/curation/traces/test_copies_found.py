@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
-import pytest
 from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import snapshot
@@ -87,12 +84,9 @@ async def test_a_stored_memory_is_no_copy_in_the_snapshot(make_place: Make) -> N
     assert "snapshot" not in await _found(place, edited)
     place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("twin", SECRET)))
     assert (await _found(place, edited))["snapshot"][0].count == 1
-
-
-async def test_an_older_version_in_the_snapshot_is_found_by_its_key(place: Place) -> None:
-    """ZeroClaw would bring a deleted memory back under its key, whatever it said then."""
-    place.write("MEMORY_SNAPSHOT.md", snapshot(("door", "an older code")))
-    assert (await _found(place))["snapshot"][0].count == 1
+    # ZeroClaw would bring a deleted memory back under its key, whatever it said then.
+    place.write("MEMORY_SNAPSHOT.md", snapshot(("gone", "an older code")))
+    assert (await _found(place, Text("3", "gone", SECRET)))["snapshot"][0].count == 1
 
 
 async def test_before_a_removal_the_memories_themselves_are_no_copies(make_place: Make) -> None:
@@ -111,41 +105,12 @@ async def test_blank_texts_are_found_nowhere(make_place: Make) -> None:
     assert await _found(place, Text("1", "", ""), Text("1", " ", "\n")) == {}
 
 
-async def test_lines_that_hold_a_text(place: Place) -> None:
-    held = (f"- **door**: {SECRET}\n", f"{SECRET}\r\n", f"I noted: {SECRET} (really)\n", f"- **a**: {SECRET[:-1]}\n")
-    written = [place.write(f"memory/2026-03-0{at}.md", f"# Daily Log\n\n{line}") for at, line in enumerate(held, 1)]
-    assert [copy.place for copy in (await _found(place))["markdown"]] == [str(path) for path in written[:-1]]
-
-
 async def test_a_content_of_several_lines_is_found_as_a_block(place: Place) -> None:
     codes = Text("x", "codes", CODE)
     place.write("MEMORY.md", "- **codes**: Codes:\n- door 4711\n")
     assert await _found(place, codes) == {}
     place.write("MEMORY.md", "- **codes**: Codes:\n- door 4711\n- cellar 0815\n")
     assert (await _found(place, codes))["markdown"][0].count == 1
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "before\x00after the NUL byte",
-        "no UTF-8: \udcff\udcfe and more",
-        ".*(a+)+$ [x] {2,} \\",
-        "`; DROP TABLE memories; -- % _ '",
-    ],
-)
-async def test_hostile_texts_are_found_everywhere(place: Place, content: str) -> None:
-    """In the snapshot as ZeroClaw writes it, in notes and in a backup, and nothing that only looks alike."""
-    raw = content.encode("utf-8", "surrogateescape")
-    place.write(
-        "MEMORY_SNAPSHOT.md", snapshot(("safe", "kept")).encode() + b"### \xf0\x9f\x94\x91 `h`\n\n" + raw + b"\n"
-    )
-    place.write("MEMORY.md", b"- **h**: " + raw + b"\n")
-    backup = small_store.make(place.root / "memory" / "brain.db.backup-1", "G1", [{"key": "other"}])
-    small_store.change(backup, "UPDATE memories SET content = CAST(? AS TEXT)", [raw])
-    found = await _found(place, Text("x", "gone", content))
-    assert {kind: copies[0].count for kind, copies in found.items()} == {"snapshot": 1, "markdown": 1, "backup": 1}
-    assert await _found(place, Text("x", "gone", f"{content}!")) == {}
 
 
 async def test_what_cannot_be_read_is_told(place: Place) -> None:
@@ -171,14 +136,6 @@ async def test_a_log_nobody_indexed_is_left_as_it_is(place: Place) -> None:
     assert copy.count is None
     assert wal.name in copy.remark
     assert not backup.with_name("discord.db-shm").exists()
-
-
-async def test_a_log_in_use_is_read(place: Place) -> None:
-    discord = small_store.make(place.root / "memory" / "discord.db", "G2", [])
-    with closing(sqlite3.connect(discord)) as agent:
-        agent.execute("INSERT INTO memories VALUES ('1', 'k', ?, 'core', NULL, '', '', NULL, '', 0, NULL)", (SECRET,))
-        agent.commit()
-        assert (await _found(place))["other database"][0].count == 1
 
 
 async def test_lucid_keeps_what_it_was_given(make_place: Make) -> None:

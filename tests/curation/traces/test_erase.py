@@ -98,21 +98,6 @@ async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> 
     assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
-async def test_names_of_files_are_told_before_and_after(alone: Planted) -> None:
-    (alone.root / "backups").mkdir()
-    (alone.root / "backups" / f"{TEXT}.txt").write_text(f"about {TEXT}\n")
-    async with alone.opened() as library:
-        plan = await _plan(library)
-        report = await erase_texts(library, plan)
-    told = {place.place.rpartition(TEXT)[2]: (place.takes, place.why) for place in plan.places if TEXT in place.place}
-    assert {end: takes for end, (takes, _) in told.items()} == {".txt": True}
-    assert all("rename or delete it" in why for _, why in told.values())
-    left = {one.place.rpartition("[removed]")[2]: one.why for one in report.left}
-    assert left.keys() == told.keys()
-    assert all("rename or delete it" in why for why in left.values())
-    assert not report.is_complete
-
-
 async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> None:
     async with alone.opened() as library:
         for words in (TEXT, OTHERS[3]):
@@ -429,25 +414,6 @@ async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alo
     told = {Path(one.place).name: one.why for one in report.skipped}
     assert str(outside) in told["link.md"]
     assert str(folder) in told["diary"]
-
-
-async def test_the_session_of_a_person_goes_from_memories_that_stay(alone: Planted) -> None:
-    """And a chat under the name goes as a whole."""
-    session = (f"tg_{TEXT}", OTHERS[0])
-    small_store.change(alone.database, "UPDATE memories SET session_id = ? WHERE content = ?", session)
-    async with alone.opened() as library:
-        assert (await _erase(library)).is_complete
-    assert alone.contents() == list(OTHERS)
-    assert rows(alone.database, "SELECT session_id FROM memories WHERE session_id IS NOT NULL") == ["tg_removed"]
-
-
-async def test_prompt_files_are_no_notes_of_the_store(tmp_path: Path) -> None:
-    (tmp_path / "workspace").mkdir()
-    (tmp_path / "config.toml").write_text('[memory]\nbackend = "markdown"\nauto_save = true\n')
-    (tmp_path / "workspace" / "SOUL.md").write_text(f"{TEXT} is kind\n")
-    async with opened(config_dir=tmp_path) as library:
-        (place,) = (await _plan(library)).places
-        assert (place.kind, place.takes) == ("prompt file", True)
 
 
 async def test_what_nobody_may_write_is_planned_as_staying(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, closing
@@ -19,7 +17,6 @@ from support.postgres_server import PostgresServer, running_postgres
 from support.qdrant_server import serving
 from support.redis_server import NO_SERVER, running_redis, server_program
 from support.small_store import make
-from support.warm_start import run_memory
 
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
 from zeroclaw_tui.curation.library import Library
@@ -132,21 +129,6 @@ async def test_a_memory_that_comes_back_is_left(place: PostgresPlace, opened: Op
         assert report.as_json()["scanned"]["hits"] == 1
 
 
-def test_the_command_ends_with_zero_and_tells_what_the_server_keeps(place: PostgresPlace, tmp_path: Path) -> None:
-    place.run(f"INSERT INTO memories VALUES ('1', 'met', 'I met {TEXT}', 'core', now(), now())")
-    place.run("INSERT INTO memories VALUES ('2', 'stays', 'A cat', 'core', now(), now())")
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    given = ("erase", TEXT, "--location", place.url, "--backend", "postgres")
-    shown = run_memory(*given, "--dry-run", environment=environment)
-    assert shown.returncode == 0
-    done = run_memory(*given, "--yes", "--json", environment=environment)
-    document = json.loads(done.stdout)
-    assert (done.returncode, document["complete"], document["left"]) == (0, True, [])
-    assert ["write-ahead log" in one["why"] for one in document["not_looked_at"]] == [True]
-    assert TEXT not in done.stdout
-    assert place.run("SELECT key FROM memories") == "stays"
-
-
 @pytest.fixture
 def lucid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An install that hands its memories to lucid; gives the home folder."""
@@ -182,11 +164,3 @@ async def test_of_lucid_everything_goes_but_what_lucid_itself_was_given(lucid: P
         assert await _contents(library) == sorted(OTHERS[:2])
     assert theirs.read_bytes() == before
     assert bytes_left(lucid / ".zeroclaw") == []
-
-
-async def test_where_lucid_has_nothing_of_it_all_within_reach_is_gone(lucid: Path) -> None:
-    _lucid_database(lucid, OTHERS[0])
-    async with library_of(config_dir=lucid / ".zeroclaw") as library:
-        report = await _erased(library)
-        assert report.is_complete
-        assert ["lucid" in one.why for one in report.skipped] == [True]
