@@ -259,13 +259,13 @@ def _old_files(
 ) -> Iterator[HygieneItem]:
     """The files of a folder that ZeroClaw archives, then those of its archive that it deletes."""
     archive, below = root / folder / _ARCHIVE, f"{folder}/{_ARCHIVE}"
-    taken = set(os.listdir(archive)) if archive.is_dir() else set()
+    used = set(os.listdir(archive)) if archive.is_dir() else set()
     archive_cutoff, purge_cutoff = rules.cutoff(archiving, as_of), rules.cutoff(purging, as_of)
     for file in _files_in(root / folder):
         date = _expired_date(file, folder, rules, archive_cutoff)
         if date is not None:
-            name = _free_name(file.name, taken)
-            taken.add(name)
+            name = _free_name(file.name, used)
+            used.add(name)
             # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
             is_deleted = _expired_date(replace(file, name=name), folder, rules, purge_cutoff) is not None
             yield replace(_file_item(archiving, folder, file, date), target=f"{below}/{name}", also_deleted=is_deleted)
@@ -310,13 +310,13 @@ def _expired_date(file: _File, folder: str, rules: HygieneRules, cutoff: Cutoff 
     return datetime.fromtimestamp(file.changed // 1_000_000_000, UTC).astimezone().isoformat()
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def _free_name(name: str, used: set[str]) -> str:
     """The name in the archive: its own, or one with a number before the last suffix."""
-    if name not in taken:
+    if name not in used:
         return name
     stem, dot, suffix = name.rpartition(".")
     stem, end = (stem, f".{suffix}" if suffix else "") if dot else (name, "")
-    return next(free for number in count(1) if (free := f"{stem}_{number}{end}") not in taken)
+    return next(free for number in count(1) if (free := f"{stem}_{number}{end}") not in used)
 
 
 async def _find_rows(found: _Findings, library: Library, rules: HygieneRules, as_of: datetime) -> None:

@@ -197,10 +197,10 @@ def _budget_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRul
         keys=("memory.core_max_rows", "memory.core_max_bytes", "memory.evict_order"),
         most_characters=size or None,
     )
-    kept = f"at most {daily:,} daily rows are kept, {first} are deleted first"
+    limit = f"at most {daily:,} daily rows are kept, {first} are deleted first"
     yield HygieneRule(
         "daily budget",
-        kept if daily else "daily rows have no limit",
+        limit if daily else "daily rows have no limit",
         daily > 0,
         most=daily or None,
         keys=("memory.daily_max_rows", "memory.evict_order"),
