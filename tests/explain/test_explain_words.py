@@ -14,7 +14,7 @@ from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.explain import Explanation, explained
 from zeroclaw_tui.scoring.placement import Placement
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
-from zeroclaw_tui.scoring.steps import REFUSED_QUERY, WholeRecall, number, ordinal, told_apart
+from zeroclaw_tui.scoring.steps import REFUSED_QUERY, WholeRecall, distinct_numbers, number, ordinal
 
 SHARES = (WordShare("like", True, 0.41, 3), WordShare("she", False, None, 0), WordShare("eat", False, None, 0))
 BEST = {"keyword": place(1, 5.82), "keyword_score": 1.0, "best_raw": 5.82}
@@ -443,9 +443,9 @@ def test_numbers_are_short_and_never_nothing(value: float | None, shown: str) ->
 
 
 def test_numbers_that_look_equal_are_told_apart() -> None:
-    assert told_apart(0.3, 0.4) == ("0.30", "0.40")
-    assert told_apart(0.3999, 0.4) == ("0.3999", "0.4000")
-    assert told_apart(0.4, 0.4) == ("0.40", "0.40")
+    assert distinct_numbers(0.3, 0.4) == ("0.30", "0.40")
+    assert distinct_numbers(0.3999, 0.4) == ("0.3999", "0.4000")
+    assert distinct_numbers(0.4, 0.4) == ("0.40", "0.40")
     assert [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 13, 21, 112, 1002)] == [
         "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "112th", "1,002nd",
     ]  # fmt: skip

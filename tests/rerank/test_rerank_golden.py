@@ -76,7 +76,7 @@ def _is_like(found: Pairs, recorded: list[list[Any]], names: Any) -> bool:
 
 def _after(result: RecallResult) -> Pairs:
     """What goes on to the caps, in order, with the number held against the threshold."""
-    return [(scored.entry.id, scored.held) for scored in result.ranked]
+    return [(scored.entry.id, scored.compared_score) for scored in result.ranked]
 
 
 def _ids(entries: list[ScoredEntry]) -> list[str]:

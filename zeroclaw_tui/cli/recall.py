@@ -309,7 +309,7 @@ def _recall_table(result: RecallResult) -> Iterator[Line]:
 
 def _final_score(scored: ScoredEntry, threshold: float) -> tuple[str, str]:
     """The number that is compared with the threshold, and in front of it what it was before decay or rerank."""
-    compared = scored.held
+    compared = scored.compared_score
     shown = _shown_number(compared, 0)
     score = _shown_number(scored.score, 0)
     before = "" if shown == score else f"{score} → "
@@ -593,8 +593,8 @@ async def explain(library: Library, given: argparse.Namespace, now: datetime) ->
 async def _meant(library: Library, given: argparse.Namespace) -> MemoryEntry:
     """The memory of this key that the agents hold; of another agent too, since why they do not see it is the answer."""
     agents = agents_given(given)
-    held = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
-    return await the_one(library, given.key, given.id, agents if held else ())
+    is_exact = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
+    return await the_one(library, given.key, given.id, agents if is_exact else ())
 
 
 def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:

@@ -32,9 +32,9 @@ from zeroclaw_tui.config.storage import (
     apply_generic,
     choose_backend,
     given,
+    note_unknown_storage,
     read_storage,
     source_of,
-    tell_unknown_storage,
 )
 
 LOCAL = "local"
@@ -114,7 +114,7 @@ def load_config(
         document = apply_generic(document, environ, form, notes)
     memory = read_memory(document, form, notes)
     chosen = _backend(install, document, memory, environ, form, notes, backend)
-    tell_unknown_storage(written, form, notes, chosen.kind)
+    note_unknown_storage(written, form, notes, chosen.kind)
     revealing = _revealing(install, notes)
     storage = read_storage(document, memory, chosen, _heeded(environ, location), form, notes, revealing)
     embedding = read_embedding(document, memory, environ, form, notes, revealing)
@@ -172,7 +172,7 @@ def _backend(
 
 
 def _revealing(install: Install, notes: Notes) -> Reveal:
-    def plain_or_told(value: str, name: str) -> str | None:
+    def decrypt_or_note(value: str, name: str) -> str | None:
         # Few configs have a secret that is read for a list, and what looks for them in texts is slow to be made.
         from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 
@@ -182,7 +182,7 @@ def _revealing(install: Install, notes: Notes) -> Reveal:
             notes.warn(f"{name} is encrypted and cannot be used: {problem}", "store")
             return None
 
-    return plain_or_told
+    return decrypt_or_note
 
 
 def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, tuple[str, ...]]:
@@ -248,10 +248,10 @@ def read_memory(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[s
     flat = dict(_flat(section, notes))
     for name in flat:
         if name not in MEMORY_KEYS:
-            _tell_unknown(name, notes)
+            _note_unknown(name, notes)
     effective = {name: _value(key, flat, form, notes) for name, key in MEMORY_KEYS.items()}
-    _tell_missing(document, section, form, notes)
-    _tell_useless(effective, notes)
+    _note_missing(document, section, form, notes)
+    _note_useless(effective, notes)
     return effective
 
 
@@ -265,7 +265,7 @@ def _flat(section: Mapping[str, Any], notes: Notes) -> Iterator[tuple[str, Any]]
             notes.wrong_type(f"memory.{name}", value, "a table", "memory", "is left out")
 
 
-def _tell_unknown(name: str, notes: Notes) -> None:
+def _note_unknown(name: str, notes: Notes) -> None:
     table, dot, _ = name.rpartition(".")
     siblings = [key for key in MEMORY_KEYS if key.rpartition(".")[0] == table] if dot else list(MEMORY_KEYS)
     notes.unknown(name, "[memory]", siblings)
@@ -283,7 +283,7 @@ def _value(key: MemoryKey, flat: Mapping[str, Any], form: Form, notes: Notes) ->
         notes.sources[where] = DEFAULT
         notes.wrong_type(where, value, problem, "memory", "counts as its default")
         return _copy(key.default)
-    _tell_generation(key, form, notes)
+    _note_generation(key, form, notes)
     if key.choices and not _is_choice(key, value):
         return _other_word(key, value, notes)
     if not _in_range(key, value, form):
@@ -345,7 +345,7 @@ def _is_read(key: MemoryKey, form: Form) -> bool:
     return key.until is None if form.is_modern else key.since < "0.8"
 
 
-def _tell_generation(key: MemoryKey, form: Form, notes: Notes) -> None:
+def _note_generation(key: MemoryKey, form: Form, notes: Notes) -> None:
     if not _is_read(key, form):
         bound = f"from {key.since} on" if key.until is None else f"up to {key.until}"
         notes.warn(
@@ -353,14 +353,14 @@ def _tell_generation(key: MemoryKey, form: Form, notes: Notes) -> None:
         )
 
 
-def _tell_missing(document: Mapping[str, Any], section: Mapping[str, Any], form: Form, notes: Notes) -> None:
+def _note_missing(document: Mapping[str, Any], section: Mapping[str, Any], form: Form, notes: Notes) -> None:
     missing = [name for name in ("backend", "auto_save") if name not in section]
     if form.is_modern or "memory" not in document or not missing:
         return
     notes.warn(f"[memory] has no {' and no '.join(missing)}; ZeroClaw <= 0.7.5 does not start without it.")
 
 
-def _tell_useless(effective: Mapping[str, Any], notes: Notes) -> None:
+def _note_useless(effective: Mapping[str, Any], notes: Notes) -> None:
     vector, keyword = effective["vector_weight"], effective["keyword_weight"]
     if math.isfinite(vector + keyword) and vector + keyword == 0:
         notes.warn("memory.vector_weight and memory.keyword_weight add up to 0: every score becomes 0.", "recall")
@@ -411,7 +411,7 @@ def read_embedding(
     if form.is_modern:
         settings, profile_key = _referenced(settings, document, notes)
         keys.append(profile_key)
-    _tell_provider(settings, notes)
+    _note_provider(settings, notes)
     chosen = next((key for key in (*keys, *inherited) if key is not None), None)
     return _with_key(settings, chosen, notes, reveal)
 
@@ -542,7 +542,7 @@ def _profile(document: Mapping[str, Any], reference: str, notes: Notes) -> dict[
     return profile if isinstance(profile, dict) else {}
 
 
-def _tell_provider(settings: EmbeddingConfig, notes: Notes) -> None:
+def _note_provider(settings: EmbeddingConfig, notes: Notes) -> None:
     name = settings.provider
     if name == LOCAL:
         notes.warn(

@@ -175,12 +175,12 @@ def _replace(
     backup: Backup | None,
 ) -> None:
     try:
-        with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as beside:
+        with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as temporary:
             _still(config_file, target, before)
             if before is None:
-                _put_first(beside, target)
+                _put_first(temporary, target)
             else:
-                beside.replace(target)
+                temporary.replace(target)
     except BaseException:
         # An interrupt may come after the rename; then the old version lives in the backup alone.
         if backup is not None and _is_surely_not(target, after):
@@ -188,9 +188,9 @@ def _replace(
         raise
 
 
-def _put_first(beside: Path, target: Path) -> None:
+def _put_first(temporary: Path, target: Path) -> None:
     try:
-        rename_exclusive(beside, target)
+        rename_exclusive(temporary, target)
     except FileExistsError as error:
         raise _made_meanwhile(target) from error
 
@@ -270,8 +270,8 @@ def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:
     """Keep `data`, durable, under a time later than that of every other backup. Raises OSError, Unreadable."""
     folder = make_backups_folder(own_dir)
     backup = _backup(folder, _moment(now, list_backups(own_dir)))
-    with write_temp_file(backup.path, data) as beside:
-        beside.replace(backup.path)
+    with write_temp_file(backup.path, data) as temporary:
+        temporary.replace(backup.path)
     try:
         sync_folder(folder)
     except OSError:
@@ -416,7 +416,7 @@ def _are_alike(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _shown(old: _Lines, new: _Lines, blocks: Sequence[Block]) -> Iterator[DiffLine]:
-    kept = _kept_lines(blocks, len(old.texts))
+    unchanged = _unchanged_lines(blocks, len(old.texts))
     section: tuple[str, int] | None = None
     for i1, i2, j1, j2 in blocks:
         sides: tuple[tuple[_Lines, Kind, int, int], ...] = ((old, "removed", i1, i2), (new, "added", j1, j2))
@@ -424,27 +424,27 @@ def _shown(old: _Lines, new: _Lines, blocks: Sequence[Block]) -> Iterator[DiffLi
             for at in range(first, last):
                 header = lines.header_of(at, last)
                 # A header that stays is one and the same in both texts.
-                found = None if header is None else _place(kind, header, kept)
+                found = None if header is None else _place(kind, header, unchanged)
                 if found != section and header is not None and not first <= header < last:
                     yield DiffLine("section", lines.shown(header).strip())
                 section = found
                 yield DiffLine(kind, lines.shown(at))
 
 
-def _place(kind: Kind, header: int, kept: dict[int, int]) -> tuple[Kind, int]:
-    if kind == "removed" and header in kept:
-        return "added", kept[header]
+def _place(kind: Kind, header: int, unchanged: dict[int, int]) -> tuple[Kind, int]:
+    if kind == "removed" and header in unchanged:
+        return "added", unchanged[header]
     return kind, header
 
 
-def _kept_lines(blocks: Sequence[Block], count: int) -> dict[int, int]:
+def _unchanged_lines(blocks: Sequence[Block], count: int) -> dict[int, int]:
     """For each old line that stays, the new one it is."""
-    kept: dict[int, int] = {}
+    unchanged: dict[int, int] = {}
     i = j = 0
     for i1, i2, _, j2 in [*blocks, (count, count, 0, 0)]:
-        kept.update(zip(range(i, i1), range(j, j + i1 - i), strict=True))
+        unchanged.update(zip(range(i, i1), range(j, j + i1 - i), strict=True))
         i, j = i2, j2
-    return kept
+    return unchanged
 
 
 def any_difference(before: bytes, after: bytes, path: Path) -> Difference:

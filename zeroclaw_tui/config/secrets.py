@@ -168,8 +168,8 @@ def make_key_file(config_dir: Path, text: str) -> None:
         make_folder(config_dir)
         remove_stale_temp_files(config_dir)
         try:
-            with write_temp_file(path, text.encode("ascii")) as beside:
-                rename_exclusive(beside, path)
+            with write_temp_file(path, text.encode("ascii")) as temporary:
+                rename_exclusive(temporary, path)
         except FileExistsError as error:
             raise Refused(
                 f"There is a key file {path} already, and it stays.", hint="Run it again to encrypt with that key."

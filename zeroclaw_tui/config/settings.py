@@ -39,9 +39,9 @@ def settings_problem(install: Install) -> str | None:
     wrong = [name for name in _LIMITS if name in document and _limit(document, name) is None]
     if not wrong:
         return None
-    kept = " and ".join(f"{_LIMITS[name]}" for name in wrong)
+    limits = " and ".join(f"{_LIMITS[name]}" for name in wrong)
     what = "a whole number from 1 on" if len(wrong) == 1 else "whole numbers from 1 on"
-    return f"{settings_file(install)}: {' and '.join(wrong)} must be {what}; until then {kept} holds."
+    return f"{settings_file(install)}: {' and '.join(wrong)} must be {what}; until then {limits} holds."
 
 
 def trash_limits(install: Install) -> tuple[int, int]:

@@ -392,25 +392,25 @@ def _typed(settings: Mapping[str, Any], kinds: Mapping[str, Kind], where: str, n
     return {name: value for name, value in checked.items() if value is not None}
 
 
-def tell_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, kind: str) -> None:
+def note_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, kind: str) -> None:
     """Tell of the keys of [storage], as the file has them, that neither ZeroClaw knows nor the backend in use."""
     for name in notes.table(document, "storage"):
         if name == "provider" and form.schema < NEWEST_SCHEMA:
             settings = notes.table(document, "storage", "provider", "config")
-            _tell_unknown(settings, PROVIDER_CONFIG_KEYS, "[storage.provider.config]", notes)
+            _note_unknown(settings, PROVIDER_CONFIG_KEYS, "[storage.provider.config]", notes)
         elif form.is_modern and name in STORAGE_KEYS:
             for alias in notes.table(document, "storage", name):
                 settings = notes.table(document, "storage", name, alias)
-                _tell_unknown(settings, STORAGE_KEYS[name], f"[storage.{name}.{shown(alias)}]", notes)
+                _note_unknown(settings, STORAGE_KEYS[name], f"[storage.{name}.{shown(alias)}]", notes)
         elif name != kind or name in ZEROCLAW_BACKENDS:
             notes.unknown(name, "[storage]", STORAGE_KEYS if form.is_modern else ("provider",))
     if form.is_modern and form.schema < NEWEST_SCHEMA:
         # These tables move to [storage] before [memory] is checked.
         for name in ("qdrant", "postgres"):
-            _tell_unknown(notes.table(document, "memory", name), STORAGE_KEYS[name], f"[memory.{name}]", notes)
+            _note_unknown(notes.table(document, "memory", name), STORAGE_KEYS[name], f"[memory.{name}]", notes)
 
 
-def _tell_unknown(settings: Mapping[str, Any], known: Mapping[str, Kind], place: str, notes: Notes) -> None:
+def _note_unknown(settings: Mapping[str, Any], known: Mapping[str, Kind], place: str, notes: Notes) -> None:
     for name in settings:
         if name not in known and name not in DB_URL_ALIASES:
             notes.unknown(name, place, known)

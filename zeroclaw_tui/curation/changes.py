@@ -576,15 +576,15 @@ async def _say_what_was_done(
             done = sum((version.handle, version.state) not in states for version in forever)
     if done is None:
         error.is_unsure = True
-        error.tell_so_far("How much was done is not known. Check with `zeroclaw memory list`.")
+        error.add_progress("How much was done is not known. Check with `zeroclaw memory list`.")
     elif done:
         what = "deleted permanently" if forever is not None else "undone" if verb == "undo" else "changed"
         ends = "" if forever is not None else " Run it again to continue." if verb in TURNS else " Undo reverses them."
-        error.tell_so_far(f"{done:,} {'was' if done == 1 else 'were'} {what} before that.{ends}")
+        error.add_progress(f"{done:,} {'was' if done == 1 else 'were'} {what} before that.{ends}")
     elif isinstance(action, PermanentDeletion) and action.has_forgotten:
-        error.tell_so_far("No memory was deleted, but earlier versions of them have left the trash.")
+        error.add_progress("No memory was deleted, but earlier versions of them have left the trash.")
     elif error.so_far:
-        error.tell_so_far("Nothing was changed.")
+        error.add_progress("Nothing was changed.")
 
 
 async def _apply(

@@ -12,7 +12,7 @@ from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.recall import RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.scoring.weights import told_apart
+from zeroclaw_tui.scoring.weights import distinct_numbers
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -133,7 +133,7 @@ def _below_threshold(below: list[ScoredEntry], threshold: float) -> str:
     best = max(below, key=_compared_score)
     if math.isinf(_compared_score(best)):
         return f"{len(below)} below the threshold {threshold:.2f} (without a score)"
-    shown, limit = told_apart(_compared_score(best), threshold)
+    shown, limit = distinct_numbers(_compared_score(best), threshold)
     changed = "rerank" if best.reranked is not None else "decay" if best.decayed is not None else ""
     was_enough = changed and best.score is not None and best.score >= threshold
     before = f" after {changed} from {best.score:.2f}" if was_enough else ""
@@ -142,5 +142,5 @@ def _below_threshold(below: list[ScoredEntry], threshold: float) -> str:
 
 def _compared_score(scored: ScoredEntry) -> float:
     """The score that is compared with the threshold; what is no number is below every threshold."""
-    score = scored.held
+    score = scored.compared_score
     return -math.inf if score is None or math.isnan(score) else score

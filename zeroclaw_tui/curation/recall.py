@@ -384,7 +384,7 @@ def _settings_to_try(placement: Placement, trial: Trial) -> Iterator[Advice]:
         of_session = replace(request, session_id=placement.entry.session_id)
         yield Advice("a message of its session", "w", trial._replace(request=of_session))
     if stop == "threshold":
-        score = None if placement.candidate is None else placement.candidate.held
+        score = None if placement.candidate is None else placement.candidate.compared_score
         low = math.floor(score * 100) / 100 if score is not None and math.isfinite(score) else 0.0
         if 0 < low < settings.threshold:
             yield Advice(f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low)))

@@ -200,17 +200,17 @@ def raw_descriptor(
     """
     with _raw_guard:
         found = os.stat(name, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW)
-        kept = _raw_descriptors.get((found.st_dev, found.st_ino)) or _newly_opened(name, flags, folder)
-        kept.users += 1
+        shared = _raw_descriptors.get((found.st_dev, found.st_ino)) or _newly_opened(name, flags, folder)
+        shared.users += 1
     try:
-        if kept.is_database:
-            os.lseek(kept.descriptor, 0, os.SEEK_SET)
-        yield kept.descriptor
+        if shared.is_database:
+            os.lseek(shared.descriptor, 0, os.SEEK_SET)
+        yield shared.descriptor
     finally:
         with _raw_guard:
-            kept.users -= 1
-            if not kept.is_database:
-                os.close(kept.descriptor)
+            shared.users -= 1
+            if not shared.is_database:
+                os.close(shared.descriptor)
 
 
 def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
@@ -294,8 +294,8 @@ def as_text(value: Any) -> str:
 
 
 def _newly_opened(name: str | Path, flags: int, folder: int | None) -> _RawDescriptor:
-    for identity, kept in list(_raw_descriptors.items()):
-        if not kept.users and not os.fstat(kept.descriptor).st_nlink:
+    for identity, shared in list(_raw_descriptors.items()):
+        if not shared.users and not os.fstat(shared.descriptor).st_nlink:
             os.close(_raw_descriptors.pop(identity).descriptor)
     opened = _RawDescriptor(os.open(name, flags, dir_fd=folder))
     found = os.fstat(opened.descriptor)

@@ -201,8 +201,8 @@ class Draft:
     @property
     def named(self) -> dict[str, Value]:
         """What it says of the fields that every store may fill in by itself."""
-        said = {"namespace": self.namespace, "importance": self.importance, "pinned": self.pinned}
-        return {name: value for name, value in said.items() if value is not None}
+        stated = {"namespace": self.namespace, "importance": self.importance, "pinned": self.pinned}
+        return {name: value for name, value in stated.items() if value is not None}
 
     def checked(self) -> Draft:
         """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""

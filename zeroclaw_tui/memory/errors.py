@@ -43,7 +43,7 @@ class InspectorError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
 
-    def tell_so_far(self, sentence: str) -> None:
+    def add_progress(self, sentence: str) -> None:
         """Say what was done before it failed, in place of what was said of that until now."""
         if self.so_far:
             self.hint = self.hint.replace(self.so_far, sentence, 1).strip()

@@ -98,7 +98,7 @@ def hidden_runs(text: str) -> Iterator[HiddenRun]:
         return
     for match in _pattern().finditer(text):
         if match.lastgroup == "hidden":
-            runs = [_said(kind, "".join(run)) for kind, run in groupby(match[0], _kind)]
+            runs = [_described(kind, "".join(run)) for kind, run in groupby(match[0], _kind)]
             names = dict.fromkeys(name for _, kinds, _ in runs for name in kinds)
             spelled = " ".join(words for _, _, words in runs if words)
             yield HiddenRun(*match.span(), "".join(mark for mark, _, _ in runs), tuple(names), spelled)
@@ -174,7 +174,7 @@ def _plain_or_escape(match: re.Match[str]) -> str:
 def _plain_or_mark(match: re.Match[str]) -> str:
     if match.lastgroup == "plain":
         return match[0]
-    return "".join(_said(kind, "".join(run))[0] for kind, run in groupby(match[0], _kind))
+    return "".join(_described(kind, "".join(run))[0] for kind, run in groupby(match[0], _kind))
 
 
 def _kind(character: str) -> str:
@@ -187,7 +187,7 @@ def _kind(character: str) -> str:
     return "plain" if is_private or character.isspace() or character == _BRAILLE_BLANK else "other"
 
 
-def _said(kind: str, run: str) -> tuple[str, tuple[str, ...], str]:
+def _described(kind: str, run: str) -> tuple[str, tuple[str, ...], str]:
     """The mark of a run of one kind, what it consists of, and what it spells."""
     if kind == "tags":
         return _spelling(run, "tag character", "".join(chr(ord(one) - 0xE0000) for one in run if _is_ascii_tag(one)))

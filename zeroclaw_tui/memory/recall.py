@@ -98,7 +98,7 @@ class ScoredEntry:
     """The words in common with what it is similar to, the longest first."""
 
     @property
-    def held(self) -> float | None:
+    def compared_score(self) -> float | None:
         """The number held against the threshold."""
         if self.reranked is not None:
             return self.reranked

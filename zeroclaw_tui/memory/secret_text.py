@@ -59,12 +59,12 @@ def look_alike_secrets(text: str) -> list[str]:
     if not _has_literal(text):
         return []
     names: list[str] = []
-    told: list[tuple[int, int]] = []
+    covered: list[tuple[int, int]] = []
     for shape in _SHAPES:
         places = list(islice(_places(shape, text), _MOST_PLACES))
-        if any(not any(start < end and begin < stop for begin, end in told) for start, stop in places):
+        if any(not any(start < end and begin < stop for begin, end in covered) for start, stop in places):
             names += [shape.name] if shape.name not in names else []
-        told += places
+        covered += places
     return names
 
 
@@ -142,7 +142,7 @@ def _is_token(value: str) -> bool:
     return _is_password(value) and _has_digit(value) and any(map(str.isalpha, value))
 
 
-def _is_password_beside_words(value: str) -> bool:
+def _is_password_near_words(value: str) -> bool:
     """As a password, and no word or name: in a script or case that a program does not know, only that tells."""
     word = value.rstrip(".!?")
     return _is_password(value) and (_has_digit(word) or _SYMBOL_OR_HUMP.search(word) is not None)
@@ -157,7 +157,7 @@ def _assigned(names: str, shortest: int) -> re.Pattern[str]:
     )
 
 
-def _beside_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
+def _near_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
     """One of the words, in whatever emphasis, a colon or "is", and a value in letters of a keyboard.
 
     With `alone` no letter stands beside the word, as in scripts that put blanks between words.
@@ -223,11 +223,11 @@ _SHAPES = (
     _Shape(
         "a password",
         tuple(dict.fromkeys(tail for word in _PASSWORD_WITH_CASE for tail in (word[1:], word[1:].upper()))),
-        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1,
+        _near_words(_PASSWORD_WITH_CASE, alone=True), _is_password_near_words, ahead=1,
     ),
     _Shape(
-        "a password", _PASSWORD_WITHOUT_CASE, _beside_words(_PASSWORD_WITHOUT_CASE, alone=False),
-        _is_password_beside_words,
+        "a password", _PASSWORD_WITHOUT_CASE, _near_words(_PASSWORD_WITHOUT_CASE, alone=False),
+        _is_password_near_words,
     ),
     _Shape(
         "a token or key", _TOKENS,

@@ -89,14 +89,14 @@ def cut(text: str, most: int) -> str:
     """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
     if cells(text) <= most:
         return text
-    kept, used = 0, 1
+    length_shown, used = 0, 1
     for length, wide in _clusters(text):
         used += wide
         if used > most:
             break
-        kept += length
+        length_shown += length
     # A joiner that lost what it joins would be shown.
-    return text[:kept].rstrip(_JOINER) + "…"
+    return text[:length_shown].rstrip(_JOINER) + "…"
 
 
 def padded(text: str, to: int, *, right: bool = False) -> str:

@@ -99,11 +99,11 @@ _STORAGE_PROVIDER = "storage.provider.config.provider"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One answer somebody gave. `told` says in words where from ("--set", "environment ZEROCLAW_DB_URL", …)."""
+    """One answer somebody gave. `origin` says in words where from ("--set", "environment ZEROCLAW_DB_URL", …)."""
 
     value: Any = field(repr=False)
     source: Source
-    told: str = ""
+    origin: str = ""
 
 
 def is_tightened(name: str, before: Any, after: Any) -> bool:
@@ -344,7 +344,7 @@ class Answers:
         try:
             return self._checked(BACKEND, backend)
         except UsageError as problem:
-            variable = backend.told.removeprefix("environment ")
+            variable = backend.origin.removeprefix("environment ")
             raise UsageError(
                 f"The environment variable {variable} cannot be used: {problem.message}",
                 hint=f"Fix the variable or unset it. {problem.hint}",
@@ -403,7 +403,7 @@ def gather(
     answers = Answers(situation, with_defaults=with_defaults)
     # The backend first, for the environment and the aliases go by it.
     for name, answer in sorted({**from_file, **flags}.items(), key=lambda item: item[0] != BACKEND):
-        answers = _with_told(answers, name, answer)
+        answers = _with_answer(answers, name, answer)
     answers = answers.with_environment()
     for kind, alias in aliases.items():
         _check_alias_in_use(answers, kind, alias)
@@ -419,13 +419,13 @@ def _file_answers(path: Path, situation: Situation) -> dict[str, Given]:
     }
 
 
-def _with_told(answers: Answers, name: str, answer: Given) -> Answers:
+def _with_answer(answers: Answers, name: str, answer: Given) -> Answers:
     try:
         return answers.with_given(name, answer)
     except UsageError as problem:
         if answer.source != "answers file":
             raise
-        raise UsageError(f"In the {answer.told}: {problem.message}", hint=problem.hint) from problem
+        raise UsageError(f"In the {answer.origin}: {problem.message}", hint=problem.hint) from problem
 
 
 def _check_alias_in_use(answers: Answers, kind: str, alias: str) -> None:
@@ -515,7 +515,7 @@ def _checked(name: str, answer: Given, target: Target | None) -> Given:
         return replace(answer, value=checked_value(name, answer.value, version))
     except UsageError as problem:
         raise UsageError(
-            f"The {answer.told.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
+            f"The {answer.origin.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
             hint="Fix the variable or unset it.",
         ) from problem
 

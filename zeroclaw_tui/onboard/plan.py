@@ -737,7 +737,7 @@ def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterat
         answer = answers.given[name]
         # A missing memory.backend is named as the file alone means it.
         if answer.source == "environment" and (name != BACKEND or answers.changes_backend()):
-            yield f"{name} is taken from the environment variable {answer.told.removeprefix('environment ')}."
+            yield f"{name} is taken from the environment variable {answer.origin.removeprefix('environment ')}."
 
 
 def _overridden(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
@@ -750,7 +750,7 @@ def _overridden(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
         value = after[name] if name in after else answers.value(name)
         if name == BACKEND and not answers.situation.target.has_aliases:
             value = answers.backend()
-        if not _says(name, text, value):
+        if not _means(name, text, value):
             yield f"The environment variable {variable} is set and overrides {name}."
 
 
@@ -775,15 +775,15 @@ def _variables(answers: Answers) -> Iterator[tuple[str, str]]:
             yield name, variable
 
 
-def _says(name: str, text: str, value: Any) -> bool:
+def _means(name: str, text: str, value: Any) -> bool:
     """True when a variable's text stands for this value."""
     try:
-        stood_for = parsed_value(name, text)
+        parsed = parsed_value(name, text)
     except UsageError:
         return False
     if name == BACKEND:
-        return str(stood_for).lower() == str(value).lower()
-    return is_same(stood_for, value)
+        return str(parsed).lower() == str(value).lower()
+    return is_same(parsed, value)
 
 
 def _shown(value: Any) -> str:

@@ -379,8 +379,10 @@ async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
         ended = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
         return _bad_lucid(f"{shown(command)} version {ended}.", "Run it in a terminal to see why.", REFUSED)
     milliseconds = (time.perf_counter() - began) * 1000
-    told = f": {shown(line)}" if line else ""
-    return Finding("lucid", "good", f"{shown(command)} answers in {milliseconds:.0f} ms{told}", facts=(shown(program),))
+    version_line = f": {shown(line)}" if line else ""
+    return Finding(
+        "lucid", "good", f"{shown(command)} answers in {milliseconds:.0f} ms{version_line}", facts=(shown(program),)
+    )
 
 
 def _lucid_command(answers: Answers) -> str:

@@ -195,7 +195,7 @@ class TerminalAsker:
         present = self._shown(question, answers)
         default = question.default(answers)
         # A list marks the present value itself.
-        word = _standing(question, answers)
+        word = _current_value(question, answers)
         facts = [f"{word} {present}"] if present and word and question.kind not in _LISTS else []
         if default and default != present and question.kind != "choice":
             facts.append(f"default {default}")
@@ -218,7 +218,7 @@ class TerminalAsker:
         present = question.present(answers)
         preset = present if present in [choice.value for choice in choices] else None
         while True:
-            chosen = self._list(choices, preset, back=True, now=(present, _standing(question, answers)))
+            chosen = self._list(choices, preset, back=True, now=(present, _current_value(question, answers)))
             if isinstance(chosen, Move):
                 return chosen
             complaint = _complaint(question, answers, chosen)
@@ -333,9 +333,9 @@ class TerminalAsker:
         import questionary
 
         rows = _wrapped([("", f"✗ {complaint}")], _width() - 1 - len(MARGIN)) if complaint else []
-        told = "".join(f"{''.join(text for _, text in row)}\n{MARGIN}" for row in rows)
+        drawn_rows = "".join(f"{''.join(text for _, text in row)}\n{MARGIN}" for row in rows)
         question = questionary.text(
-            _drawn(f"{told}{POINTER}"),
+            _drawn(f"{drawn_rows}{POINTER}"),
             default=preset,
             qmark="",
             style=_style(question="bad") if complaint else _style(),
@@ -372,7 +372,7 @@ class TerminalAsker:
         )
 
 
-def _standing(question: Question, answers: Answers) -> str:
+def _current_value(question: Question, answers: Answers) -> str:
     """The word for how the value shown holds: nothing holds "now" before there is a config."""
     source = answers.source(question.setting)
     if answers.situation.has_no_key:

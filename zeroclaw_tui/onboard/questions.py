@@ -783,8 +783,8 @@ def _about_keyword_weight(answers: Answers) -> str:
 
 
 def _about_threshold(answers: Answers) -> str:
-    told = search_meaning(answers)
-    return next((sentence for sentence in told if "threshold" in sentence), told[0])
+    sentences = search_meaning(answers)
+    return next((sentence for sentence in sentences if "threshold" in sentence), sentences[0])
 
 
 def _read_weight(setting: str, other: str, other_words: str) -> Callable[[Answers, str], Any]:

@@ -340,8 +340,8 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
         elif change is not None:
             followed.add(path)
         else:
-            is_told = line.kind == "added" and path in encrypted
-            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_told else "")]
+            is_encrypted = line.kind == "added" and path in encrypted
+            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_encrypted else "")]
     more = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:
         is_listed = plan.answers.situation.is_new or len(defaults) <= _NAMES_TOLD

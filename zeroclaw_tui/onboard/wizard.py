@@ -255,7 +255,7 @@ def found_lines(answers: Answers) -> list[Line]:
 def _memory(answers: Answers) -> Line:
     """The backend in use, and the one that was chosen before the first question."""
     situation, given = answers.situation, answers.given.get(BACKEND)
-    source = one_line(f"from {given.told}") if given else ""
+    source = one_line(f"from {given.origin}") if given else ""
     if situation.is_new:
         return [("", answers.backend()), ("dim", f"  {source or 'default'}")]
     after = f", then {answers.backend()} {source}" if answers.backend() != situation.backend else ""

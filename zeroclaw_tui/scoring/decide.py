@@ -388,58 +388,58 @@ def _ranked(
     import numpy as np
 
     mode = mode_in(settings, profile)
-    left, said = served(request, profile, has_agents=evidence.has_agents, has_times=evidence.has_times)
+    left, notes = served(request, profile, has_agents=evidence.has_agents, has_times=evidence.has_times)
     scope = _with_agents(Scope(left, profile, evidence.vector_live and mode != "bm25"), evidence)
     if lists_recent(request.query, profile):
-        return _newest(evidence, scope, tuple(said))
+        return _newest(evidence, scope, tuple(notes))
     if not words(request.query):
-        said.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
-        return StoreRanking(scope, "recent", "0..1", tuple(said), (), np.zeros(0, dtype=np.int64))
+        notes.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
+        return StoreRanking(scope, "recent", "0..1", tuple(notes), (), np.zeros(0, dtype=np.int64))
     keyword = keyword_hits(evidence, scope) if mode != "embedding" else none_of(evidence)
     vector = vector_hits(evidence, scope) if scope.vector_live else none_of(evidence)
     if mode != "embedding" and scope.stage_limit:
-        said += evidence.keyword_notes
+        notes += evidence.keyword_notes
     if scope.vector_live:
-        said += [vector.said] if vector.said else evidence.vector_notes
+        notes += [vector.failure] if vector.failure else evidence.vector_notes
     masks = masks_of(evidence)
     order = fused(keyword, vector, scope.stage_limit, masks.id_ranks, profile, settings)
-    decided = _through(evidence, scope, masks, order, tuple(said))
+    decided = _through(evidence, scope, masks, order, tuple(notes))
     search = like_search(request.query, profile)
     if decided is None and search is not None:
         if search.fails:
-            said.append(LIKE_FAILS)
-        return _like(evidence, scope, masks, search, order, tuple(said))
+            notes.append(LIKE_FAILS)
+        return _like(evidence, scope, masks, search, order, tuple(notes))
     return decided or StoreRanking(
-        scope, order.mode, _scale(order, profile), tuple(said), (), order.positions[:0], order
+        scope, order.mode, _scale(order, profile), tuple(notes), (), order.positions[:0], order
     )
 
 
 def _through(
-    evidence: StageEvidence, scope: Scope, masks: RowMasks, order: Fused, said: tuple[str, ...]
+    evidence: StageEvidence, scope: Scope, masks: RowMasks, order: Fused, notes: tuple[str, ...]
 ) -> StoreRanking | None:
     """What of the fused order is returned; None where the store's recall keeps nothing, before agents and namespace."""
     import numpy as np
 
     among = order.positions[: scope.store_limit] if order.is_merged else order.positions
-    kept = np.flatnonzero(masks.let_through(scope)[among])
-    if not len(kept) or not scope.request.limit:
+    remaining = np.flatnonzero(masks.let_through(scope)[among])
+    if not len(remaining) or not scope.request.limit:
         return None
-    chosen, passing = _cut(scope, masks, among, kept, scope.store_limit)
+    chosen, passing = _cut(scope, masks, among, remaining, scope.store_limit)
     candidates = order.candidates(chosen, evidence.rows.handles)
-    return StoreRanking(scope, order.mode, _scale(order, scope.profile), said, candidates, among[passing], order)
+    return StoreRanking(scope, order.mode, _scale(order, scope.profile), notes, candidates, among[passing], order)
 
 
 def _cut(
-    scope: Scope, masks: RowMasks, positions: np.ndarray, kept: np.ndarray, store_limit: int
+    scope: Scope, masks: RowMasks, positions: np.ndarray, remaining: np.ndarray, store_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which of the kept places pass agents and namespace: up to the three limits that follow one another, and all."""
     of_agents = masks.of_agents(scope.request.agents)
     of_namespace = masks.of_namespace(scope.request.namespace)
-    chosen = kept[:store_limit]
+    chosen = remaining[:store_limit]
     chosen = chosen[of_agents[positions[chosen]]][: scope.agent_limit]
     chosen = chosen[of_namespace[positions[chosen]]][: scope.request.limit]
-    passing = positions[kept]
-    return chosen, kept[of_agents[passing] & of_namespace[passing]]
+    passing = positions[remaining]
+    return chosen, remaining[of_agents[passing] & of_namespace[passing]]
 
 
 def _like(
@@ -448,7 +448,7 @@ def _like(
     masks: RowMasks,
     search: LikeSearch,
     order: Fused,
-    said: tuple[str, ...],
+    notes: tuple[str, ...],
 ) -> StoreRanking:
     import numpy as np
 
@@ -472,14 +472,14 @@ def _like(
         keeps &= masks.of_session(scope.request.session_id)[listed]
     if facts is not None and facts.accepted is not None:
         keeps &= facts.accepted[at]
-    kept = np.flatnonzero(keeps[:list_limit])
-    chosen, passing = _cut(scope, masks, listed, kept, scope.store_limit)
+    remaining = np.flatnonzero(keeps[:list_limit])
+    chosen, passing = _cut(scope, masks, listed, remaining, scope.store_limit)
     handles = evidence.rows.handles[listed[chosen]].tolist()
     candidates = tuple(Candidate(handle, LIKE_SCORE) for handle in handles)
-    return StoreRanking(scope, "like", "0..1", said, candidates, listed[passing], order, listed, list_limit)
+    return StoreRanking(scope, "like", "0..1", notes, candidates, listed[passing], order, listed, list_limit)
 
 
-def _newest(evidence: StageEvidence, scope: Scope, said: tuple[str, ...]) -> StoreRanking:
+def _newest(evidence: StageEvidence, scope: Scope, notes: tuple[str, ...]) -> StoreRanking:
     import numpy as np
 
     masks = masks_of(evidence)
@@ -488,12 +488,12 @@ def _newest(evidence: StageEvidence, scope: Scope, said: tuple[str, ...]) -> Sto
     if scope.request.session_id is not None:
         seen = seen & masks.of_session(scope.request.session_id)
     listed = positions[seen[positions]]
-    kept = np.arange(min(len(listed), scope.recent_limit))
-    chosen, passing = _cut(scope, masks, listed, kept, scope.recent_limit)
+    remaining = np.arange(min(len(listed), scope.recent_limit))
+    chosen, passing = _cut(scope, masks, listed, remaining, scope.recent_limit)
     handles = evidence.rows.handles[listed[chosen]].tolist()
     candidates = tuple(Candidate(handle) for handle in handles)
     limit = scope.recent_limit
-    return StoreRanking(scope, "recent", "0..1", said, candidates, listed[passing], None, listed, limit)
+    return StoreRanking(scope, "recent", "0..1", notes, candidates, listed[passing], None, listed, limit)
 
 
 def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
@@ -610,20 +610,20 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     `rows` are the wanted rows with their whole content; rows that have gone meanwhile are left out of it.
     """
     trial = decision.trial
-    kept: list[ScoredEntry] = []
+    remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for scope, (each, ranking) in enumerate(zip(decision.evidence, decision.rankings, strict=True)):
         of_scope = recalled(each, ranking, trial, rows)
-        kept += _in_scope(of_scope[0], scope)
+        remaining += _in_scope(of_scope[0], scope)
         withheld += _in_scope(of_scope[1], scope)
     if len(decision.evidence) > 1:
-        kept, withheld = _joined(kept, trial.profile), _joined(withheld, trial.profile)
+        remaining, withheld = _joined(remaining, trial.profile), _joined(withheld, trial.profile)
     first, ranking = decision.evidence[0], decision.rankings[0]
     source = first if ranking is None else ranking
     assert isinstance(source, StoreRanking | OwnEvidence)
     if isinstance(source, OwnEvidence) and source.program is not None:
-        return Answer(tuple(kept), tuple(withheld), source.mode, source.scale)
-    return Answer(judge(kept, trial), judge(withheld, trial), source.mode, source.scale)
+        return Answer(tuple(remaining), tuple(withheld), source.mode, source.scale)
+    return Answer(judge(remaining, trial), judge(withheld, trial), source.mode, source.scale)
 
 
 def recalled(
@@ -636,22 +636,22 @@ def recalled(
     findings: Findings = evidence.derived.setdefault(Findings, Findings())
     is_scanned, most = passes_scanner(trial), pool_size(trial)
     stage = None if ranking is None else ranking.stage
-    kept: list[ScoredEntry] = []
+    remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for place, entry, made in _found(evidence, ranking, trial, rows):
         known = made.withheld if isinstance(made, ScoredEntry) and trial.request.layer == "agent" else None
         kind = known or (findings.find(entry.content, trial.settings.threat_scan) if is_scanned else None)
-        if kind is None and is_scanned and len(kept) >= most:
+        if kind is None and is_scanned and len(remaining) >= most:
             continue
         # Results are made of what is shown alone: mostly that is few of hundreds.
         result = made if isinstance(made, ScoredEntry) else made.scored(entry, place, stage)
         if kind is not None:
             withheld.append(replace(result, withheld=kind))
             continue
-        position = len(kept) + 1
+        position = len(remaining) + 1
         is_moved = trial.request.layer == "agent" and result.rank != position
-        kept.append(replace(result, rank=position) if is_moved else result)
-    return kept, withheld
+        remaining.append(replace(result, rank=position) if is_moved else result)
+    return remaining, withheld
 
 
 def _found(

@@ -83,10 +83,10 @@ class LikeEvidence:
 @dataclass(frozen=True, slots=True)
 class VectorFaults:
     """Why the vector stage may find nothing: `handles` are the rows, int64, whose stored vector is no BLOB; where the
-    stage meets one it fails, and `said` tells it."""
+    stage meets one it fails, and `failure` says why."""
 
     handles: np.ndarray
-    said: str
+    failure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,17 +385,17 @@ def served(
     request: RecallRequest, profile: ScoringProfile, *, has_agents: bool, has_times: bool
 ) -> tuple[RecallRequest, list[str]]:
     """The request with what can be served of it, and sentences on the rest. An empty `agents` is unscoped."""
-    said: list[str] = []
+    notes: list[str] = []
     limit = min(max(request.limit, 0), MOST)
     left = replace(request, limit=limit, agents=request.agents or None)
     if left.agents and (profile.agent_scope == "none" or not has_agents):
         knows_none = f"ZeroClaw {profile.version}" if profile.agent_scope == "none" else "This database"
-        said.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
+        notes.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
         left = replace(left, agents=None)
     if (left.since or left.until) and not (profile.has_time_bounds and has_times):
-        said.append(f"ZeroClaw {profile.version} has no time bounds in recall, so none are applied.")
+        notes.append(f"ZeroClaw {profile.version} has no time bounds in recall, so none are applied.")
         left = replace(left, since=None, until=None)
-    return left, said
+    return left, notes
 
 
 class RowMasks:
@@ -407,7 +407,7 @@ class RowMasks:
         rows = evidence.rows
         self._has_sessions = evidence.has_sessions
         self._rows = rows
-        self._kept: dict[tuple[object, ...], np.ndarray] = {}
+        self._cached_hits: dict[tuple[object, ...], np.ndarray] = {}
         self._session_codes = {session: code for code, session in enumerate(rows.sessions)}
         durable = [code for code, category in enumerate(rows.categories) if category in DURABLE]
         self.durable = (rows.session == -1) & np.isin(rows.category, durable)
@@ -447,7 +447,7 @@ class RowMasks:
         session = scope.request.session_id
         crosses = scope.vector_live and scope.profile.durable_rows_cross_sessions
 
-        def kept() -> np.ndarray:
+        def visible() -> np.ndarray:
             left = self.visible(scope)
             if session is not None:
                 left = (
@@ -456,7 +456,7 @@ class RowMasks:
             return left
 
         bounds = (scope.request.since, scope.request.until)
-        return self._cached(("kept", session, crosses, scope.profile.hides_superseded, *bounds), kept)
+        return self._cached(("kept", session, crosses, scope.profile.hides_superseded, *bounds), visible)
 
     def visible(self, scope: Scope) -> np.ndarray:
         """Rows that no newer one hides and that lie between the time bounds."""
@@ -503,11 +503,11 @@ class RowMasks:
         return self._cached((what, None if wanted is None else tuple(wanted)), among)
 
     def _cached(self, key: tuple[object, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-        found = self._kept.get(key)
+        found = self._cached_hits.get(key)
         if found is None:
-            if len(self._kept) > _MASKS_KEPT:
-                self._kept.clear()
-            found = self._kept[key] = make()
+            if len(self._cached_hits) > _MASKS_KEPT:
+                self._cached_hits.clear()
+            found = self._cached_hits[key] = make()
         return found
 
 
@@ -533,13 +533,13 @@ class StageHits:
     """The hits a stage may see, best first.
 
     `positions` are places in the row table, int64, `scores` float32, shapes (hits,); `places` has shape (rows,), int64:
-    each row's place among the hits from 1, 0 for a row that is none of them. `said` tells why the stage failed.
+    each row's place among the hits from 1, 0 for a row that is none of them. `failure` tells why the stage failed.
     """
 
     positions: np.ndarray
     scores: np.ndarray
     places: np.ndarray
-    said: str | None = None
+    failure: str | None = None
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -551,7 +551,7 @@ def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     session = scope.request.session_id if scope.vector_live else None
     seen = masks.in_stage(session, scope.agent_ids, durable=True) if scope.profile.filters_in_sql else None
     key = ("keyword", scope.profile.filters_in_sql, session, scope.agent_ids)
-    found = _kept(evidence, key)
+    found = _cached_hits(evidence, key)
     if found is None:
         found = _hits(evidence, masks.positions["keyword_handles"], evidence.keyword_scores, seen)
         _keep(evidence, key, found)
@@ -563,7 +563,7 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     in_sql = scope.profile.filters_in_sql
     session, agents = scope.request.session_id, scope.agent_ids if in_sql else None
     key = ("vector", in_sql, session, agents)
-    found = _kept(evidence, key)
+    found = _cached_hits(evidence, key)
     if found is None:
         masks = masks_of(evidence)
         seen = masks.in_stage(session, agents, durable=in_sql)
@@ -579,12 +579,12 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     return found
 
 
-def none_of(evidence: StageEvidence, said: str | None = None) -> StageHits:
+def none_of(evidence: StageEvidence, failure: str | None = None) -> StageHits:
     """A stage that finds nothing."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
-    return StageHits(nothing, nothing.astype(np.float32), np.zeros(len(evidence.rows.handles), dtype=np.int64), said)
+    return StageHits(nothing, nothing.astype(np.float32), np.zeros(len(evidence.rows.handles), dtype=np.int64), failure)
 
 
 def scan_keys(evidence: StageEvidence, masks: RowMasks, order: ScanOrder, session: str | None) -> np.ndarray:
@@ -640,15 +640,15 @@ def _failure(evidence: StageEvidence, seen: np.ndarray | None) -> str | None:
     if faults is None or not len(faults.handles):
         return None
     if seen is None:
-        return faults.said
+        return faults.failure
     rows = evidence.rows.handles
     at = np.searchsorted(rows, faults.handles)
     known = at < len(rows)
     known[known] = rows[at[known]] == faults.handles[known]
-    return faults.said if seen[at[known]].any() else None
+    return faults.failure if seen[at[known]].any() else None
 
 
-def _kept(evidence: StageEvidence, key: tuple[object, ...]) -> StageHits | None:
+def _cached_hits(evidence: StageEvidence, key: tuple[object, ...]) -> StageHits | None:
     stages: dict[tuple[object, ...], StageHits] = evidence.derived.setdefault(StageHits, {})
     return stages.get(key)
 

@@ -14,7 +14,13 @@ from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.placement import Placement, StageName
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, ordinal
-from zeroclaw_tui.scoring.weights import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
+from zeroclaw_tui.scoring.weights import (
+    best_scores,
+    distinct_numbers,
+    nothing_passes,
+    threshold_meaning,
+    weights_meaning,
+)
 
 _WITH_OWN_MEANING = ("markdown", "postgres", "qdrant")
 _LOST_PLACES: frozenset[StageName] = frozenset({"candidates", "merge", "rank", "recent", "limit"})
@@ -302,7 +308,7 @@ def _on_one_sided(facts: Facts) -> Iterator[str]:
 
 
 def _reach(what: str, best: float, threshold: float) -> str:
-    top, limit = told_apart(best, threshold)
+    top, limit = distinct_numbers(best, threshold)
     if best < threshold:
         return f"{what} can reach at most {top}, so it is never injected."
     return f"{what} can reach {top}, and the threshold is {limit}."

@@ -163,7 +163,7 @@ def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: flo
     By score, equal ones in the order recalled; doubles collapse; MMR where `settings` ask for it; what is under
     `threshold` goes without taking a place, then the first `limit` go on.
     """
-    order = sorted(range(len(pool)), key=lambda at: -_held(pool[at]))
+    order = sorted(range(len(pool)), key=lambda at: -_compared_score(pool[at]))
     left, fates = _collapsed(pool, order)
     if settings.strategy == "mmr" and left and len(left) >= settings.threshold:
         left = _by_mmr(pool, left, _clamped(settings.mmr_lambda))
@@ -181,7 +181,7 @@ def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: flo
 def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[int], dict[int, Reranked]]:
     """The rows left, in this order, and why the others are not."""
     seen: dict[str, int] = {}
-    kept: list[int] = []
+    remaining: list[int] = []
     texts = NearTexts[int]()
     fates: dict[int, Reranked] = {}
     for at in order:
@@ -193,11 +193,11 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
         pairs = pairs_of(text)
         near = next(texts.near(pairs), None)
         if near is None:
-            kept.append(at)
+            remaining.append(at)
             texts.add(at, pairs)
         else:
             fates[at] = Reranked(because=f"rerank: nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)")
-    return kept, fates
+    return remaining, fates
 
 
 class NearTexts(Generic[Row]):
@@ -238,7 +238,7 @@ def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> l
     import numpy as np
 
     likeness = likeness_table([words_of(pool[at].entry.content) for at in left])
-    scores = np.array([_held(pool[at]) for at in left], dtype=np.float64)
+    scores = np.array([_compared_score(pool[at]) for at in left], dtype=np.float64)
     taken = [0]
     repeats = likeness[0].copy()
     remaining = np.arange(1, len(left))
@@ -272,7 +272,7 @@ def likeness_table(texts: Sequence[Sequence[str]]) -> np.ndarray:
     return table
 
 
-def _held(scored: ScoredEntry) -> float:
+def _compared_score(scored: ScoredEntry) -> float:
     return 0.0 if scored.reranked is None else scored.reranked
 
 
@@ -467,15 +467,17 @@ def prompt_line(entry: MemoryEntry, is_cut: bool) -> str:
 
 
 def _under(threshold: float, score: float | None, changed: float | None, by: str = "decay") -> str | None:
-    held = score if changed is None else changed
-    if held is None or held >= threshold:
+    compared = score if changed is None else changed
+    if compared is None or compared >= threshold:
         return None
     # The score that is shown beside this is the one before.
-    is_another = score is not None and f"{score:.2f}" != f"{held:.2f}"
-    return f"threshold {_told_apart(held, threshold)}" + (f" after {by} from {score:.2f}" if is_another else "")
+    is_another = score is not None and f"{score:.2f}" != f"{compared:.2f}"
+    return f"threshold {_distinct_numbers(compared, threshold)}" + (
+        f" after {by} from {score:.2f}" if is_another else ""
+    )
 
 
-def _told_apart(score: float, threshold: float) -> str:
+def _distinct_numbers(score: float, threshold: float) -> str:
     """Both numbers with two decimals, or as many more as it takes to see which is smaller."""
     for decimals in range(2, 8):
         if f"{score:.{decimals}f}" != f"{threshold:.{decimals}f}":

@@ -198,8 +198,10 @@ def _own_way(
         rank, stop = judged.rank, _stop_of(judged)
     elif at is not None:
         withheld = answered.withheld
-        kept_back = sum(is_same(scored.entry, each.entry) for each in evidence.entries[:at] for scored in withheld)
-        rank, stop = at + 1 - kept_back, "limit"
+        withheld_before = sum(
+            is_same(scored.entry, each.entry) for each in evidence.entries[:at] for scored in withheld
+        )
+        rank, stop = at + 1 - withheld_before, "limit"
     return Placement(
         entry=entry,
         path=evidence.mode,
@@ -267,9 +269,9 @@ def _out_of_sight(evidence: StageEvidence, scope: Scope, order: Fused, at: int |
     ]
     if any(found_by) or not _is_found_anywhere(evidence, scope, entry):
         return "candidates"
-    kept_out = _out_of_stages(evidence, scope, entry)
-    if kept_out is not None:
-        return kept_out
+    excluded = _out_of_stages(evidence, scope, entry)
+    if excluded is not None:
+        return excluded
     return "candidates" if scope.keeps_session(entry) else "session"
 
 
@@ -329,12 +331,12 @@ def _rank(
         return judged.rank
     if passed_at is None:
         return None
-    kept_back = sum(
+    withheld_before = sum(
         1
         for scored in withheld
         if (place := _index(decision.passing, _position(evidence, scored.entry))) is not None and place < passed_at
     )
-    return passed_at + 1 - kept_back
+    return passed_at + 1 - withheld_before
 
 
 def _place(hits: StageHits, at: int, offered: int) -> StagePlace | None:

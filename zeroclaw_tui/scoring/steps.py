@@ -204,7 +204,7 @@ def number(value: float | None) -> str:
     return f"{value:.0e}"
 
 
-def told_apart(first: float, second: float) -> tuple[str, str]:
+def distinct_numbers(first: float, second: float) -> tuple[str, str]:
     """Both numbers with two decimals, or as many more as it takes to see which is smaller."""
     plain = number(first), number(second)
     if first == second or plain[0] != plain[1]:
@@ -599,11 +599,11 @@ def filter_stop(facts: Facts, stage: StageName) -> Step:
         words = f"created {name(entry.timestamp)}, and recall is {_bounds(facts)}"
     elif stage == "session":
         wanted = name(request.session_id or "")
-        held = "it has no session" if entry.session_id is None else f"it belongs to session {name(entry.session_id)}"
-        words = f"{held}, and the message comes from {wanted}"
+        owner = "it has no session" if entry.session_id is None else f"it belongs to session {name(entry.session_id)}"
+        words = f"{owner}, and the message comes from {wanted}"
     elif stage == "agent":
-        held = "it belongs to no agent" if entry.agent is None else f"it belongs to agent {name(entry.agent)}"
-        words = f"{held}, and recall is for {listed(request.agents or ())}"
+        owner = "it belongs to no agent" if entry.agent is None else f"it belongs to agent {name(entry.agent)}"
+        words = f"{owner}, and recall is for {listed(request.agents or ())}"
     else:
         words = f"it is in namespace {name(entry.namespace or DEFAULT_NAMESPACE)}, and recall is in "
         words += name(request.namespace or "")
@@ -808,26 +808,26 @@ def decay_step(facts: Facts) -> Step | None:
 
 def threshold_step(facts: Facts) -> Step:
     """The number held against the threshold, which it reaches."""
-    held, threshold = _held(facts), facts.trial.settings.threshold
-    numbers = {"score": held, "threshold": threshold}
-    if held is None:
+    compared_score, threshold = _compared_score(facts), facts.trial.settings.threshold
+    numbers = {"score": compared_score, "threshold": threshold}
+    if compared_score is None:
         return Step("threshold", "passed", "without a score it always passes", numbers)
-    shown = told_apart(held, threshold)
+    shown = distinct_numbers(compared_score, threshold)
     return Step("threshold", "passed", f"{shown[0]} ≥ {shown[1]}", numbers)
 
 
 def threshold_stop(facts: Facts) -> Step:
     """The score does not reach it."""
-    held, threshold = _held(facts) or 0.0, facts.trial.settings.threshold
-    shown = told_apart(held, threshold)
-    numbers = {"score": held, "threshold": threshold}
+    compared_score, threshold = _compared_score(facts) or 0.0, facts.trial.settings.threshold
+    shown = distinct_numbers(compared_score, threshold)
+    numbers = {"score": compared_score, "threshold": threshold}
     words = f"{shown[0]} < {shown[1]}"
     if has_faded(facts):
-        words = f"{faded(held)} < {number(threshold)}" if held < _SHOWN_AS_0 <= threshold else words
+        words = f"{faded(compared_score)} < {number(threshold)}" if compared_score < _SHOWN_AS_0 <= threshold else words
         candidate = facts.placement.candidate
         if candidate is not None and (candidate.score or 0.0) >= threshold:
             return Step("threshold", "stopped", words, numbers, "the category core, which does not fade", "e")
-    low = _just_under(held)
+    low = _just_under(compared_score)
     ways = ([f"a threshold of {low}"] if low != "0.00" else []) + (["other weights"] if facts.is_weighed else [])
     return Step("threshold", "stopped", words, numbers, ", or ".join(ways) or "a threshold of 0", "w")
 
@@ -845,9 +845,9 @@ def faded(value: float) -> str:
     return "0.00" if 0 <= value < _SHOWN_AS_0 else number(value)
 
 
-def _held(facts: Facts) -> float | None:
+def _compared_score(facts: Facts) -> float | None:
     candidate = facts.placement.candidate
-    return None if candidate is None else candidate.held
+    return None if candidate is None else candidate.compared_score
 
 
 def _just_under(score: float) -> str:
@@ -886,7 +886,11 @@ def later_stops(facts: Facts, stopped_at: StageName) -> Iterator[Step]:
         return
     if candidate.withheld is not None and stopped_at != "scanner":
         yield scanner_stop(facts)
-    if candidate.held is not None and candidate.held < facts.trial.settings.threshold and stopped_at != "threshold":
+    if (
+        candidate.compared_score is not None
+        and candidate.compared_score < facts.trial.settings.threshold
+        and stopped_at != "threshold"
+    ):
         yield threshold_stop(facts)
     for because in skip_rules(candidate.entry, facts.trial):
         if stopped_at != "skip" or because != candidate.not_injected_because:

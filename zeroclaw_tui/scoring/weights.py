@@ -83,16 +83,16 @@ def weights_meaning(
     stages = stages_of(profile, has_vectors=has_vectors, search_mode=search_mode)
     best = best_scores(profile, vector_weight, keyword_weight, has_vectors=has_vectors, search_mode=search_mode)
     if stages == "none":
-        told = [
+        sentences = [
             "Without embeddings this mode finds only memories that contain a word of the message, and scores each 1.00."
         ]
     elif stages == "words":
-        told = list(words_alone(profile, threshold))
+        sentences = list(words_alone(profile, threshold))
     elif stages == "vectors":
-        told = list(vectors_alone(threshold))
+        sentences = list(vectors_alone(threshold))
     else:
-        told = list(_mixed(profile, best, threshold))
-    return (*told, *_decay(profile))
+        sentences = list(_mixed(profile, best, threshold))
+    return (*sentences, *_decay(profile))
 
 
 def threshold_meaning(backend: str, profile: ScoringProfile, threshold: float) -> str:
@@ -144,7 +144,7 @@ def nothing_passes(best: BestScores, threshold: float) -> str | None:
     highest = best.best or 0.0
     if highest >= threshold:
         return None
-    top, limit = told_apart(highest, threshold)
+    top, limit = distinct_numbers(highest, threshold)
     return (
         f"Where words and vectors find something no score can exceed {top} and the threshold is {limit}: "
         "nothing of it will ever be injected."
@@ -163,8 +163,10 @@ def _mixed(profile: ScoringProfile, best: BestScores, threshold: float) -> Itera
             f"threshold of {threshold:.2f}."
         )
     else:
-        keyword_told, vector_told = one_way_meanings(best, threshold)
-        yield from (vector_told, keyword_told) if vector < threshold <= keyword else (keyword_told, vector_told)
+        keyword_meaning, vector_meaning = one_way_meanings(best, threshold)
+        yield from (
+            (vector_meaning, keyword_meaning) if vector < threshold <= keyword else (keyword_meaning, vector_meaning)
+        )
         yield f"A hit found both ways can reach {both:.2f}."
     yield from _special_cases(profile, both)
 
@@ -179,7 +181,7 @@ def one_way_meanings(best: BestScores, threshold: float) -> tuple[str, str]:
 
 def _one_way(kind: str, others: str, best: float, threshold: float) -> str:
     """What a hit found by one stage alone can reach beside hits of the other."""
-    top, limit = told_apart(best, threshold)
+    top, limit = distinct_numbers(best, threshold)
     reach = f"Next to {others} hits a {kind} hit can reach at most {top} and the threshold is {limit}"
     if best < threshold:
         return f"{reach}: it will never be injected."
@@ -207,7 +209,7 @@ def _decay(profile: ScoringProfile) -> Iterator[str]:
         yield f"On the command line a score {halves}; in channels it does not."
 
 
-def told_apart(score: float, threshold: float) -> tuple[str, str]:
+def distinct_numbers(score: float, threshold: float) -> tuple[str, str]:
     """Both numbers with two decimals, or with some more where it takes them to see which is smaller."""
     for decimals in range(2, _MOST_DECIMALS + 1):
         shown = f"{score:.{decimals}f}", f"{threshold:.{decimals}f}"

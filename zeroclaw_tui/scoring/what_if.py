@@ -76,11 +76,11 @@ class Comparison:
         """In one line: "injected 2 → 4, 2 enter"."""
         counts = f"injected {self.before.injected} → {self.after.injected}"
         enter, leave = self.count("enters"), self.count("leaves")
-        told = [
+        moves = [
             *([f"{enter} {'enters' if enter == 1 else 'enter'}"] if enter else []),
             *([f"{leave} {'leaves' if leave == 1 else 'leave'}"] if leave else []),
         ]
-        return ", ".join([counts, *(told or ["the same ones"] * (self.after.injected > 0))])
+        return ", ".join([counts, *(moves or ["the same ones"] * (self.after.injected > 0))])
 
 
 def compare(before: RecallResult, after: RecallResult) -> Comparison:

@@ -202,7 +202,7 @@ class Connections:
         except NotReachable as error:
             if is_committing:
                 error.is_unsure = True
-                error.tell_so_far(UNCONFIRMED)
+                error.add_progress(UNCONFIRMED)
             raise
 
     def stop(self) -> None:

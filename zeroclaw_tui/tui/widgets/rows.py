@@ -364,7 +364,7 @@ class Ranking:
         rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
         if edited is not None and all(row.result.entry.id != edited.id for row in rows):
             rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
-        best = max((result.held or 0.0 for result in recall.results), default=1.0)
+        best = max((result.compared_score or 0.0 for result in recall.results), default=1.0)
         return cls(tuple(rows), line_at, recall.threshold, max(1.0, best))
 
     @property
@@ -391,7 +391,7 @@ def why_not_injected(result: ScoredEntry) -> str:
 
 def final_score(result: ScoredEntry, threshold: float) -> tuple[str, str]:
     """The number that is compared with the threshold, and in front of it what it was before decay or rerank."""
-    compared = result.held
+    compared = result.compared_score
     shown = score_text(compared)
     before = "" if shown == score_text(result.score) else f"{score_text(result.score)} → "
     if compared is not None and compared < threshold and shown == score_text(threshold):
@@ -498,7 +498,7 @@ def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -
             Segment(compared, styles.faint if row.is_dim else styles.final),
         ]
     if column.name == "bar":
-        share = None if result.held is None else result.held / ranking.best
+        share = None if result.compared_score is None else result.compared_score / ranking.best
         return [lead, Segment(bar(share, column.width), styles.faint if row.is_dim else styles.final)]
     value, colour = (
         (result.vector_score, styles.vector) if column.name == "vector" else (result.keyword_score, styles.keyword)
@@ -516,8 +516,8 @@ def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -
 
 
 def _reaches(result: ScoredEntry, threshold: float) -> bool:
-    held = result.held
-    return result.injected or held is None or held >= threshold
+    compared_score = result.compared_score
+    return result.injected or compared_score is None or compared_score >= threshold
 
 
 def _reason(result: ScoredEntry, is_below_line: bool, recall: RecallResult) -> str | None:

@@ -627,6 +627,6 @@ def _final(row: _Row) -> Content | str:
 
 def _reason(row: _Row, is_wide: bool) -> str:
     reason, result = row.reason or "", row.result
-    if result is not None and result.held != result.score and reason.startswith("threshold"):
-        reason = f"{'decayed' if result.reranked is None else 'reranked'} to {score_text(result.held)}"
+    if result is not None and result.compared_score != result.score and reason.startswith("threshold"):
+        reason = f"{'decayed' if result.reranked is None else 'reranked'} to {score_text(result.compared_score)}"
     return reason if is_wide else _SAID_BEFORE.sub("", reason)
