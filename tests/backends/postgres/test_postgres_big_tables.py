@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import asyncpg
 import pytest
 from support.postgres_place import PostgresPlace
 
@@ -102,16 +103,14 @@ async def test_rows_are_found_by_their_whole_content_or_their_key(library, fille
 
 
 async def test_a_query_for_contents_can_be_given_up(library, filled):
-    """The store answers the next query."""
-    filled.run(
-        "ALTER TABLE memories RENAME TO kept; CREATE VIEW memories AS SELECT id, key, content || "
-        "coalesce((SELECT '' FROM pg_sleep(60) WHERE key = 'key 9'), '') AS content, category, created_at, "
-        "updated_at, session_id, agent_id FROM kept"
-    )
-    await library.memory.open_anew()
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.3):
-            (await library.memory.rows(Query(ENTRIES, contents=["memory number 3"])))
+    """The store answers the next query, once the table is free again."""
+    other = await asyncpg.connect(filled.url)
+    async with other.transaction():
+        await other.execute("LOCK TABLE memories IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await library.memory.rows(Query(ENTRIES, contents=["memory number 3"]))
+    await other.close()
     assert (await whole_entry(library.memory, "id-3")).content == "memory number 3"
 
 

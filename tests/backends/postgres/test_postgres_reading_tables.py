@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_w
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import NotFound, UsageError
+from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
@@ -97,21 +97,21 @@ async def test_a_role_set_to_read_only_is_told(place: PostgresPlace, opens) -> N
     assert "is read-only" in memory.why_not["write"]
 
 
-async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens) -> None:
-    place.make_table("key", table="kept")
-    place.fill("key", table="kept")
-    place.run("CREATE VIEW memories AS SELECT *, 1 AS one FROM kept UNION ALL SELECT *, 1 FROM kept WHERE false")
+async def test_partitioned_tables_are_read_and_views_are_no_store(place: PostgresPlace, opens) -> None:
+    place.make_table("key", table="whole")
+    place.fill("key", table="whole")
     place.run(
-        "CREATE TABLE parts (LIKE kept) PARTITION BY LIST (category); CREATE TABLE core_part PARTITION OF parts FOR "
-        "VALUES IN ('core'); CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM kept"
+        "CREATE VIEW memories AS SELECT * FROM whole; CREATE TABLE parts (LIKE whole) PARTITION BY LIST (category); "
+        "CREATE TABLE core_part PARTITION OF parts FOR VALUES IN ('core'); "
+        "CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM whole"
     )
-    view, parts = await opens(), await opens(table="parts")
-    assert view.why_not["write"] == "public.memories is a read-only view."
-    assert await view.version() is None
-    assert "write" not in parts.why_not
-    for memory in (view, parts):
-        assert len(await memory.list()) == len(sample_entries())
-        assert (await memory.health()).facts["memories"] == len(sample_entries())
+    with pytest.raises(Unreadable, match="is not a table but a view"):
+        await opens()
+    memory = await opens(table="parts")
+    assert "write" not in memory.why_not
+    assert len(await memory.list()) == len(sample_entries())
+    health = await memory.health()
+    assert (health.facts["memories"], health.facts["kind"]) == (len(sample_entries()), "partitioned table")
 
 
 async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: PostgresPlace, opens) -> None:

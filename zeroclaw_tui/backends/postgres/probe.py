@@ -92,7 +92,7 @@ async def _rights(
         facts.append(f"the URL names no user: tried as {shown(address.user)}, who runs this")
     if seen["table_oid"] is not None:
         columns = [row["name"] for row in await connection.fetch(COLUMNS, seen["table_oid"])]
-        lacking = (await connection.fetchrow(RIGHTS, seen["table_oid"]))["lacking"]
+        lacking = await connection.fetchval(RIGHTS, seen["table_oid"])
         missing = [column for column in _NEEDED_BY_ZEROCLAW if column not in columns]
         if missing or seen["kind"] not in ("r", "p"):
             return StartCheck(summary, tuple(facts), _foreign(name, missing))

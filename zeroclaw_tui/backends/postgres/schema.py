@@ -63,8 +63,7 @@ FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdro
 """
 RIGHTS = """
 SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_
-             WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking,
-       pg_relation_is_updatable($1::text::oid::regclass, false) & 28 = 28 AS takes_writes
+             WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking
 """
 
 _LACKING = {
@@ -131,8 +130,8 @@ class Table:
     `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `agents` maps
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
     installed. `read_only_because` says why nothing can be written. `generated` are the columns PostgreSQL computes
-    itself, which cannot be written. `kind` is pg_class's: "r" a table, "v" a view, …. `lacking` are the rights on it
-    that the user does not have.
+    itself, which cannot be written. `is_partitioned` says that its rows are in other tables. `lacking` are the
+    rights on it that the user does not have.
     """
 
     schema: str
@@ -143,7 +142,7 @@ class Table:
     schema_of_vector: str | None = None
     read_only_because: str | None = None
     generated: frozenset[str] = frozenset()
-    kind: str = "r"
+    is_partitioned: bool = False
     lacking: tuple[str, ...] = ()
 
     @property
@@ -170,11 +169,6 @@ class Table:
         """Whether the column `embedding` is of pgvector's type `vector(n)`, as ZeroClaw makes it."""
         is_vector = base_type(self.columns.get("embedding", "")) == "vector"
         return is_vector and self.schema_of_vector is not None and self.dimensions is not None
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether changes by others can be told."""
-        return self.kind in ("r", "p")
 
     @property
     def dimensions(self) -> int | None:
@@ -223,8 +217,7 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
     rows = await connection.fetch(COLUMNS, oid)
     columns = {row["name"]: row["type"] for row in rows}
     form = _form_of(columns, seen["kind"], full)
-    rights = await connection.fetchrow(RIGHTS, oid)
-    lacking = tuple(rights["lacking"])
+    lacking = tuple(await connection.fetchval(RIGHTS, oid))
     if "SELECT" in lacking:
         user = shown(seen["user_name"])
         raise Refused(
@@ -238,9 +231,9 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         columns=columns,
         agents=await read_agents(connection, schema) if form == "agents" and seen["has_agents"] else {},
         schema_of_vector=seen["vector_schema"],
-        read_only_because=_why_read_only(seen, lacking, bool(rights["takes_writes"]), full),
+        read_only_because=_why_read_only(seen, lacking, full),
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
-        kind=seen["kind"],
+        is_partitioned=seen["kind"] == "p",
         lacking=lacking,
     )
 
@@ -260,8 +253,8 @@ def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
     needed = (*_NEEDED, "timestamp") if is_tutorial else (*_NEEDED, "created_at", "updated_at")
     missing = [column for column in needed if column not in columns]
     hint = "Set storage.postgres.table or storage.postgres.schema to another name."
-    if kind not in ("r", "p", "v", "m", "f"):
-        raise Unreadable(f"{full} is not a table but an index or a sequence.", hint=hint)
+    if kind not in ("r", "p"):
+        raise Unreadable(f"{full} is not a table but a view, an index or something else.", hint=hint)
     if missing:
         plural = "s" if len(missing) > 1 else ""
         raise Unreadable(
@@ -278,13 +271,11 @@ def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
     return "agents" if "agent_id" in columns else "key"
 
 
-def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], takes_writes: bool, full: str) -> str | None:
+def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], full: str) -> str | None:
     if seen["is_read_only"]:
         return _READ_ONLY_SERVER
     if lacking:
         return f"The user {shown(seen['user_name'])} lacks {_joined(lacking)} on the table {full}."
-    if not takes_writes:
-        return f"{full} is a read-only view."
     return None
 
 
@@ -301,8 +292,6 @@ def missing_in(table: Table) -> dict[str, str]:
     why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in EDITABLE if name in table.generated}
     if not table.keeps_vectors:
         why_not["vectors"] = "This table has no column of pgvector's type vector(n)."
-    if not table.is_watched:
-        why_not["watch"] = "Changes by others cannot be noticed in a view or a foreign table. Press r to read it again."
     if table.read_only_because is not None:
         why_not["write"] = table.read_only_because
     return why_not
@@ -390,7 +379,6 @@ FORMS = {
     "agents": "ZeroClaw from 0.8.0 on: agent and key are unique",
     "uuid": "not ZeroClaw's: UUID ids, JSON categories and a `timestamp`",
 }
-KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view", "f": "foreign table"}
 _INDEXED = ("category", "session_id", "updated_at", "agent_id")
 SERVER = """
 SELECT current_setting('server_version') AS version,
@@ -426,7 +414,7 @@ async def health_of(
         "server": f"PostgreSQL {version}",
         "schema": table.schema,
         "table": table.name,
-        "kind": KINDS.get(table.kind, table.kind),
+        "kind": "partitioned table" if table.is_partitioned else "table",
         "form": FORMS[table.form],
         "memories": rows["rows"],
         "columns": sorted(table.columns),
@@ -467,8 +455,8 @@ async def _rows(connection: asyncpg.Connection, table: Table) -> asyncpg.Record:
 
 
 def _missing_indexes(table: Table, place: asyncpg.Record) -> list[str]:
-    """The columns ZeroClaw has an index on and this table has not. Only tables can have any."""
-    if table.kind not in ("r", "p") or table.form == "uuid":
+    """The columns ZeroClaw has an index on and this table has not."""
+    if table.form == "uuid":
         return []
     lacking = [name for name in _INDEXED if table.has(name) and name not in place["indexed"]]
     definitions = [text for text in place["computed"] if "to_tsvector" in text]

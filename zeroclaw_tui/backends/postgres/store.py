@@ -368,12 +368,7 @@ class PostgresMemory(SqlMemory):
                 await asyncio.to_thread(show, records)
 
     async def version(self) -> int | None:
-        """Changes when somebody has written to the table; None for a view or a foreign table.
-
-        The agents' names are read again too.
-        """
-        if "watch" in self.why_not:
-            return None
+        """Changes when somebody has written to the table. The agents' names are read again too."""
         async with self.connections.reading() as connection:
             state = await version_of(connection, self.table)
             agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}

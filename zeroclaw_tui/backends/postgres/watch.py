@@ -31,7 +31,7 @@ async def version_of(connection: asyncpg.Connection, table: Table) -> tuple[Any,
     if look is None:
         return ()
     shape = (look["oid"], look["columns"])
-    if table.kind == "r" and look["size"] <= _SMALL:
+    if not table.is_partitioned and look["size"] <= _SMALL:
         rows = await connection.fetchrow(
             f"SELECT count(*) AS rows, coalesce(sum(xmin::text::bigint), 0)::text AS writers FROM {table.quoted}"
         )
