@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -125,7 +125,7 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
         ) from error
     if exported.cancelled:
         note(f"zeroclaw: Stopped after {counted(exported.count)}.")
-    _tell_lost(exported)
+    _tell_sentences(exported.lost)
     if exported.cancelled:
         return INTERRUPTED
     _tell_left_out(*await _left_out(library, wanted, exported))
@@ -188,7 +188,7 @@ async def _tell_file(
         return DONE
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     write_lines([(Styled("✓", GREEN), done)])
-    _tell_lost(exported)
+    _tell_sentences(exported.lost)
     _tell_left_out(superseded, filtered)
     return DONE
 
@@ -222,8 +222,8 @@ def _format(given: argparse.Namespace) -> ExportFormat:
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 
-def _tell_lost(exported: ExportOutcome) -> None:
-    for sentence in exported.lost:
+def _tell_sentences(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
         note(f"zeroclaw: {sentence}")
 
 
@@ -369,8 +369,7 @@ async def _tell_plan(
 
 
 def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
-    for sentence in plan.sentences() if given.yes and not given.json else ():
-        note(f"zeroclaw: {sentence}")
+    _tell_sentences(plan.sentences() if given.yes and not given.json else ())
     tell_notes(outcome)
     if given.json:
         tell_document(library, outcome, **_document(plan, given))
@@ -506,11 +505,9 @@ def _copy_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[L
 
 
 def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
-    from zeroclaw_tui.curation.export import left_out_sentences
-
     yield from fact_lines(plan, on_clash)
-    if left_out := left_out_sentences(plan.superseded_hidden, plan.filtered_out):
-        yield (Styled(f"  {left_out}", YELLOW),)
+    if plan.left_out:
+        yield (Styled(f"  {plan.left_out}", YELLOW),)
 
 
 def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
@@ -531,7 +528,7 @@ def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace,
     count = plan.brings(given.on_clash)
     if given.json:
         planned = CopyOutcome("copy", count, left=plan.leaves(given.on_clash))
-        document(_copy_document(library, target, given, plan, planned))
+        _tell_copy_document(library, target, given, plan, planned)
         return DONE
     if count:
         write_lines(_copy_lines(target, plan, given.on_clash))
@@ -548,14 +545,10 @@ def _nothing(target: Target, plan: CopyPlan) -> Line:
 def _tell_copied(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
-    from zeroclaw_tui.curation.export import left_out_sentences
-
-    left_out = left_out_sentences(plan.superseded_hidden, plan.filtered_out)
-    untold = [*plan.losses, *([left_out] if left_out else [])] if given.yes and not given.json else []
-    for sentence in (*untold, *outcome.notes):
-        note(f"zeroclaw: {sentence}")
+    unseen = [*plan.losses, *filter(None, [plan.left_out])] if given.yes and not given.json else []
+    _tell_sentences((*unseen, *outcome.notes))
     if given.json:
-        document(_copy_document(library, target, given, plan, outcome))
+        _tell_copy_document(library, target, given, plan, outcome)
     else:
         write_lines(_copied_lines(target, plan, outcome))
     if outcome.cancelled:
@@ -600,35 +593,12 @@ def _undo(target: Target) -> str:
     return f"`{one_line(shlex.join(words))}`{more} reverses that."
 
 
-def _copy_document(
+def _tell_copy_document(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
-) -> dict[str, Any]:
-    return {
-        "verb": "copy",
-        "backend": target.config.backend,
-        "location": target.location,
-        "dry_run": given.dry_run,
-        "count": outcome.count,
-        "action": None if outcome.action is None else outcome.action.number,
-        "until": None if outcome.action is None else outcome.action.until,
-        "entries": [],
-        "changed": [],
-        "gone": [],
-        "renamed": dict(outcome.renamed),
-        "notes": list(outcome.notes),
-        "also_found_in": [],
-        "cleaned": None,
-        "from": {"backend": library.memory.name, "location": library.memory.about.location},
-        **plan.as_json(),
-        "losses": list(plan.losses),
-        "on_clash": given.on_clash,
-        "verified": outcome.verified,
-        "differs": outcome.differs,
-        "differing": list(outcome.differing),
-        "left": outcome.left,
-        "superseded_hidden": plan.superseded_hidden,
-        "filtered_out": plan.filtered_out,
-    }
+) -> None:
+    source = {"backend": library.memory.name, "location": library.memory.about.location}
+    more = {"from": source, **plan.as_json(), "on_clash": given.on_clash}
+    tell_document(target, outcome, dry_run=given.dry_run, **more)
 
 
 def add_conflict_options(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database, has_notes
@@ -15,6 +16,7 @@ from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.config_choice import check_location, configs_for
+from zeroclaw_tui.curation.export import left_out_sentences
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Stopped, StoreSupply, compare_all
@@ -122,6 +124,21 @@ class CopyPlan(Plan):
     superseded_hidden: int = 0
     filtered_out: int = 0
 
+    @property
+    def left_out(self) -> str:
+        """What stays in the source; "" where everything comes."""
+        return left_out_sentences(self.superseded_hidden, self.filtered_out)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan's part of the document of copy."""
+        # The dataclass is rebuilt with slots, so that super() needs its names.
+        return {
+            **super(CopyPlan, self).as_json(),
+            "losses": list(self.losses),
+            "superseded_hidden": self.superseded_hidden,
+            "filtered_out": self.filtered_out,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class CopyOutcome(Outcome):
@@ -135,6 +152,16 @@ class CopyOutcome(Outcome):
     differs: int = 0
     differing: tuple[str, ...] = ()
     left: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """What the command prints."""
+        return {
+            **super(CopyOutcome, self).as_json(),
+            "verified": self.verified,
+            "differs": self.differs,
+            "differing": list(self.differing),
+            "left": self.left,
+        }
 
     def texts(self, target: str) -> Iterator[str]:
         """What came to a store, what was found again there, and what was left out; a sentence each."""
