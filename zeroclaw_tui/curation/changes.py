@@ -481,7 +481,11 @@ class _Journaled:
         """Yield the changes of files and of rows in other databases that undo them."""
         for batch in self.external():
             for change in batch:
-                yield RowChange(change.after, change.before, reverses=change.number)
+                before, after = change.after, change.before
+                if before is not None and after is not None and before.id != after.id:
+                    # It was restored next to another file, which stays.
+                    after = None
+                yield RowChange(before, after, reverses=change.number)
 
 
 async def _journaled(library: Library, numbers: Sequence[int]) -> _Journaled:
