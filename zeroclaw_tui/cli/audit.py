@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import OWN_MEMORIES, add_dry_run, agents_given, count
@@ -46,14 +46,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line, Part
-    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.memory.change import ProgressCallback, RowVersion
-    from zeroclaw_tui.memory.entry import Handle
 
 
 LONGEST_KEY, LONGEST_REMARK = 24, 30
@@ -98,7 +96,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     if acts and not given.dry_run:
         check_writable(library, given)
         check_can_ask("audit", yes=given.yes)
-    report = await _looked_at(library, agents_given(given))
+    report = await _check(library, agents_given(given))
     if report is None:
         note("zeroclaw: Cancelled. Nothing was changed.")
         return INTERRUPTED
@@ -117,8 +115,8 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     return DONE
 
 
-async def _looked_at(library: Library, agents: Sequence[str]) -> CleanUpReport | None:
-    """The report; None after a ctrl-c."""
+async def _check(library: Library, agents: Sequence[str]) -> CleanUpReport | None:
+    """Check the memories; None after Ctrl-C."""
     from zeroclaw_tui.curation.clean_up import check_memories
 
     with Progress("Checking memories", None if agents else await library.memory.count()) as progress:
@@ -260,125 +258,81 @@ def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
 
 
 async def carry_out(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    """Show the plan, ask, do it and tell; the exit code."""
+    """Show what a purge or a merge would do, ask, do it, and give the exit code."""
     from zeroclaw_tui.curation.changes import plan_of, remove_memories
+    from zeroclaw_tui.curation.clean_up import MergePlan, merge, plan_merge
+    from zeroclaw_tui.curation.outcome import Outcome
 
-    if given.merge:
-        return await _merge(library, given, findings)
-    plan = plan_of(_every(stamp for finding in findings for stamp in finding.versions))
+    merges = plan_merge(findings) if given.merge else MergePlan((), plan_of(_each_once(findings)))
+    verb: Verb = "merge" if given.merge else "purge"
+    plan = merges.to_delete
 
-    async def purging(on_progress: ProgressCallback) -> Outcome:
+    async def copies_elsewhere() -> tuple[Copy, ...]:
+        copies = await copies_of_plan(library, plan) if plan.count else ()
+        return _not_in_memories(copies) if given.merge else copies
+
+    async def describe() -> list[Line]:
+        lines = await plan_lines(library, plan, verb, forever=False, copies=await copies_elsewhere())
+        return [*lines, *(line for group in merges.groups[:GROUPS_SHOWN] for line in _group_lines(*group))]
+
+    async def change(on_progress: ProgressCallback) -> Outcome:
+        if given.merge:
+            return await merge(library, merges, on_progress)
         return await remove_memories(library, plan, "purge", on_progress=on_progress)
 
-    async def shown(copies: Sequence[Copy]) -> list[Line]:
-        return await plan_lines(library, plan, "purge", forever=False, copies=copies)
-
-    return await _done(library, given, plan, "purge", "Purging", shown, purging)
-
-
-async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    from zeroclaw_tui.curation.clean_up import merge, plan_merge
-
-    plan = plan_merge(findings)
-
-    async def merging(on_progress: ProgressCallback) -> Outcome:
-        return await merge(library, plan, on_progress)
-
-    async def shown(copies: Sequence[Copy]) -> list[Line]:
-        lines = await plan_lines(library, plan.to_delete, "merge", forever=False, copies=copies)
-        return [*lines, *(line for group in plan.groups[:GROUPS_SHOWN] for line in _group_lines(*group))]
-
-    return await _done(
-        library, given, plan.to_delete, "merge", "Merging", shown, merging, beside=counted(len(plan.groups))
-    )
-
-
-async def _done(
-    library: Library,
-    given: argparse.Namespace,
-    plan: PurgePlan,
-    verb: Verb,
-    doing: str,
-    shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
-    change: Callable[[ProgressCallback], Awaitable[Outcome]],
-    *,
-    beside: str = "",
-) -> int:
-    """One action from its plan to its report; `doing` says what it does, `beside` is what memories are merged into."""
     if given.dry_run or not plan.count:
-        return await _planned(library, given, plan, verb, shown)
+        if given.json:
+            entries = [named_as_json(version) for version in plan.stamps[:MOST_ENTRIES]]
+            copies = Copies(await copies_elsewhere())
+            tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
+        elif not plan.count:
+            write_lines([("No findings of this kind. Nothing to do.",)])
+        else:
+            write_lines(await describe())
+            note(NOTHING_DONE)
+        return DONE
     if not given.yes:
-        lines = await shown(await _copies(library, plan, verb))
-        asked = "merge" if verb == "merge" else verb
-        if not (confirm_count(plan.count, asked, lines) if plan.is_typed else confirm("Continue?", lines)):
+        lines = await describe()
+        if not (confirm_count(plan.count, verb, lines) if plan.is_typed else confirm("Continue?", lines)):
             return REFUSED
-    with Progress(doing, plan.count) as progress:
+    with Progress("Merging" if given.merge else "Purging", plan.count) as progress:
         outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
     if outcome is None:
         return REFUSED
 
     async def look() -> Copies:
         copies = await copies_left(library, given, outcome)
-        return copies._replace(found=_elsewhere(copies.found)) if verb == "merge" else copies
+        return copies._replace(found=_not_in_memories(copies.found)) if given.merge else copies
 
-    done = (Styled("✓", GREEN), f" {outcome.headline('', beside)}")
+    groups = counted(len(merges.groups)) if given.merge else ""
+    done = (Styled("✓", GREEN), f" {outcome.headline('', groups)}")
     return await tell_done(library, given, plan, outcome, look, done)
 
 
-async def _planned(
-    library: Library,
-    given: argparse.Namespace,
-    plan: PurgePlan,
-    verb: Verb,
-    shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
-) -> int:
-    from zeroclaw_tui.curation.outcome import Outcome
-
-    copies = await _copies(library, plan, verb)
-    if given.json:
-        entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=Copies(copies))
-    elif not plan.count:
-        write_lines([("No findings of this kind. Nothing to do.",)])
-    else:
-        write_lines(await shown(copies))
-        note(NOTHING_DONE)
-    return DONE
-
-
-async def _copies(library: Library, plan: PurgePlan, verb: Verb) -> tuple[Copy, ...]:
-    if not plan.count:
-        return ()
-    copies = await copies_of_plan(library, plan)
-    return _elsewhere(copies) if verb == "merge" else copies
-
-
-def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
-    """Without those in other memories: that one stays which says the same is what a merge is for."""
+def _not_in_memories(copies: Sequence[Copy]) -> tuple[Copy, ...]:
+    """The copies outside of memories: a merge means to keep one memory with the same text."""
     return tuple(copy for copy in copies if copy.kind != "memories")
 
 
-def _group_lines(stays: Sample, going: Sequence[Sample]) -> Iterator[Line]:
-    """The memory that stays and the first of those that go, each with its category, session and date."""
+def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:
+    """The memory that stays and the first that are deleted, each with its category, session and date."""
     yield ("  ", Styled("keeps   ", GREEN), _copy_text(stays))
-    for sample in going[:GROUPS_SHOWN]:
+    for sample in deleted[:GROUPS_SHOWN]:
         yield ("  deletes ", _copy_text(sample))
-    if len(going) > GROUPS_SHOWN:
-        yield (Styled(f"          … {len(going) - GROUPS_SHOWN:,} more", DIM),)
+    if len(deleted) > GROUPS_SHOWN:
+        yield (Styled(f"          … {len(deleted) - GROUPS_SHOWN:,} more", DIM),)
 
 
 def _copy_text(sample: Sample) -> str:
     from zeroclaw_tui.memory.secret_text import masked
 
-    stamp = sample.version
+    version = sample.version
     session = "no session" if sample.session is None else f"session {one_line(masked(sample.session))}"
-    facts = (one_line(stamp.category), cut(session, _SESSION_CELLS), date_shown(stamp.updated_at or stamp.when))
+    date = date_shown(version.updated_at or version.when)
+    facts = (one_line(version.category), cut(session, _SESSION_CELLS), date)
     return f"{_key(sample)} ({', '.join(facts)})"
 
 
-def _every(stamps: Iterable[RowVersion]) -> list[RowVersion]:
-    """Each memory once."""
-    found: dict[Handle, RowVersion] = {}
-    for stamp in stamps:
-        found.setdefault(stamp.handle, stamp)
-    return list(found.values())
+def _each_once(findings: Sequence[Finding]) -> Iterable[RowVersion]:
+    """The memories of findings, each once."""
+    return {version.handle: version for finding in findings for version in finding.versions}.values()

@@ -274,7 +274,7 @@ class UpkeepPane(Vertical):
         return False
 
     @property
-    def is_looking(self) -> bool:
+    def is_checking(self) -> bool:
         """Whether a look is under way that has to end before anything is changed."""
         return False
 
@@ -303,7 +303,7 @@ class UpkeepPane(Vertical):
 
     def begin(self, change: Change) -> None:
         """Make a change, unless something is being written or looked at."""
-        if self.is_looking:
+        if self.is_checking:
             warn(self, "Wait: a check is still running. Press esc to cancel it.")
         else:
             self.room.begin(change)

@@ -65,11 +65,11 @@ _GLYPHS: Mapping[FindingKind, str] = {
     "secrets": "!",
     "hidden text": "◌",
 }
-_DANGERS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
+_DANGEROUS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
 _BAR = 12
 _FOLLOWED_SECONDS = 0.1
 _MASKED_AT_ONCE = 20_000
-_LOOKED_AT = 4 * MOST_SHOWN
+_MASKED_CHARACTERS = 4 * MOST_SHOWN
 _FEWEST_GROUP_ROWS, _MOST_GROUP_ROWS = 2, 12
 _LINES_BESIDE_GROUPS = 16
 """What a question about groups needs for everything that is no memory."""
@@ -98,7 +98,7 @@ _GROUP_COLUMNS: Sequence[Column[tuple[Sample, bool]]] = (
         hidden_below=72, look="muted",
     ),
 )  # fmt: skip
-"""What is told of a memory of a group, and whether it is the one that stays."""
+"""The columns of a group: each memory, and whether it is the one that stays."""
 
 
 class _Rows(LazyRows[_Row]):
@@ -125,9 +125,9 @@ class _Rows(LazyRows[_Row]):
 
 
 class CleanUp(UpkeepPane):
-    """Runs the audit, shows what it found, and removes or merges what is marked.
+    """Checks the memories, shows the findings, and deletes or merges what is marked.
 
-    What is safe to remove is marked after the first look; a mark holds in every kind the memory is in.
+    What is safe to delete is marked after the first check; a mark counts in every kind the memory is in.
     """
 
     KEYS: ClassVar[Sequence[Command]] = (
@@ -144,18 +144,18 @@ class CleanUp(UpkeepPane):
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
         self.report: CleanUpReport | None = None
-        self._stamps: Mapping[Which, RowVersion] = {}
-        """Every memory that was found, in the state it is in."""
+        self._versions: Mapping[Which, RowVersion] = {}
+        """Every memory of a finding, in the version that was checked."""
         self._found: Mapping[FindingKind, frozenset[Which]] = {}
         self._safe: frozenset[Which] = frozenset()
-        self._marked_first: frozenset[Which] = frozenset()
-        """The marks of the first look that stand since."""
+        self._first_marks: frozenset[Which] = frozenset()
+        """The marks of the first check that nobody changed since."""
         self._counts: Mapping[FindingKind, int] = {}
         """How many of each kind are marked."""
         self._kind: FindingKind | None = None
-        self._looking: Worker[None] | None = None
+        self._checking: Worker[None] | None = None
         self._is_stopped = False
-        self._looked = 0
+        self._checked = 0
         self._total: int | None = None
         self.kinds = TableList[Finding](self._kind_columns(), key=_kind_of, mark=_kind_of, id="kinds")
         """What was found."""
@@ -177,14 +177,14 @@ class CleanUp(UpkeepPane):
         return self.kinds
 
     @property
-    def is_looking(self) -> bool:
-        """Whether an audit runs; one that was overtaken by the next takes a moment to end, and does not count."""
-        return self._looking is not None
+    def is_checking(self) -> bool:
+        """Whether a check runs, except one that a newer check replaces."""
+        return self._checking is not None
 
     def reload(self) -> None:
-        """Run the audit again; what is shown stays until it is done."""
+        """Check again; the findings stay on the screen until it is done."""
         self._is_stopped = False
-        self._looking = self.run_worker(self._look(), group="audit", exclusive=True)
+        self._checking = self.run_worker(self._check(), group="check", exclusive=True)
 
     def shell_facts(self) -> dict[str, str]:
         """The kind under the cursor."""
@@ -192,12 +192,12 @@ class CleanUp(UpkeepPane):
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
 
     def stop(self) -> None:
-        """End the audit that runs."""
+        """Cancel the check."""
         self._is_stopped = True
 
     def step_out(self) -> bool:
-        """Stop the audit; else from the memory to the memories, from there to the kinds."""
-        if self.is_looking:
+        """Cancel the check; else go from the memory to the memories, from there to the kinds."""
+        if self.is_checking:
             self.stop()
         elif self.query_one(MemoryDetail).has_focus:
             self.remove_class("-reading")
@@ -253,7 +253,7 @@ class CleanUp(UpkeepPane):
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         if event.table is self.memories:
-            self._marked_first = self._marked_first.intersection(self.memories.marks)
+            self._first_marks = self._first_marks.intersection(self.memories.marks)
             self._paint_marks()
 
     async def action_copy(self) -> None:
@@ -271,9 +271,9 @@ class CleanUp(UpkeepPane):
     @changing
     async def action_delete(self, library: Library) -> None:
         """Move all that is marked, else the row, to the trash, by one plan."""
-        stamps = self._chosen()
-        if stamps:
-            await self.room.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
+        versions = self._chosen()
+        if versions:
+            await self.room.changes.remove(library, await asyncio.to_thread(plan_of, versions))
 
     @changing
     async def action_merge(self, library: Library) -> None:
@@ -288,19 +288,19 @@ class CleanUp(UpkeepPane):
         question = merge_question(finding, plan)
         if not await self.app.push_screen_wait(question):
             return
-        count, said = plan.to_delete.count, partial(_changed_words, beside=counted(len(plan.groups)))
-        await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), said)
+        count, report = plan.to_delete.count, partial(_changed_words, groups=counted(len(plan.groups)))
+        await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), report)
 
     def after_change(self, outcome: Outcome | None) -> None:
         """Check again after every change."""
         self.reload()
 
-    async def _look(self) -> None:
-        me, self._looked, self._total = self._looking, 0, None
-        following = self.set_interval(_FOLLOWED_SECONDS, self._follow)
+    async def _check(self) -> None:
+        worker, self._checked, self._total = self._checking, 0, None
+        following = self.set_interval(_FOLLOWED_SECONDS, self._show_progress)
         try:
             self._total = await self.library.memory.count()
-            await self._take(await check_memories(self.library, self._advance))
+            await self._show_report(await check_memories(self.library, self._advance))
             self.failure.hide()
         except SearchInterrupted:
             self._say_stopped()
@@ -308,21 +308,21 @@ class CleanUp(UpkeepPane):
             self.failure.fail(error)
         finally:
             following.stop()
-            if self._looking is me:
-                self._looking = None
+            if self._checking is worker:
+                self._checking = None
         self._paint_status()
 
-    def _advance(self, looked: int) -> bool:
-        self._looked = looked
+    def _advance(self, checked: int) -> bool:
+        self._checked = checked
         return not self._is_stopped
 
-    def _follow(self) -> None:
-        """How far the audit is: instead of the kinds the first time, in the line below later on."""
+    def _show_progress(self) -> None:
+        """Show how far the check is: in place of the kinds the first time, later in the line below."""
         if self.report is not None:
             self._paint_status()
             return
-        share = min(1.0, self._looked / self._total) if self._total else 0.0
-        self.say_title(_looked_words(self._looked, self._total))
+        share = min(1.0, self._checked / self._total) if self._total else 0.0
+        self.say_title(_progress_words(self._checked, self._total))
         self.kinds.say_empty(f"{bar(share, 3 * _BAR)}   esc cancels")
 
     def _say_stopped(self) -> None:
@@ -332,16 +332,16 @@ class CleanUp(UpkeepPane):
         else:
             tell(self, "Check cancelled. This is the result of the last check.")
 
-    async def _take(self, report: CleanUpReport) -> None:
-        """Show another report; kind, place and marks stay where they still are. The first brings the first marks."""
+    async def _show_report(self, report: CleanUpReport) -> None:
+        """Show a report. Kind, place and marks stay where they still are; the first report sets the first marks."""
         is_first = self.report is None
-        found, stamps, title = await asyncio.to_thread(_indexed, report)
-        self.report, self._found, self._stamps = report, found, stamps
+        found, versions, title = await asyncio.to_thread(_index, report)
+        self.report, self._found, self._versions = report, found, versions
         if is_first:
             self.memories.set_marks(await asyncio.to_thread(_safe_marks, report))
-            self._marked_first = frozenset(self.memories.marks)
+            self._first_marks = frozenset(self.memories.marks)
         else:
-            self.memories.set_marks(one for one in self.memories.marks if one in stamps)
+            self.memories.set_marks(one for one in self.memories.marks if one in versions)
         self._safe = frozenset(one for kind in SAFE_TO_REMOVE for one in found.get(kind, ()))
         self.kinds.set_columns(self._kind_columns())
         self.kinds.say_empty(_nothing_words(report, self.library.memory))
@@ -366,10 +366,12 @@ class CleanUp(UpkeepPane):
         self._paint_status()
 
     def _paint_status(self) -> None:
-        looking = f"{_looked_words(self._looked, self._total)} · esc cancels" if self.is_looking and self.report else ""
+        checking = (
+            f"{_progress_words(self._checked, self._total)} · esc cancels" if self.is_checking and self.report else ""
+        )
         marked = self._marked_words()
         notes = () if self.report is None or marked else self.report.notes
-        self.query_one(StatusBar).say(looking, marked, *notes, self.library.read_only_because or "")
+        self.query_one(StatusBar).say(checking, marked, *notes, self.library.read_only_because or "")
 
     def _marked_words(self) -> str:
         marked = self.memories.marks_words
@@ -388,17 +390,17 @@ class CleanUp(UpkeepPane):
         """The marked memories, else the row under the cursor; warns if there is neither."""
         row, marks = self.memories.selected, self.memories.marks
         if marks:
-            stamps = [self._stamps[one] for one in marks]
+            versions = [self._versions[one] for one in marks]
         elif row is None or self.kinds.has_focus:
             warn(self, _NOTHING_CHOSEN)
-            stamps = []
+            versions = []
         else:
-            stamps = [row.sample.version]
-        return stamps
+            versions = [row.sample.version]
+        return versions
 
     def _groups_of(self, finding: Finding) -> list[int] | None:
         """The groups that a person marked, else the one under the cursor; None means all of the kind."""
-        samples, marks = finding.samples, self.memories.marks - self._marked_first
+        samples, marks = finding.samples, self.memories.marks - self._first_marks
         marked = [
             number
             for number, group in enumerate(finding.groups)
@@ -421,7 +423,7 @@ class CleanUp(UpkeepPane):
         if row is not None:
             # A function, because a coroutine that never starts would cause a warning.
             load: WorkType[None] = partial(self._load_detail, row.sample)
-            self.run_worker(load, group="audit-detail", exclusive=True)
+            self.run_worker(load, group="check-detail", exclusive=True)
         else:
             self.query_one(MemoryDetail).show_nothing("")
 
@@ -499,15 +501,15 @@ async def _to_mark(finding: Finding) -> Iterable[RowVersion]:
 
 
 def _glyph(finding: Finding) -> Content:
-    return Content.styled(_GLYPHS.get(finding.kind, "•"), "bad" if finding.kind in _DANGERS else "muted")
+    return Content.styled(_GLYPHS.get(finding.kind, "•"), "bad" if finding.kind in _DANGEROUS else "muted")
 
 
-def _indexed(
+def _index(
     report: CleanUpReport,
 ) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, RowVersion], tuple[str, str]]:
     """Which memories are of which kind, each in the state found now, and the title; for a thread."""
     kinds = {finding.kind: frozenset(map(which, finding.versions)) for finding in report.findings}
-    found = {which(stamp): stamp for finding in report.findings for stamp in finding.versions}
+    found = {which(version): version for finding in report.findings for version in finding.versions}
     return kinds, found, _title_words(report, found)
 
 
@@ -528,15 +530,15 @@ def _title_words(report: CleanUpReport, found: Mapping[Which, RowVersion]) -> tu
         them = "it" if report.rows == 1 else "all of them"
     return (
         f"{whole}: {counted(kinds, 'kind')} of findings in {them}",
-        f" · {size_shown(sum(stamp.size for stamp in found.values()))}",
+        f" · {size_shown(sum(version.size for version in found.values()))}",
     )
 
 
-def _looked_words(looked: int, total: int | None) -> str:
-    """How far the audit is; after the last row the longer half begins for many: telling duplicates."""
-    if total and looked >= total:
-        return f"Checked {counted(looked)}. Comparing them for duplicates …"
-    return f"Checking {looked:,}" + (f" of {counted(total)}" if total is not None else " memories")
+def _progress_words(checked: int, total: int | None) -> str:
+    """How far the check is. After the last memory, they are compared for duplicates."""
+    if total and checked >= total:
+        return f"Checked {counted(checked)}. Comparing them for duplicates …"
+    return f"Checking {checked:,}" + (f" of {counted(total)}" if total is not None else " memories")
 
 
 def _remark(finding: Finding) -> Content:
@@ -625,17 +627,17 @@ class MergedGroups(Vertical):
         self._groups.cursor = 0
 
 
-def _changed_words(outcome: Outcome, *, beside: str) -> str:
-    return " ".join(outcome.sentences(outcome.headline(" · u", beside)))
+def _changed_words(outcome: Outcome, *, groups: str) -> str:
+    return " ".join(outcome.sentences(outcome.headline(" · u", groups)))
 
 
 async def _masked(entry: MemoryEntry) -> MemoryEntry:
-    """The memory as it is shown: of a long one only what can be shown at all is looked through."""
+    """The memory as it is shown: of a long one only the part that can be shown is masked."""
     content = entry.content
     if len(content) <= _MASKED_AT_ONCE:
         shown = masked(content)
     else:
-        shown = await asyncio.to_thread(masked, content[:_LOOKED_AT])
+        shown = await asyncio.to_thread(masked, content[:_MASKED_CHARACTERS])
         # What is not shown only has to be counted.
-        shown += content[_LOOKED_AT:] if len(shown) >= MOST_SHOWN else ""
+        shown += content[_MASKED_CHARACTERS:] if len(shown) >= MOST_SHOWN else ""
     return replace(entry, content=shown, key=masked(entry.key[:_MASKED_AT_ONCE]))

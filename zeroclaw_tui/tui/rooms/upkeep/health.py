@@ -95,7 +95,7 @@ _NOT_DEEP = DoctorFinding(
     "fine",
     "Press ⏎ to check them on a copy of the database. This can take a while; esc cancels.",
 )
-_LOOKING = "Checking the store and its files …"
+_CHECKING = "Checking the store and its files …"
 _DEEP = "Checking every page and the keyword index on a copy …"
 _FOLLOWED_SECONDS = 0.2
 _LONGEST_NAME = 28
@@ -115,13 +115,13 @@ class Health(UpkeepPane):
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
-        self.findings = TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_LOOKING, id="findings")
+        self.findings = TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_CHECKING, id="findings")
         self.numbers = TableList(
             NUMBER_COLUMNS, empty="Counting memories …", divider=lambda row: row.section, id="numbers"
         )
         self.report: DoctorReport | None = None
         self._counts: StoreStats | None = None
-        self._looking: Worker[None] | None = None
+        self._checking: Worker[None] | None = None
         self._is_deep = False
         self._is_repairing = False
 
@@ -170,7 +170,7 @@ class Health(UpkeepPane):
 
     def reload(self) -> None:
         """Check again, as deep as before, and count again."""
-        self._look(is_deep=self._is_deep)
+        self._check(is_deep=self._is_deep)
         self.run_worker(self._count(), group="health-count", exclusive=True)
 
     def shell_facts(self) -> dict[str, str]:
@@ -180,13 +180,13 @@ class Health(UpkeepPane):
 
     def stop(self) -> None:
         """Stop the check."""
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._checking is not None:
+            self._checking.cancel()
 
     def step_out(self) -> bool:
-        """Stop looking; else from the finding to the list."""
-        if self._looking is not None and self.report is not None:
-            self._looking.cancel()
+        """Cancel the check; else go from the finding to the list."""
+        if self._checking is not None and self.report is not None:
+            self._checking.cancel()
             return True
         return super().step_out()
 
@@ -208,7 +208,7 @@ class Health(UpkeepPane):
         finding = self.findings.selected
         if self.shows_numbers:
             self._narrow()
-        elif finding is None or self._looking is not None:
+        elif finding is None or self._checking is not None:
             return
         elif finding.id == _NOT_DEEP.id:
             self.action_deep_check()
@@ -225,7 +225,7 @@ class Health(UpkeepPane):
         if self._is_repairing:
             warn(self, "Wait: a repair is still running.")
         else:
-            self._look(is_deep=True)
+            self._check(is_deep=True)
 
     async def action_copy(self) -> None:
         """Copy everything as text, or what `memory stats --json` prints."""
@@ -264,14 +264,14 @@ class Health(UpkeepPane):
         )
         self.numbers.set_rows(number_rows(counts, memory) if counts.rows.total else ())
 
-    def _look(self, *, is_deep: bool) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-        self._looking = self.run_worker(self._examine(is_deep), group="doctor-look", exclusive=True)
+    def _check(self, *, is_deep: bool) -> None:
+        if self._checking is not None:
+            self._checking.cancel()
+        self._checking = self.run_worker(self._examine(is_deep), group="doctor-look", exclusive=True)
 
     async def _examine(self, is_deep: bool) -> None:
-        me = self._looking
-        self._say(_DEEP if is_deep else _LOOKING, "esc stops" if is_deep else "")
+        worker = self._checking
+        self._say(_DEEP if is_deep else _CHECKING, "esc stops" if is_deep else "")
         try:
             self.report = await doctor.examine(self.library.config, self.library, deep=is_deep)
             self._is_deep = is_deep
@@ -279,16 +279,16 @@ class Health(UpkeepPane):
             self.failure.fail(error)
             return
         finally:
-            if self._looking is me:
-                self._looking = None
+            if self._checking is worker:
+                self._checking = None
                 self._say("")
         self.failure.hide()
         self._paint(self.report)
 
     def _paint(self, report: DoctorReport) -> None:
         self.say_title(report.headline(), " Every page was checked." if report.is_deep else "")
-        can_look_deeper = not report.is_deep and self.library.memory.about.path is not None
-        self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_look_deeper else [])])
+        can_check_deeply = not report.is_deep and self.library.memory.about.path is not None
+        self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
         self.findings.say_empty(f"Nothing to check here. {_notes(report.notes)}")
         self._paint_about()
         self._say("")
@@ -314,20 +314,20 @@ class Health(UpkeepPane):
             return
         self._is_repairing = True
         # Nothing is asked in between, so that quitting can wait for the end of it.
-        start_work(self, "doctor-write", self._see_repaired, finding, exclusive=False)
+        start_work(self, "doctor-write", self._repair_guarded, finding, exclusive=False)
 
-    async def _see_repaired(self, finding: DoctorFinding) -> None:
+    async def _repair_guarded(self, finding: DoctorFinding) -> None:
         try:
-            await guarded(self, self._repaired, finding)
+            await guarded(self, self._run_repair, finding)
         finally:
             self._is_repairing = False
 
-    async def _repaired(self, finding: DoctorFinding) -> None:
+    async def _run_repair(self, finding: DoctorFinding) -> None:
         self._say(f"{finding.repair} …".capitalize())
         library, now = self.library, self.room.clock()
         try:
             if finding.repair == "compact":
-                done = await self._compacted()
+                done = await self._compact()
             else:
                 done = await doctor.repair_finding(library.config, library, finding, now)
             tell(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
@@ -339,7 +339,7 @@ class Health(UpkeepPane):
             raise
         self._after_repair()
 
-    async def _compacted(self) -> RepairOutcome:
+    async def _compact(self) -> RepairOutcome:
         """Compact the database while nothing here has it open."""
         steps: list[str] = []
 
