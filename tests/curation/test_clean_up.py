@@ -30,7 +30,6 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
-from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.testing.tools import EVERY
 
 PLAIN = (
@@ -244,19 +243,6 @@ async def test_the_configured_length_counts_where_there_is_an_embedder(opened: A
     assert {"good", "good too", "and this"} <= set(told)
 
 
-async def test_two_lengths_of_one_count_tell_nothing(opened: Any) -> None:
-    rows = [{"embedding": blob(1, 0)}, {"embedding": blob(0, 1, 0)}]
-    assert (await check_memories(await opened("G2", rows))).finding("stale vectors") is None
-
-
-async def test_an_excerpt_is_one_line_that_can_be_cleaned_for_any_screen(opened: Any) -> None:
-    rows = [{"content": "\x1b[2J\x07 a\r\nb \u202e"}]
-    report = await check_memories(await opened("G2", rows))
-    for sample in report.findings[0].samples:
-        assert one_line(sample.excerpt).isprintable()
-        assert "\n" not in sample.excerpt
-
-
 async def test_progress_rises_to_all_rows_and_a_no_ends_it(opened: Any) -> None:
     library = await opened("G4", [{"content": f"memory number {at} of many"} for at in range(900)])
     told: list[int] = []
@@ -403,14 +389,6 @@ async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(o
     assert await _state(library) == before
 
 
-@pytest.mark.parametrize("store", ["G4", "in-memory"])
-async def test_pinned_memories_are_never_merged_away(opened: Any, store: str) -> None:
-    rows = [dict(row, pinned=int(row["id"] in ("old", "twin 1", "twin 2"))) for row in ROWS]
-    finding = await _finding(await opened(store, rows))
-    assert _deleted(finding) == {"newest", "longest"}
-    assert len(plan_merge([finding]).groups) == 1
-
-
 async def test_agents_are_not_merged_with_each_other(tmp_path: Path) -> None:
     other = "00000000-0000-4000-8000-000000000002"
     database = small_store.make(tmp_path / "brain.db", "G4", [])
@@ -442,23 +420,6 @@ async def test_the_most_durable_copy_stays_whatever_its_age(opened: Any, store: 
             assert plan.groups[0][0].version.id == f"copy {len(worse)}"
 
 
-@pytest.mark.parametrize("store", ["G4", "in-memory"])
-async def test_the_newest_conversation_copy_does_not_replace_a_core_memory(opened: Any, store: str) -> None:
-    """The core memory lasts; hygiene deletes the conversation one after a month, and it counts only in its chat."""
-    session = "discord:guild/chan#9"
-    rows = [
-        {"id": "core", "key": "back\\slash", "content": SAME, "category": "core", **_at(1)},
-        {"id": "chat", "content": SAME, "category": "conversation", "session_id": session, **_at(9)},
-    ]
-    library = await opened(store, rows)
-    plan = plan_merge([await _finding(library)])
-    ((stays, (goes,)),) = plan.groups
-    assert (stays.version.id, stays.session) == ("core", None)
-    assert (goes.version.id, goes.session) == ("chat", session)
-    await merge(library, plan)
-    assert {version.id for version in await _versions(library)} == {"core"}
-
-
 @pytest.mark.parametrize(
     ("rows", "stay"),
     [
@@ -481,12 +442,6 @@ async def test_a_conversation_copy_is_merged_only_where_its_session_recalls_the_
     assert _deleted(await _finding(await opened("G4", copies))) == {
         str(at) for at in range(len(rows)) if at not in stay
     }
-
-
-@pytest.mark.parametrize("store", ["G2", "G3", "G4", "in-memory"])
-async def test_copies_of_two_namespaces_are_no_duplicates(opened: Any, store: str) -> None:
-    library = await opened(store, [{"content": SAME}, {"content": SAME, "namespace": "work"}])
-    assert (await check_memories(library)).finding("exact duplicates") is None
 
 
 @pytest.mark.parametrize("store", ["G4", "in-memory"])

@@ -138,7 +138,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     if as_zeroclaw:
         draft = dataclasses.replace(draft, content=verdict.enforced())
     vector, notes = await _embedded(library, draft.content)
-    notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.words()))
+    notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.sentences()))
     change = Change(None, dataclasses.replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if replace else "refuse"
     return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, notes)
@@ -178,7 +178,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     key = _short(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
-    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *verdict.words()))
+    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *verdict.sentences()))
 
 
 async def _write_one(

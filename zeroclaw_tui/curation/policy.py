@@ -29,7 +29,7 @@ class PolicyVerdict:
     redacted: tuple[str, ...] = ()
     refusal: str | None = None
 
-    def words(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         """What ZeroClaw would do; nothing if it would store the memory as it is."""
         if self.refusal is not None:
             return (f"ZeroClaw would refuse this: {self.refusal}.",)
@@ -54,14 +54,14 @@ async def store_verdict(library: Library, content: str, category: str, namespace
     if verdict.refusal is not None or not has_quotas(library.memory.name):
         return verdict
     space = namespace or _DEFAULT_NAMESPACE
-    counted = (
+    quotas = (
         ("namespace", _value(policy, "max_entries_per_namespace"), MemoryFilter(namespace=(space,))),
         ("category", _value(policy, "max_entries_per_category"), MemoryFilter(category=(category,))),
     )
-    for what, most, rows in counted:
-        count = await count_matching(library.memory, rows) if most else 0
+    for name, most, wanted in quotas:
+        count = await count_matching(library.memory, wanted) if most else 0
         if most and count >= most:
-            refusal = f"memory write denied by policy: {what} quota exceeded: {count}/{most} entries"
+            refusal = f"memory write denied by policy: {name} quota exceeded: {count}/{most} entries"
             return PolicyVerdict(verdict.content, verdict.redacted, refusal)
     return verdict
 

@@ -255,7 +255,7 @@ class EditorScreen(Dialog["Outcome"]):
         policy = library.config.values.get("policy")
         namespace = self._form.value_of("namespace").strip() or None
         verdict = policy_verdict(policy if isinstance(policy, Mapping) else {}, content, namespace)
-        return " ".join(verdict.words())
+        return " ".join(verdict.sentences())
 
     def _effects(self) -> list[str]:
         """What saving will do besides the obvious."""
