@@ -17,8 +17,9 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, unread_log
+from zeroclaw_tui.curation.traces.files import PlacedFile, files_with_copies, not_read
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
-from zeroclaw_tui.curation.traces.places import Kind, Place, PlacedFile, files_with_copies, not_read
+from zeroclaw_tui.curation.traces.places import Kind, Place
 from zeroclaw_tui.curation.traces.search import search_file
 from zeroclaw_tui.curation.traces.text_files import bytes_of, lines_of, without_entries, without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange

@@ -18,8 +18,8 @@ from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.databases import erase_rows, has_keyword_index, wipe
+from zeroclaw_tui.curation.traces.files import PlacedFile, SkippedPlace, all_files, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.places import PlacedFile, SkippedPlace, all_files, not_read
 from zeroclaw_tui.curation.traces.search import Hits, count_in_bytes, search_file
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed

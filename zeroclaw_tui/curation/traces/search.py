@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts
+from zeroclaw_tui.curation.traces.files import PlacedFile
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.places import PlacedFile
 from zeroclaw_tui.files.database import iter_raw_chunks
 
 

@@ -1,0 +1,391 @@
+"""The files of an install, each with its line of the table of places."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
+from zeroclaw_tui.config.locations import (
+    CORE_NAME,
+    DAILY_FOLDER,
+    OWN_FOLDER,
+    holds_loose_notes,
+    notes_root,
+    read_toml,
+)
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.curation.journal_file import NAME as TRASH
+from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
+from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
+from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import one_line
+
+_FOLDERS_AROUND = 3
+"""The config dir is at most so many folders above a database of ZeroClaw's."""
+_SIDECARS = ("-wal", "-journal", "-shm")
+_PACKED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"PK\x03\x04",
+    b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd",
+    b"Rar!",
+    b"\x04\x22\x4d\x18",
+)
+"""How files begin that are packed: by gzip, bzip2, xz, zip, 7z, zstd, rar and lz4."""
+_NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
+
+_STORE_DATABASE = Place("store", "memory", (), "rows")
+_STORE_NOTES = Place("store", "folder", (), "notes")
+_FOREIGN_STORE = Place("store", "folder", (), "anything")
+_OWN_FILE = Place("own copy", "own", (), "anything")
+_WORKSPACE_FILE = Place("workspace file", "folder", (), "anything", stays=_NOT_OURS)
+_OTHER_FILE = Place("other file", "config", (), "anything", stays=_NOT_OURS)
+_GIT = "Git stores older versions of these files. Search them with `git log -S`."
+_IN_GIT = "Git stores it: rewrite the history, or delete the repository."
+_IS_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
+_DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedPlace:
+    """A place that could not be searched, and why in a sentence. `may_hold` says that texts may lie there."""
+
+    place: str
+    why: str
+    may_hold: bool = True
+    kind: Kind = "other file"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFile:
+    """One file, and its line of the table of places."""
+
+    path: Path
+    place: Place
+
+    @property
+    def kind(self) -> Kind:
+        """What it is to ZeroClaw or to this program."""
+        return self.place.kind
+
+    @property
+    def form(self) -> Form:
+        """How it is read: a file of any form by its ending."""
+        if self.place.form != "anything":
+            return self.place.form
+        if self.path.suffix == ".md":
+            return "notes"
+        return "lines" if self.path.suffix in (".jsonl", ".ndjson", ".migrated", ".log") else "anything"
+
+    def is_database(self) -> bool:
+        """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
+        return self.form != "trash" and is_database(self.path)
+
+    def parts(self) -> list[Path]:
+        """The file, and the log and the journal of a database, if they are there."""
+        sidecars = [self.path.with_name(self.path.name + end) for end in _SIDECARS[:2]]
+        return [self.path, *filter(file_size, sidecars)]
+
+    def why_not_searched(self) -> SkippedPlace | None:
+        """Why a search of it says little or nothing. Raises OSError."""
+        start = raw_bytes(self.path, len(DATABASE_HEADER))
+        if start.startswith(_PACKED):
+            return SkippedPlace(str(self.path), _IS_PACKED, may_hold=False, kind=self.kind)
+        if self.form == "rows" and start and start != DATABASE_HEADER:
+            return SkippedPlace(str(self.path), _DAMAGED, kind=self.kind)
+        return None
+
+    def why_it_stays(self) -> str:
+        """Why `erase` leaves it as it is; "" where it does not."""
+        return _IN_GIT if ".git" in self.path.parts else self.place.stays
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFiles:
+    """The files of an install, each once, and what could not be searched."""
+
+    files: tuple[PlacedFile, ...]
+    skipped: tuple[SkippedPlace, ...]
+
+
+def not_read(error: OSError | InspectorError) -> str:
+    """Why a file was not searched, in a sentence."""
+    return f"It cannot be read: {error.strerror or error}." if isinstance(error, OSError) else str(error)
+
+
+def files_with_copies(config: MemoryConfig, backend: str) -> PlacedFiles:
+    """The files of the table of places, except the store itself. Reads folders and the config; blocks."""
+    walk = _Walk(config, backend)
+    walk.take_table(with_own=False)
+    return walk.found()
+
+
+def all_files(config: MemoryConfig, backend: str) -> PlacedFiles:
+    """Every regular file that ZeroClaw or this program wrote for an install, or that lies in a workspace of it.
+
+    Links are followed where ZeroClaw itself reads there; others that lead out of the install are left alone, and named.
+    Of a store that is named by its path only copies of it and the files of the table are searched. Reads folders and
+    the config; blocks.
+    """
+    walk = _Walk(config, backend)
+    walk.take_store()
+    walk.take_table(with_own=True)
+    if config.location is not None:
+        walk.take_copies_of_store(Path(config.location).expanduser())
+    walk.take_the_rest()
+    return walk.found()
+
+
+class _Walk:
+    """Collects the files of an install; the first place that names a file is its place."""
+
+    def __init__(self, config: MemoryConfig, backend: str) -> None:
+        self._config, self._backend, self._install = config, backend, config.install
+        self._files: dict[str, PlacedFile] = {}
+        self._skipped: list[SkippedPlace] = []
+        self._database = config.database if has_database(backend) else None
+        self._root = _root(config)
+        self._config_dir = None if config.location is not None else config.install.config_dir
+
+    def found(self) -> PlacedFiles:
+        """Everything that was taken."""
+        return PlacedFiles(tuple(self._files.values()), tuple(self._skipped))
+
+    def take_store(self) -> None:
+        """The files of the store itself."""
+        if self._database is not None:
+            self._take(self._database, _STORE_DATABASE)
+        elif has_notes(self._backend):
+            for path in _notes(self._config):
+                self._take(path, _STORE_NOTES)
+        elif (foreign := foreign_file(self._config)) is not None:
+            self._take(foreign, _FOREIGN_STORE)
+        elif self._install.layout == "lone":
+            self._take(self._config.database, _OTHER_FILE)
+
+    def take_table(self, *, with_own: bool) -> None:
+        """The files of the table of places; `with_own` also those that only `erase` looks at."""
+        folders = ([] if self._root is None else [self._root]) + self._agents()
+        in_memory = [*([self._database.parent] if self._database else []), *(folder / "memory" for folder in folders)]
+        config_dir = self._config_dir
+        forwards = forwards_writes(self._backend, self._config.backend, self._config.zeroclaw_backend)
+        starts: dict[Under, Iterable[Path]] = {
+            "folder": folders,
+            "memory": dict.fromkeys(in_memory),
+            "root": folders[:1] if self._root is not None else (),
+            "config": () if config_dir is None else (config_dir,),
+            "beside config": () if config_dir is None else (config_dir.parent,),
+            "own": (self._install.own_dir,),
+            "lucid": (Path("~/.lucid").expanduser(),) if forwards else (),
+        }
+        document = self._config_document()
+        own = None if self._database is None else os.path.realpath(self._database)
+        for place in PLACES:
+            if (place.erase_only and not with_own) or (place.kind == "markdown" and has_notes(self._backend)):
+                continue
+            paths = [path for start in starts[place.under] for path in self._matching(place, start)]
+            if self._root is not None:
+                paths += self._configured(place, document, self._root)
+            for path in paths:
+                if os.path.realpath(path) != own:
+                    self._take(path, place)
+
+    def take_copies_of_store(self, store: Path) -> None:
+        """The copies of a store that is named by its path: nobody knows whose the other files are."""
+        if not store.exists():
+            return  # It is on a server.
+        folder = store if store.is_dir() else store.parent
+        for name in self._names(folder, "other file"):
+            if name.startswith(f"{store.name}.") and not name.endswith(_SIDECARS):
+                self._take(folder / name, Place("backup", "memory", (), "anything"))
+        why = "Only ZeroClaw's own files were searched here, because the store was named by its path."
+        self._skipped.append(SkippedPlace(str(folder if self._root is None else self._root), why, may_hold=False))
+        for around in store.parents[:_FOLDERS_AROUND]:
+            trash = around / OWN_FOLDER / TRASH
+            if trash.is_file() and _real(trash) != _real(self._install.own_dir / TRASH):
+                why = f"It is the trash of the install around the store: --config-dir {one_line(str(around))} opens it."
+                self._skipped.append(SkippedPlace(str(trash), why, kind="trash"))
+
+    def take_the_rest(self) -> None:
+        """Everything else below this program's folder, the config dir and the folders of agents."""
+        own_dir, workspaces = _real(self._install.own_dir), self._workspaces()
+        folders = [own_dir]
+        if self._config_dir is not None:
+            folders += map(_real, [self._config_dir, self._install.root, *agent_folders(self._config).values()])
+        roots = [
+            folder
+            for folder in dict.fromkeys(folders)
+            if not any(folder != other and folder.is_relative_to(other) for other in folders)
+        ]
+        for root in roots:
+            for path in self._below(root, "other file", roots):
+                if path.is_relative_to(own_dir) or is_unfinished(path.name):
+                    self._take(path, _OWN_FILE)
+                elif has_notes(self._backend) and path.suffix == ".md" and _is_note(path):
+                    self._take(path, _STORE_NOTES)
+                elif any(path.is_relative_to(folder) for folder in workspaces):
+                    self._take(path, _WORKSPACE_FILE)
+                else:
+                    self._take(path, _OTHER_FILE)
+
+    def _take(self, path: Path, place: Place) -> None:
+        if _is_file(path):
+            self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
+
+    def _matching(self, place: Place, start: Path) -> Iterator[Path]:
+        """The files of a place below one folder."""
+        for name in place.names:
+            pattern = name.format(config=self._config_dir.name if self._config_dir else "") if "{" in name else name
+            *inner, last = pattern.rstrip("/").split("/")
+            folder = start.joinpath(*inner)
+            is_pattern = any(sign in last for sign in "*?[")
+            names = fnmatch.filter(self._names(folder, place.kind), last) if is_pattern else [last]
+            for path in (folder / one for one in names):
+                if pattern.endswith("/"):
+                    yield from self._below(path, place.kind, [_real(path)])
+                elif not path.name.endswith(_SIDECARS):
+                    yield path
+
+    def _below(self, folder: Path, kind: Kind, inside: Iterable[Path]) -> Iterator[Path]:
+        """All files in this folder and below, by name. Links out of the folders `inside` are named, not followed."""
+
+        def note(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):
+                self._skipped.append(SkippedPlace(str(error.filename), not_read(error), kind=kind))
+
+        for base, inner, names in os.walk(folder, onerror=note):
+            inner.sort()
+            if ".git" in inner:
+                self._skipped.append(SkippedPlace(str(Path(base, ".git")), _GIT, may_hold=False))
+            for name in inner:
+                self._leads_out(Path(base, name), kind, inside)
+            for path in (Path(base, name) for name in sorted(names)):
+                if not _is_sidecar(path) and not self._leads_out(path, kind, inside):
+                    yield path
+
+    def _leads_out(self, path: Path, kind: Kind, inside: Iterable[Path]) -> bool:
+        """Whether a path is a link out of these folders that no place has; then it is named."""
+        if not (path.is_symlink() and path.exists()) or os.path.realpath(path) in self._files:
+            return False
+        target = _real(path)
+        if any(target.is_relative_to(folder) for folder in inside):
+            return False
+        why = f"It is a link to {one_line(str(target))}, outside of the install: that was left alone."
+        self._skipped.append(SkippedPlace(str(path), why, may_hold=False, kind=kind))
+        return True
+
+    def _agents(self) -> list[Path]:
+        """Every agent's own folder, where ZeroClaw >= 0.8 keeps notes, and where its migration moved old files to."""
+        if self._config_dir is None:
+            return []
+        folder = self._config_dir / "agents"
+        usual = [path for name in self._names(folder, "markdown") if (path := folder / name / "workspace").is_dir()]
+        return [*dict.fromkeys([*usual, *agent_folders(self._config).values()])]
+
+    def _config_document(self) -> Mapping[str, Any]:
+        """The whole config.toml, empty where there is none."""
+        if self._config_dir is None:
+            return {}
+        path = self._config_dir / "config.toml"
+        try:
+            return read_toml(path) or {}
+        except InspectorError as error:
+            self._skipped.append(SkippedPlace(str(path), not_read(error), kind="trace"))
+            return {}
+
+    def _configured(self, place: Place, document: Mapping[str, Any], root: Path) -> Iterator[Path]:
+        """The files of a place that the config puts somewhere else."""
+        for setting in place.settings:
+            section, _, key = setting.partition(".")
+            table = document.get(section)
+            named = table.get(key) if isinstance(table, dict) else None
+            if not isinstance(named, str) or not named.strip():
+                continue
+            path = root / Path(named.strip()).expanduser()
+            if path.is_dir():
+                path /= Path(place.names[0]).name
+            yield path
+            if place.form == "lines":
+                pattern = f"{path.stem}.*{path.suffix}"
+                yield from (
+                    path.parent / name for name in fnmatch.filter(self._names(path.parent, place.kind), pattern)
+                )
+        if place.kind == "knowledge" and _has_old_graph(document):
+            yield Path("~/.zeroclaw/knowledge.db").expanduser()
+
+    def _names(self, folder: Path, kind: Kind) -> list[str]:
+        try:
+            return names_in(folder)
+        except InspectorError as error:
+            self._skipped.append(SkippedPlace(str(folder), not_read(error), kind=kind))
+            return []
+
+    def _workspaces(self) -> list[Path]:
+        """The folders in which the agent and its user write files of their own."""
+        folders = [self._install.root, *agent_folders(self._config).values()]
+        if self._install.config_dir is not None:
+            folders += [self._install.config_dir / "agents", self._install.config_dir / "shared"]
+        return list(map(_real, folders))
+
+
+def _has_old_graph(document: Mapping[str, Any]) -> bool:
+    """Whether the knowledge graph lies where ZeroClaw <= 0.7.5 puts it: in the home folder, whatever the config dir."""
+    knowledge = document.get("knowledge")
+    if not isinstance(knowledge, dict) or document.get("schema_version", 1) not in (1, 2):
+        return False
+    return knowledge.get("enabled") is True and "db_path" not in knowledge
+
+
+def _notes(config: MemoryConfig) -> list[Path]:
+    """The notes of a store in Markdown; those of agents lie in folders of their own."""
+    root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
+    if root.is_file():
+        return [root]
+    if holds_loose_notes(root):
+        return [root / name for name in names_in(root) if name.endswith(".md")]
+    daily = root / DAILY_FOLDER
+    return [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
+
+
+def _is_note(path: Path) -> bool:
+    return path.name == CORE_NAME or path.parent.name == DAILY_FOLDER
+
+
+def _root(config: MemoryConfig) -> Path | None:
+    """The workspace or data folder of the store; None for a file that lies somewhere else."""
+    if config.location is not None:
+        location = Path(config.location).expanduser()
+        return notes_root(location) if has_notes(config.backend) and location.is_dir() else _around(location)
+    install = config.install
+    return install.root if install.layout != "lone" or has_notes(config.backend) else _around(install.database)
+
+
+def _around(database: Path) -> Path | None:
+    if database.name == "memory.db":
+        return database.parent
+    return database.parent.parent if database.parent.name == "memory" else None
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _is_sidecar(path: Path) -> bool:
+    """Whether it is a file of SQLite for a database that exists."""
+    return path.name.endswith(_SIDECARS) and path.with_name(path.name.rpartition("-")[0]).exists()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
