@@ -1,11 +1,12 @@
-"""Installs that are broken on purpose."""
+"""Installs that are broken on purpose, and libraries to change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from journal_world import World, opened_world
 from support.patient import Patient
 
 MakePatient = Callable[..., Patient]
@@ -22,3 +23,10 @@ def make_patient(tmp_path: Path) -> MakePatient:
         return Patient(tmp_path / "zc", generation, layout or ("data" if is_new else "workspace"), config)
 
     return make
+
+
+@pytest.fixture(params=["G4"])
+async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    """A library to change: a database of the newest generation, unless a test names another store."""
+    async with opened_world(tmp_path, request.param) as world:
+        yield world

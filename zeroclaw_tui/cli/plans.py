@@ -427,20 +427,19 @@ def tell_document(
         if isinstance(store, Library)
         else (store.config.backend, store.location)
     )
-    document(
-        {
-            **outcome.as_json(),
-            "verb": verb or outcome.verb,
-            "backend": name,
-            "location": place,
-            "dry_run": dry_run,
-            "entries": list(entries[:MOST_ENTRIES]),
-            "notes": [*outcome.notes, *copies.notes],
-            "also_found_in": [copy.as_json() for copy in copies.found],
-            "cleaned": _cleaned_as_json(copies.cleaned),
-            **more,
-        }
-    )
+    names = ("verb", "backend", "location", "dry_run", "count", "action", "until", "entries")
+    about = {
+        "verb": verb or outcome.verb,
+        "backend": name,
+        "location": place,
+        "dry_run": dry_run,
+        "entries": list(entries[:MOST_ENTRIES]),
+        "notes": [*outcome.notes, *copies.notes],
+        "also_found_in": [copy.as_json() for copy in copies.found],
+        "cleaned": _cleaned_as_json(copies.cleaned),
+    }
+    # The names come in the order that is described above.
+    document(dict.fromkeys(names) | outcome.as_json() | about | more)
 
 
 def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from zeroclaw_tui.curation.journal_rows import SCHEMA, VERSION, RowCodec, insert
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
 """The trash as it was before it was converted, and how long it stays."""
@@ -55,8 +55,14 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
         )
         for row in connection.execute(_CHANGES):
             number, action, is_undone, old, content, blob, new, content_after, blob_after = row
-            before = None if old is None else _in_place(_unpacked(old, content, blob, None), home)
-            after = None if new is None else _in_place(_unpacked(new, content_after, blob_after, before), home)
+            try:
+                before = None if old is None else _in_place(_unpacked(old, content, blob, None), home)
+                after = None if new is None else _in_place(_unpacked(new, content_after, blob_after, before), home)
+            except (ValueError, TypeError) as error:
+                raise Unreadable(
+                    f"The trash of an earlier version, {file}, cannot be converted: change {number} is damaged.",
+                    hint="Nothing was changed. Move the file away: the trash is then empty.",
+                ) from error
             insert_change(connection, codec, action, RowChange(before, after), undone=bool(is_undone), number=number)
         counted = "SELECT action FROM changes WHERE is_counted"
         connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action NOT IN ({counted})")

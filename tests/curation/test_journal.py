@@ -16,16 +16,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from journal_world import Clock, World, install_at
 from support.marks import plan_of_marked
 from support.small_store import add
-from trash_world import Clock, World, install_at
 
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
 from zeroclaw_tui.curation import journal_file
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.journal_rows import RowCodec
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Query
@@ -36,6 +35,16 @@ STORE = "sqlite:/somewhere/brain.db"
 def a_row(number: int, content: str = "text", **values: Any) -> Row:
     plain = {"id": f"id{number}", "key": f"key{number}", "content": content, "embedding": None}
     return Row(f"id{number}", plain | values, number)
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Install:
+    return install_at(tmp_path)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
@@ -86,13 +95,6 @@ def _typed(row: Row | None) -> object:
     if row is None:
         return None
     return row, [(name, type(value), repr(value)) for name, value in row.values.items()], type(row.handle)
-
-
-@settings(max_examples=40, deadline=None)
-@given(row=_ROWS)
-def test_every_row_is_unpacked_as_it_was(row: Row) -> None:
-    codec = RowCodec(None)
-    assert _typed(codec.unpack(codec.pack(row))) == _typed(row)
 
 
 @settings(max_examples=20, deadline=None)
@@ -212,17 +214,6 @@ async def test_the_file_itself_stays_within_its_limit(trash: Trash, install: Ins
     assert newest[0].row.entry().content == "text 5999"
 
 
-async def test_the_oldest_actions_go_whole_beyond_the_size(trash: Trash, install: Install) -> None:
-    install.own_dir.mkdir()
-    settings_file(install).write_text("trash_megabytes = 1\n")
-    big = b"\1" * 230_000
-    for number in range(3):
-        await kept(trash, deletion(number, embedding=big), deletion(number + 10))
-    assert (await trash.listing())[1] == 6
-    await kept(trash, deletion(3, embedding=big))
-    assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id12", "id2", "id11", "id1"]
-
-
 async def test_an_action_larger_than_the_trash_is_kept_whole(trash: Trash, install: Install) -> None:
     await kept(trash, deletion(99))
     settings_file(install).write_text("trash_megabytes = 1\n")
@@ -295,13 +286,6 @@ async def test_cut_off_removal_keeps_what_went_and_strikes_out_what_stayed(trash
     assert (await trash.action(number)).count == 2
 
 
-async def test_cut_off_action_of_which_nothing_happened_goes(trash: Trash) -> None:
-    agent = Row("a1", {"id": "a1"}, table=AGENTS)
-    await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "new")))
-    await settled(trash, a_row(2))
-    assert await trash.actions() == []
-
-
 async def test_cut_off_edit_and_store_that_happened_can_be_undone(trash: Trash) -> None:
     agent = Row("a1", {"id": "a1"}, table=AGENTS)
     number = await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "n")))
@@ -320,17 +304,6 @@ async def test_cut_off_overwriting_of_one_id_is_told_by_its_last_state(trash: Tr
     number = await cut_off(trash, RowChange(a_row(1, "now"), None), RowChange(None, a_row(1, "old")))
     await settled(trash, a_row(1, "old"))
     assert (await trash.action(number)).count == 2
-
-
-async def test_an_undo_that_was_cut_off_is_undone_as_far_as_the_store_shows_it(trash: Trash) -> None:
-    number = await kept(trash, deletion(1), deletion(2))
-    numbers = await trash.numbers_to_turn(number, "undo")
-    turn = await trash.turn("undo", numbers)
-    turn.record([RowChange(None, a_row(at), reverses=one) for at, one in zip((2, 1), numbers, strict=True)])
-    await turn.abandon()
-    await settled(trash, a_row(2))
-    assert await trash.numbers() == numbers[1:]
-    assert (await trash.action(number)).open == 1
 
 
 async def test_cut_off_change_of_a_file_is_told_by_its_bytes(trash: Trash, tmp_path: Path) -> None:
@@ -356,16 +329,6 @@ async def test_action_that_still_runs_is_not_settled(trash: Trash, install: Inst
     await settled(Trash(install, STORE, clock), a_row(1))
     assert len(await trash.numbers()) == 1
     await action.finish()
-
-
-async def test_next_change_settles_first(world: World) -> None:
-    row = (await store_memory(world.library, Draft("lang", "one"))).row
-    assert row is not None
-    await cut_off(world.trash, RowChange(row, None))
-    world.later()
-    await edit_memory(world.library, row.id, Edit({"content": "two"}), row.fingerprint)
-    assert await world.trash.listing() == ([], 0)
-    assert [action.verb for action in await world.trash.actions()] == ["edit", "store"]
 
 
 async def test_emptying_chosen_ones_leaves_no_byte_of_them(trash: Trash, world: World) -> None:
@@ -400,19 +363,6 @@ async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
     assert (await trash.listing())[1] == 0
     assert await trash.last() is None
     assert (await other.listing())[1] == 1
-
-
-async def test_deletion_undone_and_redone_is_listed_once_and_emptied_once(trash: Trash) -> None:
-    number = await kept(trash, deletion(1))
-    (gone,) = await trash.numbers()
-    await turned(trash, "restore", RowChange(None, a_row(1)), gone)
-    assert await trash.numbers() == []
-    await turned(trash, "redo", RowChange(a_row(1), None), gone)
-    assert await trash.numbers() == [gone]
-    assert (await trash.action(number)).open == 1
-    assert await trash.empty([gone]) == 1
-    assert (await trash.listing())[1] == 0
-    assert await trash.actions() == []
 
 
 async def test_place_that_cannot_be_written_refuses_the_change(world: World) -> None:

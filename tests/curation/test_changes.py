@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from journal_world import World
 from support import small_store
 from support.marks import plan_of_marked
-from trash_world import World
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
@@ -29,9 +29,9 @@ from zeroclaw_tui.curation.changes import (
 )
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, RowChange, Value, Vector
-from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
-from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query
+from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, Value, Vector
+from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused
+from zeroclaw_tui.memory.query import MemoryFilter
 
 EVERY_STORE = pytest.mark.parametrize("world", ["in-memory", "G1", "G2", "G4"], indirect=True)
 IN_MEMORY = pytest.mark.parametrize("world", ["in-memory"], indirect=True)
@@ -147,18 +147,6 @@ async def test_a_restore_is_redone_as_the_deletion_that_it_undid(world: World) -
     assert await undone(world) == "forget"
     assert await plain(world) == before
     assert await world.trash.numbers() == []
-
-
-async def test_an_undone_store_is_redone_with_its_content(world: World) -> None:
-    row = await stored(world, "lang", "Prefers Rust")
-    await undo(world.library)
-    assert await world.rows() == {}
-    world.later()
-    await redo(world.library)
-    assert [again.values for again in (await world.rows()).values()] == [row.values]
-    await undo(world.library)
-    assert await world.rows() == {}
-    assert await world.later().last() is None
 
 
 async def test_what_a_restore_replaces_is_an_action_of_its_own(world: World) -> None:
@@ -350,34 +338,6 @@ async def test_read_only_store_takes_nothing(world: World) -> None:
         with pytest.raises(Refused, match="read-only"):
             await change
     assert list(await world.rows()) == [row.id]
-
-
-class BrokenStore(InMemory):
-    """Fails after a row was kept, as a store on a full disk does."""
-
-    broken = False
-
-    async def apply(self, changes: Any, journal: Any, **options: Any) -> ApplyResult:
-        result = await super().apply(changes, journal, **options | {"dry_run": True}) if self.broken else None
-        if result is not None:
-            journal.record([RowChange(row, None) for row in await self.rows(Query(ROWS))])
-            raise Unreadable("The store cannot be written: the disk is full.")
-        return await super().apply(changes, journal, **options)
-
-
-@IN_MEMORY
-async def test_row_that_stayed_in_the_store_is_not_in_the_trash(world: World) -> None:
-    memory = BrokenStore(clock=world.clock)
-    world.library.memory = memory
-    row = await stored(world, "lang")
-    memory.broken = True
-    with pytest.raises(Unreadable, match="disk is full"):
-        await deleted(world, row.id)
-    assert list(await world.rows()) == [row.id]
-    assert await world.trash.listing() == ([], 0)
-    assert [action.verb for action in await world.trash.actions()] == ["store"]
-    memory.broken = False
-    await deleted(world, row.id)
 
 
 class StoreThatKeepsNothingForNothing(InMemory):

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from support.small_store import make
+
+from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import row_with_id, versions
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.curation.journal import Trash
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.journal import Trash, store_name
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 
 @dataclass
 class Clock:
-    """A clock that stands until it is moved."""
+    """A clock that only moves when it is set."""
 
     moment: datetime = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -33,7 +42,7 @@ class World:
 
     library: Library
     install: Install
-    clock: Clock
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def trash(self) -> Trash:
@@ -51,9 +60,25 @@ class World:
         return {row.id: row for row in found if row is not None}
 
     def bytes_of_trash(self) -> bytes:
-        """Every byte this program keeps beside the install."""
+        """Every byte that this program has next to the install."""
         return b"".join(file.read_bytes() for file in sorted(self.install.own_dir.iterdir()))
 
 
 def install_at(folder: Path) -> Install:
     return Install(folder, folder / "workspace", folder / "brain.db", "workspace", "test", folder / "zeroclaw-tui")
+
+
+@asynccontextmanager
+async def opened_world(folder: Path, store: str) -> AsyncIterator[World]:
+    """A world with a store in memory, or a database of a schema of ZeroClaw, such as "G4"."""
+    install, clock = install_at(folder), Clock()
+    memory: InMemory | SqliteMemory
+    memory = InMemory(clock=clock) if store == "in-memory" else SqliteMemory(make(install.database, store, []))
+    await memory.open()
+    choice = ProfileChoice.from_version("0.8.4", "option")
+    library = Library(MemoryConfig(install), memory, choice, ScoringSettings(), None)
+    library.trash = Trash(install, store_name(memory.name, memory.about.location), clock)
+    try:
+        yield World(library, install, clock)
+    finally:
+        await memory.close()
