@@ -158,7 +158,7 @@ def is_unicode(text: str) -> bool:
 
 def unicode_text(text: str) -> str:
     """A text with U+FFFD for each byte that is not UTF-8, and for half of a surrogate pair."""
-    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text if is_unicode(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def is_utf8(data: bytes) -> bool:

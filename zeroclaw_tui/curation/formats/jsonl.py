@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.formats.source import Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import column_text, kind_from
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.memory.text import is_unicode, one_line, unicode_text
 
 MARK, VERSION = "zeroclaw_memories", 1
 _COLUMNS = {
@@ -154,11 +154,10 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
             exact[column] = pack(value)
     if "embedding" in values:
         vector = values["embedding"]
-        is_vector = isinstance(vector, bytes)
         parts["embedding_dimensions"] = len(vector) // 4 if isinstance(vector, bytes) else None
         if vectors and isinstance(vector, bytes):
             parts["embedding"] = _as_base64(vector)
-        elif vectors and not is_vector and vector is not None:
+        elif vectors and vector is not None:
             exact["embedding"] = pack(vector)
         elif "embedding_dimensions" in exact:
             exact["embedding"] = None
@@ -209,12 +208,7 @@ def unpack(packed: Any) -> Value:
 
 def readable(value: Value) -> str:
     """A value as text for people; "" for NULL."""
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    text = str(value)
-    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else unicode_text(column_text(value))
 
 
 def kind_stored(kind: Any) -> str:
@@ -236,7 +230,8 @@ def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> R
     for name, value in parts.items():
         column = _COLUMNS.get(name)
         if column is not None:
-            values[column] = None if value is None else _read_value(name, _STATED.get(name, _text), value)
+            is_plain = value is None or (type(value) is str and name not in _STATED)
+            values[column] = value if is_plain else _read_value(name, _STATED.get(name, _text), value)
         elif name == "agent":
             agent = None if value is None else _read_value(name, _owner, value)
         elif name == "rowid":

@@ -19,7 +19,7 @@ from typing import Any
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import one_line, unicode_text
 
 RELATION = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
@@ -36,12 +36,12 @@ _NO_SLUG = re.compile(r"[^\w]+|_+")
 def memory_row(key: str, content: str, category: str | None, *, agent: str | None = None, **values: Value) -> Row:
     """A memory to import; what is None or empty is left out. A tool's type is a category in lower case."""
     slugged = slug(category or "")
-    stated: dict[str, Value] = {"key": key, "content": _without_surrogates(content)}
+    stated: dict[str, Value] = {"key": key, "content": unicode_text(content)}
     stated["category"] = "core" if slugged in ("", "general", "misc") else slugged
     for name, value in values.items():
         if value not in (None, ""):
-            stated[name] = _without_surrogates(value) if isinstance(value, str) else value
-    return Row("", stated, None, _without_surrogates(agent) if agent else None)
+            stated[name] = unicode_text(value) if isinstance(value, str) else value
+    return Row("", stated, None, unicode_text(agent) if agent else None)
 
 
 def distinct(rows: Iterable[Row], lost: Counter[str]) -> Iterator[Row]:
@@ -121,7 +121,7 @@ def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str
     """Count every field with a value that is not among those that are read."""
     for name in record.keys() - frozenset(read):
         if record[name] not in (None, "", 0, [], {}):
-            lost[_without_surrogates(one_line(str(name))[:_MAX_NAME])] += 1
+            lost[unicode_text(one_line(str(name))[:_MAX_NAME])] += 1
 
 
 def json_documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
@@ -136,8 +136,3 @@ def json_documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
         except InspectorError as error:
             if source.is_folder:
                 source.unread[one_line(str(file))] = error.message
-
-
-def _without_surrogates(text: str) -> str:
-    """The text with U+FFFD for half a character, which no store takes."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
