@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import snapshot
@@ -111,6 +112,29 @@ async def test_a_content_of_several_lines_is_found_as_a_block(place: Place) -> N
     assert await _found(place, codes) == {}
     place.write("MEMORY.md", "- **codes**: Codes:\n- door 4711\n- cellar 0815\n")
     assert (await _found(place, codes))["markdown"][0].count == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "before\x00after the NUL byte",
+        "no UTF-8: \udcff\udcfe and more",
+        ".*(a+)+$ [x] {2,} \\",
+        "`; DROP TABLE memories; -- % _ '",
+    ],
+)
+async def test_hostile_texts_are_found_everywhere(place: Place, content: str) -> None:
+    """In the snapshot as ZeroClaw writes it, in notes and in a backup, and nothing that only looks alike."""
+    raw = content.encode("utf-8", "surrogateescape")
+    place.write(
+        "MEMORY_SNAPSHOT.md", snapshot(("safe", "kept")).encode() + b"### \xf0\x9f\x94\x91 `h`\n\n" + raw + b"\n"
+    )
+    place.write("MEMORY.md", b"- **h**: " + raw + b"\n")
+    backup = small_store.make(place.root / "memory" / "brain.db.backup-1", "G1", [{"key": "other"}])
+    small_store.change(backup, "UPDATE memories SET content = CAST(? AS TEXT)", [raw])
+    found = await _found(place, Text("x", "gone", content))
+    assert {kind: copies[0].count for kind, copies in found.items()} == {"snapshot": 1, "markdown": 1, "backup": 1}
+    assert await _found(place, Text("x", "gone", f"{content}!")) == {}
 
 
 async def test_what_cannot_be_read_is_told(place: Place) -> None:
