@@ -19,8 +19,8 @@ from support.replaying import library_of
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.cli.plans import Copies, copies_left, tell_done
-from zeroclaw_tui.curation.changes import plan_of
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.curation.traces.copies import Copy, Text
 
 Run = Callable[..., Any]

@@ -28,6 +28,7 @@ from support.opened import opened
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -70,7 +71,7 @@ async def with_library(folder: Path, work: Work) -> None:
 
 
 async def do_purge(library: Library) -> None:
-    plan = await changes.plan_purge(library, PURGED)
+    plan = await plan_purge(library, PURGED)
     kill_points.mark()
     await changes.remove_memories(library, plan, "purge")
     kill_points.mark()
@@ -96,7 +97,7 @@ ACTIONS: dict[str, Work] = {"purge": do_purge, "edit": do_edit, "undo": do_undo}
 async def check_purge(library: Library, folder: Path, before: Rows) -> None:
     """Each memory is in exactly one place; purging again leaves none; undoing brings back every one."""
     await check_one_place(library, folder, before)
-    await changes.remove_memories(library, await changes.plan_purge(library, PURGED), "purge")
+    await changes.remove_memories(library, await plan_purge(library, PURGED), "purge")
     assert {row[4] for row in rows_of(folder).values()} == {"core"}, "the purge done again did not finish"
     await check_one_place(library, folder, before)
 

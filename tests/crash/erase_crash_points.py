@@ -25,6 +25,7 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -35,7 +36,7 @@ LAYOUT = next(layout for layout in LAYOUTS if layout.around == "everything" and 
 
 async def to_trash(library: Library) -> None:
     """One memory with the text is in the trash already."""
-    plan = await changes.plan_purge(library, MemoryFilter(contains="a key"))
+    plan = await plan_purge(library, MemoryFilter(contains="a key"))
     await changes.remove_memories(library, plan, "purge")
 
 

@@ -15,6 +15,7 @@ from support.opened import opened
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import entries_of
@@ -67,13 +68,11 @@ async def _work(library: Library, seconds: float) -> int:
         for at in range(5):
             await changes.store_memory(library, Draft(f"{OURS}-{rounds}-{at}", f"round {rounds}", OURS))
         await changes.remove_memories(
-            library, await changes.plan_purge(library, MemoryFilter(contains=f"{OURS}-{rounds}-")), "purge"
+            library, await plan_purge(library, MemoryFilter(contains=f"{OURS}-{rounds}-")), "purge"
         )
         await changes.undo(library)
         if rounds % 10 == 5:
-            await changes.remove_memories(
-                library, await changes.plan_purge(library, MemoryFilter(contains="agent-1")), "purge"
-            )
+            await changes.remove_memories(library, await plan_purge(library, MemoryFilter(contains="agent-1")), "purge")
         rounds += 1
     return rounds
 

@@ -17,17 +17,9 @@ from support.marks import plan_of_marked
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.changes import (
-    edit_memory,
-    plan_purge,
-    redo,
-    remove_memories,
-    repair,
-    restore,
-    store_memory,
-    undo,
-)
+from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, repair, restore, store_memory, undo
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, Value, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused

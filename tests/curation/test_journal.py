@@ -23,8 +23,9 @@ from support.small_store import add
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
 from zeroclaw_tui.curation import journal_file
-from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, store_memory, undo
+from zeroclaw_tui.curation.changes import edit_memory, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.journal import Trash, store_name
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Query

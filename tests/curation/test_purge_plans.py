@@ -10,8 +10,8 @@ import pytest
 from support import small_store
 from support.opened import opened
 
-from zeroclaw_tui.curation.changes import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
 

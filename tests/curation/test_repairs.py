@@ -26,8 +26,9 @@ from support.patient import NOW
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.sqlite import repair
 from zeroclaw_tui.backends.sqlite.schema import statements
-from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory, undo
+from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
 from zeroclaw_tui.curation.doctor import examine, repair_finding
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.repairs import back_up, backups_of, compact, plan_compact
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files import whole_database

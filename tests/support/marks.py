@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from zeroclaw_tui.backends.lookup import versions
-from zeroclaw_tui.curation.changes import PurgePlan, plan_of
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 

@@ -21,10 +21,11 @@ from tui_samples import STILL
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import plan_of, remove_memories
+from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 

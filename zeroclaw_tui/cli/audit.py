@@ -259,9 +259,10 @@ def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
 
 async def carry_out(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
     """Show what a purge or a merge would do, ask, do it, and give the exit code."""
-    from zeroclaw_tui.curation.changes import plan_of, remove_memories
+    from zeroclaw_tui.curation.changes import remove_memories
     from zeroclaw_tui.curation.clean_up import MergePlan, merge, plan_merge
     from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.curation.purge_plan import plan_of
 
     merges = plan_merge(findings) if given.merge else MergePlan((), plan_of(_each_once(findings)))
     verb: Verb = "merge" if given.merge else "purge"

@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport
     from zeroclaw_tui.memory.change import Row, Value
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -369,7 +369,7 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
     memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c. With --everywhere the document and
     the exit codes are those of `erase`.
     """
-    from zeroclaw_tui.curation.changes import plan_purge
+    from zeroclaw_tui.curation.purge_plan import plan_purge
     from zeroclaw_tui.memory.query import Superseded
 
     _refuse_blank_filters(given)
@@ -432,7 +432,7 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
 )
 async def clear(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete everything, a category, or one key, as ZeroClaw's command does and in its words."""
-    from zeroclaw_tui.curation.changes import plan_purge
+    from zeroclaw_tui.curation.purge_plan import plan_purge
     from zeroclaw_tui.memory.change import category_meant
     from zeroclaw_tui.memory.query import MemoryFilter
 

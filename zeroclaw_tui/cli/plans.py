@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.copies import Copy, Text
     from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
@@ -177,7 +177,7 @@ async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str 
 
     Of several each is named on stderr.
 
-    `back` is the verb that takes back what the change then does.
+    `back` is the verb that reverses what the change then does.
     """
     from zeroclaw_tui.memory.change import Conflicts
 
@@ -311,7 +311,7 @@ class Progress:
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
     """The plan for exactly these memories, those gone meanwhile left out."""
     from zeroclaw_tui.backends.lookup import versions_at
-    from zeroclaw_tui.curation.changes import plan_of
+    from zeroclaw_tui.curation.purge_plan import plan_of
 
     handles = list(dict.fromkeys(entry.handle for entry in entries))
     return plan_of(

@@ -86,28 +86,26 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     """Say what the last change was, what taking it back does and what is in its way; ask, and do it.
 
     The document of an undo is that of every change (see `tell_document`) with "undone": {"number", "verb", "at",
-    "summary", "count"} of the change that was taken back, or would be, and "next": the same of the one that another
-    undo would take back, or null. With --dry-run there are "on_clash" ("refuse", "overwrite" or "rename"), "clashing"
+    "summary", "count"} of the change that was undone, or would be, and "next": the same of the one that another
+    undo would undo, or null. With --dry-run there are "on_clash" ("refuse", "overwrite" or "rename"), "clashing"
     (how many memories cannot simply come back) and "clashes" in place of "next", at most 100 of {"id", "key",
     "because", "present"}, `present` the id of what is in its place; `count` is 0 where nothing would be done. With
-    --list it is {"backend", "location", "actions"}, the newest first, each with "open" (how much of it is not taken
-    back yet) and "until" (when the trash drops it, RFC 3339) besides. Exit code 1 where there is nothing to take
-    back, after a no, and where something came in between: then each memory is named
-    with what is in its way.
+    --list it is {"backend", "location", "actions"}, the newest first, each with "open" (what is not undone) and
+    "until" (when the trash deletes it, RFC 3339) besides. Exit code 1 where there is nothing to undo, after a no, and
+    where something has changed in between: then each memory is named with its conflict.
     """
-    from zeroclaw_tui.curation.changes import change_numbered, nothing_to_undo
-    from zeroclaw_tui.curation.changes import undo as take_back
+    from zeroclaw_tui.curation import changes
 
     if given.list:
         return await _list_changes(library, given)
     await _ready(library, given)
     if given.id is not None:
-        last: Action | None = await change_numbered(library, given.id)
+        last: Action | None = await changes.change_numbered(library, given.id)
     else:
         last = await library.trash.last()
     if last is None:
-        raise await nothing_to_undo(library)
-    return await _reverse(library, given, _Way("undo", "redo", "Undo it?", "Undoing", take_back), last)
+        raise await changes.nothing_to_undo(library)
+    return await _reverse(library, given, _Way("undo", "redo", "Undo it?", "Undoing", changes.undo), last)
 
 
 def _redo_options(parser: argparse.ArgumentParser) -> None:
@@ -120,16 +118,15 @@ def _redo_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("redo", "Redo the last undone change", CHANGED, _redo_options, changes=True)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Say what was taken back last, what doing it again does and what is in its way; ask, and do it.
+    """Say what was undone last, what a redo does and what is in conflict; ask, and do it.
 
     The document is that of `undo`, with "redone" in the place of "undone"; "next" is what another redo would do.
     """
-    from zeroclaw_tui.curation.changes import redo as do_again
-    from zeroclaw_tui.curation.changes import undone_change
+    from zeroclaw_tui.curation import changes
 
     await _ready(library, given)
-    change = await undone_change(library, given.id)
-    return await _reverse(library, given, _Way("redo", "undo", "Redo it?", "Redoing", do_again), change)
+    change = await changes.undone_change(library, given.id)
+    return await _reverse(library, given, _Way("redo", "undo", "Redo it?", "Redoing", changes.redo), change)
 
 
 class _Way(NamedTuple):
@@ -432,7 +429,7 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
 
 
 def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
-    from zeroclaw_tui.curation.changes import TYPED_FROM
+    from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 
     if count >= TYPED_FROM:
         return confirm_count(count, "delete them permanently", shown)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
+from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions_at
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal_records import TURNS, Action, TrashRow, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.policy import store_verdict
+from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
@@ -44,15 +44,10 @@ from zeroclaw_tui.memory.change import (
     Vector,
     undoing,
 )
-from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.injection import scan
 
-TYPED_FROM = 11
-"""From so many memories on, the number is typed to confirm."""
-SAMPLES = 3
 _KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
 _NOT_FINISHED = "This is done, but the trash could not be updated; the next change does that."
@@ -60,64 +55,6 @@ _HYGIENE_RUNS_AGAIN = (
     "ZeroClaw runs the same hygiene at its next start unless you change its rules in [memory] of config.toml."
 )
 Running = TypeVar("Running", bound=RunningAction)
-
-
-@dataclass(frozen=True, slots=True)
-class PurgePlan:
-    """The memories to delete, in exactly these versions. `size` is the bytes of their contents.
-
-    `categories` is ordered by count; `oldest` and `newest` are creation times as stored, None when none can be read.
-    `samples` are the first few in the order of storing. `filter` is what selected them, None for marks or one row.
-    """
-
-    stamps: tuple[RowVersion, ...]
-    count: int
-    size: int
-    categories: Mapping[str, int]
-    oldest: str | None
-    newest: str | None
-    samples: tuple[RowVersion, ...]
-    filter: MemoryFilter | None = None
-    superseded_hidden: int = 0
-    """How many the filter leaves out only because a newer memory replaced them."""
-
-    @property
-    def is_typed(self) -> bool:
-        """Whether the number has to be typed."""
-        return self.count >= TYPED_FROM
-
-    def as_json(self) -> dict[str, Any]:
-        """Return how many superseded memories stay; nothing where no filter selected the memories."""
-        return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
-
-    def superseded_sentence(self, way: str) -> str:
-        """Say that superseded memories stay, and in which way they do not; "" where there are none."""
-        stay, them = ("memory stays", "it") if self.superseded_hidden == 1 else ("memories stay", "them")
-        return f"{self.superseded_hidden:,} superseded {stay}; {way} {them} along." if self.superseded_hidden else ""
-
-
-def plan_of(stamps: Iterable[RowVersion], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
-    """Plan to delete these memories."""
-    every = tuple(stamps)
-    dated = [(when, stamp.when) for stamp in every if (when := moment(stamp.when)) is not None]
-    categories = Counter(stamp.category for stamp in every)
-    return PurgePlan(
-        stamps=every,
-        count=len(every),
-        size=sum(stamp.size for stamp in every),
-        categories=dict(sorted(categories.items(), key=lambda item: (-item[1], item[0]))),
-        oldest=min(dated)[1] if dated else None,
-        newest=max(dated)[1] if dated else None,
-        samples=every[:SAMPLES],
-        filter=filter,
-        superseded_hidden=superseded_hidden,
-    )
-
-
-async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
-    """Plan to delete every memory that a filter selects."""
-    stamps = await versions(library.memory, filter)
-    return plan_of(stamps, filter, await library.superseded_hidden(filter))
 
 
 # Storing, editing and deleting

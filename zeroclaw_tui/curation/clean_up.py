@@ -12,10 +12,11 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from zeroclaw_tui.backends.lookup import versions_at
-from zeroclaw_tui.curation.changes import PurgePlan, plan_of, refuse_read_only, remove_memories
+from zeroclaw_tui.curation.changes import refuse_read_only, remove_memories
 from zeroclaw_tui.curation.duplicates import DuplicateFinder, Duplicates
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text

@@ -45,16 +45,16 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 
 AT_ONCE_FOR = timedelta(minutes=10)
-"""For so long a change of this session is taken back, and done again, without a question."""
+"""For so long a change of this session is undone and redone without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
 _CATEGORIES_NAMED = 4

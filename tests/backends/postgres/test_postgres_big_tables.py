@@ -16,9 +16,10 @@ from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import plan_of, remove_memories
+from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.curation.traces.copies import Text, find_copies, texts_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound

@@ -130,7 +130,7 @@ async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_
 
 async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
     """The same filter object for the list, the counts and the removal."""
-    from zeroclaw_tui.curation.changes import plan_of
+    from zeroclaw_tui.curation.purge_plan import plan_of
 
     rows = [{"content": text} for text in ("Tea and milk", "milk", "чай с Молоком", "Milky tea", "TEA")]
     async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:

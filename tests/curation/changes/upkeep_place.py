@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
@@ -185,7 +186,7 @@ async def _edit(library: Library, place: Place, number: int) -> Outcome | None:
 
 
 async def _purge(library: Library, place: Place, number: int) -> Outcome | None:
-    plan = await changes.plan_purge(library, MemoryFilter(category=(("conversation", "core", "daily")[number % 3],)))
+    plan = await plan_purge(library, MemoryFilter(category=(("conversation", "core", "daily")[number % 3],)))
     return await changes.remove_memories(library, plan, "purge")
 
 

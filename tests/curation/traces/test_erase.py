@@ -21,8 +21,9 @@ from support.opened import opened, opened_at
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, undo
+from zeroclaw_tui.curation.changes import edit_memory, remove_memories, undo
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import

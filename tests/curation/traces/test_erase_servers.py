@@ -18,8 +18,9 @@ from support.qdrant_server import serving
 from support.redis_server import NO_SERVER, running_redis, server_program
 from support.small_store import make
 
-from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
+from zeroclaw_tui.curation.changes import remove_memories, store_memory
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.change import Draft

@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 from tui_samples import Inspector, paced
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
-from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
+from zeroclaw_tui.curation.changes import edit_memory, undo
+from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.traces import copies
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.actions import plan_categories

@@ -11,10 +11,11 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import PurgePlan, refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.formats.snapshot import Part, content_of, parts_in
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, unread_log
 from zeroclaw_tui.curation.traces.files import PlacedFile, files_with_copies, not_read

@@ -38,9 +38,9 @@ from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.copies import Copy
     from zeroclaw_tui.curation.turns import RecallCounts
     from zeroclaw_tui.memory.change import Row
@@ -830,7 +830,7 @@ class BrowserRoom(Room[None]):
 
     async def _chosen(self, library: Library) -> PurgePlan:
         """The marked memories, else the one under the cursor, each in the state it was marked or is now, as a plan."""
-        from zeroclaw_tui.curation.changes import plan_of
+        from zeroclaw_tui.curation.purge_plan import plan_of
 
         marks, entry = self.rows.marks, self.rows.selected_entry
         every, is_whole = marks.every, marks.is_whole

@@ -14,10 +14,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
-from zeroclaw_tui.curation.changes import TYPED_FROM, edit_memory, restore
+from zeroclaw_tui.curation.changes import edit_memory, restore
 from zeroclaw_tui.curation.journal import TrashUsage
 from zeroclaw_tui.curation.journal_records import Action, TrashRow, Version
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
@@ -376,7 +377,7 @@ class ChangesRoom(StoreRoom):
         return None
 
     def _is_taken_back(self, line: Line) -> bool:
-        """Whether nothing of it can be taken back any more; such a line is struck through."""
+        """Whether nothing of it can be undone any more; such a line is crossed out."""
         if isinstance(line, Action):
             return not line.open
         is_deletion = isinstance(line, Version) and line.after is None and line.before is not None
@@ -701,7 +702,7 @@ def wanted_version(step: Version) -> Row:
 
 
 def state_words(change: Action) -> str:
-    """How much of a change is taken back."""
+    """How much of a change is undone."""
     if change.open == change.count:
         return ""
     if not change.open:
@@ -722,7 +723,7 @@ def row_text(step: Version) -> str:
 
 
 def change_content(change: Action, now: datetime) -> Content:
-    """A change: what, when, to how many rows, and until when it can be taken back."""
+    """A change: what, when, to how many rows, and until when it can be undone."""
     state = state_words(change)
     facts = [
         f"{time_here(change.at)} ({relative_age(change.at, now)})",

@@ -123,7 +123,7 @@ class ReaderRoom(Room[None]):
         self._browser.changes.begin(self._delete)
 
     async def _delete(self, library: Library) -> None:
-        from zeroclaw_tui.curation.changes import plan_of
+        from zeroclaw_tui.curation.purge_plan import plan_of
 
         entry = self._browser.rows.selected_entry
         if entry is not None:

@@ -17,7 +17,6 @@ from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.curation.changes import plan_of
 from zeroclaw_tui.curation.clean_up import (
     SAFE_TO_REMOVE,
     CleanUpReport,
@@ -33,6 +32,7 @@ from zeroclaw_tui.curation.clean_up import (
 )
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.entry import MemoryEntry
