@@ -100,8 +100,8 @@ async def deliver(
     now = library.trash.now()
     delivery = Delivery(library, await Comparison.of(supply, library.memory, target, now), on_clash)
 
-    async def work(action: RunningAction, going: ProgressCallback) -> Outcome:
-        await delivery.write(supply, action, going, now)
+    async def work(action: RunningAction, report_progress: ProgressCallback) -> Outcome:
+        await delivery.write(supply, action, report_progress, now)
         notes = tuple(delivery.notes)
         if delivery.skipped:
             left_out = counted(delivery.skipped)

@@ -59,9 +59,9 @@ class Losses:
 
     def add(self, row: Row, stored: Row) -> None:
         """Count what of one memory is lost; `stored` is as the store would have it."""
-        counts, kept = self._counts, stored.values
+        counts, values = self._counts, stored.values
         for name, value in row.values.items():
-            if value is None or value == "" or kept.get(name) is not None or name in OF_THE_STORE or name in TIMES:
+            if value is None or value == "" or values.get(name) is not None or name in OF_THE_STORE or name in TIMES:
                 continue
             if name == VECTOR and self._incoming.memory.about.embeds_itself:
                 counts["re-embedded"] += 1
@@ -111,8 +111,8 @@ class Losses:
         if is_new_agent and row.agent != self._incoming.usual_owner(None):
             self._count(self._agents, str(row.agent))
         for name in ("key", "content"):
-            value, kept = row.values.get(name), stored.values.get(name)
-            if value != kept and column_text(value) != column_text(kept):
+            value, present = row.values.get(name), stored.values.get(name)
+            if value != present and column_text(value) != column_text(present):
                 counts["text"] += 1
                 break
         if not stored.id:
@@ -125,8 +125,8 @@ class Losses:
     def _add_times(self, created: Value, updated: Value, stored: Row) -> None:
         counts = self._counts
         changed = stored.values.get("updated_at")
-        is_kept = updated in (None, created, changed) or to_microseconds(updated) in (None, to_microseconds(changed))
-        counts["updated"] += not is_kept
+        is_stored = updated in (None, created, changed) or to_microseconds(updated) in (None, to_microseconds(changed))
+        counts["updated"] += not is_stored
         for name, value in zip(TIMES, (created, updated), strict=True):
             if value is None or (isinstance(value, str) and zeroclaw_moment(value) is not None):
                 continue
