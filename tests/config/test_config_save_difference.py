@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.masking import masked_toml
 from zeroclaw_tui.config.save import Difference, difference
-from zeroclaw_tui.config.secrets import masked
 
 DOTS = "••••"
 SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
@@ -135,7 +135,7 @@ def test_what_is_shown_of_a_section_is_what_the_whole_text_shows_of_it(pieces: l
         piece.format(at).replace("x.api_keys", f"x{at}.api_keys") for at, piece in enumerate(pieces)
     )
     text = text if ends else text.removesuffix("\n")
-    shown = [line.removesuffix("\r") for line in masked(text).removesuffix("\n").split("\n")]
+    shown = [line.removesuffix("\r") for line in masked_toml(text).removesuffix("\n").split("\n")]
     assert "hunter2" not in "".join(shown)
     assert [line.text for line in compared("", text).lines] == shown
     changed = compared(text, text.replace("root = 'ordinary'", "root = ''").replace("last = 1", "last = 2"))

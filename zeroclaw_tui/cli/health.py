@@ -166,12 +166,11 @@ def _address(config: MemoryConfig) -> str:
     """Where a store lies that did not open, without any password."""
     from zeroclaw_tui.backends.factory import create_memory
     from zeroclaw_tui.config.locations import is_url, without_password
-    from zeroclaw_tui.config.secrets import masked_text
 
     with suppress(InspectorError, AttributeError):
         return create_memory(config).about.location
     named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
-    return without_password(named) if is_url(named) else masked_text(named)
+    return without_password(named) if is_url(named) else mask_secrets(named)
 
 
 def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
@@ -221,14 +220,14 @@ def _changed_settings(config: MemoryConfig) -> dict[str, str]:
 
 
 def _masked(key: str, value: Any) -> Any:
-    from zeroclaw_tui.config.secrets import is_secret_name, masked_text
+    from zeroclaw_tui.config.masking import is_secret_name
 
     if isinstance(value, dict):
         return {name: _masked(str(name), item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_masked(key, item) for item in value]
     if value and isinstance(value, str):
-        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else masked_text(mask_secrets(value))
+        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else mask_secrets(value)
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 

@@ -142,9 +142,9 @@ class Parser(argparse.ArgumentParser):
 
     def wrong_use(self, message: str, before: str = "") -> UsageError:
         """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
-        from zeroclaw_tui.config.secrets import masked_text
+        from zeroclaw_tui.memory.text import mask_secrets
 
-        return UsageError(f"{masked_text(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
+        return UsageError(f"{mask_secrets(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
         """These words, parsed. Raises UsageError, which names the option that a misspelt one may stand for."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.secrets import masked, masked_line
+from zeroclaw_tui.config.masking import masked_line, masked_toml
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
@@ -372,7 +372,7 @@ class _Lines:
         start = self._headers[at] or 0
         if start not in self._shown:
             end = bisect_right(self._headers, start, key=lambda header: header or 0)
-            self._shown[start] = masked("\n".join(self.texts[start:end])).split("\n")
+            self._shown[start] = masked_toml("\n".join(self.texts[start:end])).split("\n")
         return self._shown[start][at - start]
 
     def header_of(self, at: int, block_end: int) -> int | None:

@@ -20,7 +20,7 @@ MAX_DEPTH = 100
 _TOO_DEEP = "nests its values too deeply to be read"
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}'
     r"|'''.*?'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*"'
@@ -143,7 +143,7 @@ def statements_of(text: str) -> list[Statement]:
 
 def _chunks(text: str) -> Iterable[str]:
     depth = start = 0
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         first = token.group()[0]
         if first in "[{":
             depth += 1

@@ -28,11 +28,6 @@ _SKIN_TONES = "🏻🏼🏽🏾🏿"
 _SHARES_CELLS = re.compile(f"[{_JOINER}{_AS_PICTURE}{_SKIN_TONES}]")
 _EMOJI_CELLS = 2
 
-_SECRET = (
-    r"""(?P<lead>\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[abprs]|glpat|hf|AKIA)[-_]?)(?P<body>[A-Za-z0-9_\-]{12,})"""
-    r"""|(?P<url>\b[a-z][a-z0-9+.\-]*://[^\s:/@]*):(?P<password>[^\s@/]+)@"""
-)
-
 
 def display_text(text: str) -> str:
     """Text that can neither steer the terminal nor hide anything: all but line feed and tab becomes visible.
@@ -66,14 +61,10 @@ def one_line(text: str) -> str:
 
 
 def mask_secrets(text: str) -> str:
-    """Text with the body of look-alike keys and the password of URLs replaced by four dots."""
-
-    def masked(match: re.Match[str]) -> str:
-        if match.group("url") is not None:
-            return f"{match.group('url')}:{HIDDEN}@"
-        return f"{match.group('lead')}{HIDDEN}"
-
-    return re.sub(_SECRET, masked, text)
+    """Text with what looks like a key, a token or the password of a URL replaced by four dots."""
+    for pattern, end in _secret_patterns():
+        text = pattern.sub(rf"\g<1>{HIDDEN}{end}", text)
+    return text
 
 
 def cells(text: str) -> int:
@@ -172,6 +163,32 @@ def is_utf8(data: bytes) -> bool:
 
 def _short_key(key: str) -> str:
     return cut(one_line(key), _KEY_CELLS) or "(no key)"
+
+
+@cache
+def _secret_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Patterns of secrets, each with what follows the dots. The first group of a pattern stays.
+
+    A text can be as long as a book: whatever is tried at every character is bounded.
+    """
+    return (
+        # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
+        (
+            re.compile(
+                r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I
+            ),
+            "@",
+        ),
+        (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)[^\s/?#]{1,2000}@", re.I), "@"),
+        (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
+        (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
+        (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),
+        (re.compile(r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}"), ""),
+        (re.compile(r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}"), ""),
+        (re.compile(r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"), ""),
+        (re.compile(r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b"), ""),
+        (re.compile(r"\b(enc2:|enc:|op://)[^\s\"',\]}]+"), ""),
+    )
 
 
 # Most texts have nothing of these, and making them takes longer than showing a list.

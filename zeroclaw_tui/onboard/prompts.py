@@ -12,10 +12,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
-from zeroclaw_tui.config.secrets import masked_address, parameter_spans
 from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import cells, cut, display_text, one_line, padded
+from zeroclaw_tui.memory.text import cells, cut, display_text, mask_secrets, one_line, padded
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
 from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
 
@@ -38,6 +37,7 @@ _YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
 _LONGEST_ECHO = 60
 _USER = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.\-]*://[^:/?#]*:")
 _PORT = re.compile(r"\d{0,5}(?:[/?#]|$)")
+_SECRET_PARAMETER = re.compile(r"(?i)[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*(?:key|token|secret))=(?P<value>[^&;]*)")
 _ESCAPES = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 )
@@ -210,7 +210,7 @@ class TerminalAsker:
         text = question.present(answers)
         if not text:
             return ""
-        shown = shown_value(question.setting, text) if question.kind == "secret" else masked_address(text)
+        shown = shown_value(question.setting, text) if question.kind == "secret" else mask_secrets(text)
         return cut(one_line(shown), _LONGEST_ECHO)
 
     def _ask_list(self, question: Question, answers: Answers) -> str | Move:
@@ -246,7 +246,7 @@ class TerminalAsker:
                 if is_secret and text:
                     shown = shown_value(question.setting, question.read(answers, text))
                 else:
-                    shown = masked_address(text)
+                    shown = mask_secrets(text)
                 self._echo(shown or question.default(answers) or "none")
                 return text
 
@@ -501,7 +501,7 @@ def _hidden_secrets() -> Processor:
             # Cell for cell, so that the cursor stays where it is.
             fragments = explode_text_fragments(transformation_input.fragments)
             text = "".join(fragment[1] for fragment in fragments)
-            spans = [password_span(text), *parameter_spans(text)]
+            spans = [password_span(text), *(found.span("value") for found in _SECRET_PARAMETER.finditer(text))]
 
             def hides(at: int) -> bool:
                 return any(start <= at < end for start, end in spans)

@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import has_notes
+from zeroclaw_tui.config.masking import masked_secret
 from zeroclaw_tui.config.schema import default_values
-from zeroclaw_tui.config.secrets import is_encrypted, masked_address, masked_secret
+from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
     DB_URL,
@@ -231,7 +232,7 @@ def shown_value(setting: str, value: Any) -> str:
         return one_line(f"{title} ({alias})" if alias and alias != "default" else title)
     if value == CUSTOM:
         return "custom, without a URL"
-    return one_line(masked_address(as_text(value)))
+    return one_line(mask_secrets(as_text(value)))
 
 
 def _count_in_words(setting: str, value: int) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import command_at, config_dir_option
+from zeroclaw_tui.config.masking import masked_secret
 from zeroclaw_tui.config.save import Difference, DiffLine, difference
-from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
+from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import HIDDEN, counted, one_line, shell_word
+from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
 from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, left_store, make_plan
 from zeroclaw_tui.onboard.probes import Finding
@@ -367,7 +368,11 @@ def _shown_line(line: DiffLine) -> str:
 
 def _change_as_json(change: Change) -> dict[str, Any]:
     def shown(value: Any) -> Any:
-        return HIDDEN if change.is_secret and value is not None else masked_value(value)
+        if isinstance(value, list | tuple):
+            return [shown(item) for item in value]
+        if change.is_secret and value is not None:
+            return HIDDEN
+        return mask_secrets(value) if isinstance(value, str) else value
 
     return {
         "key": change.name,

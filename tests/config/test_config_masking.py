@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config import secrets
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.secrets import is_secret_name, masked_address, masked_secret
+from zeroclaw_tui.config.masking import is_secret_name, masked_secret, masked_toml
+from zeroclaw_tui.memory.text import mask_secrets
 
 DOTS = "••••"
 SECRET_NAMES = """
@@ -28,7 +28,7 @@ api_key_env secret_file password_min_length db_url url backend author authors 1 
 
 def masked(text: str) -> str:
     """The masked text, which still is TOML with as many lines."""
-    shown = secrets.masked(ConfigDocument.from_text(text).text)
+    shown = masked_toml(ConfigDocument.from_text(text).text)
     tomllib.loads(shown)
     assert shown.count("\n") == text.count("\n")
     return shown
@@ -190,7 +190,7 @@ def test_a_comment_as_long_as_a_book_is_masked_in_time(piece: str) -> None:
     ],
 )
 def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
-    assert masked_address(url) == shown
+    assert mask_secrets(url) == shown
 
 
 @pytest.mark.parametrize(
