@@ -6,15 +6,12 @@ import errno
 import fcntl
 import os
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.masking import masked_line, masked_toml
@@ -33,6 +30,7 @@ from zeroclaw_tui.files.disk import (
 )
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 from zeroclaw_tui.memory.text import shell_word
+from zeroclaw_tui.memory.text_difference import equal_blocks
 
 _AGAIN = "Nothing was written. Run it again to start from the current file."
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
@@ -40,9 +38,6 @@ BACKUPS_KEPT = 10
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
 Kind = Literal["section", "removed", "added"]
-Block = tuple[int, int, int, int]
-"""Lines i1 to i2 of the old text stand where lines j1 to j2 of the new one do."""
-_MOST_EQUAL_PAIRS = 50_000
 
 
 def read_config(config_file: Path) -> bytes | None:
@@ -317,8 +312,10 @@ def _time_of(stamp: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """`section` lines are the table headers that the changes below them stand in. `text` is masked, but not yet
-    cleaned of control characters; it has no line end."""
+    """A line that differs, or (`section`) the header of the table that the lines below it are in.
+
+    `text` is masked, but not yet cleaned of control characters; it has no line end.
+    """
 
     kind: Kind
     text: str
@@ -343,108 +340,7 @@ class Difference:
 def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     """Compare two documents. Values of keys that name a secret, `enc2:`/`enc:`/`op://` values, passwords in URLs and
     look-alike keys become four dots, also in multi-line strings, arrays and inline tables."""
-    old, new = _Lines(before), _Lines(after)
-    blocks = _changed_blocks(old.texts, new.texts)
-    return _counted(_shown(old, new, blocks), blocks, len(old.texts))
-
-
-class _Lines:
-    """The lines of a text: as they are (to compare), as they may be shown, and under which header each stands.
-
-    A config has thousands of lines and few that change: only the sections that contain these are masked.
-    """
-
-    def __init__(self, document: ConfigDocument) -> None:
-        self.texts = _lines(document.text)
-        self._headers: list[int | None] = []
-        self._is_statement: list[bool] = []
-        header = None
-        for statement in document.statements:
-            count = len(_lines(statement.text))
-            if statement.is_header:
-                header = len(self._headers)
-            self._headers += [header] * count
-            self._is_statement += [statement.kind != "other"] * count
-        self._shown: dict[int, list[str]] = {}
-
-    def shown(self, at: int) -> str:
-        """A line without its secrets."""
-        start = self._headers[at] or 0
-        if start not in self._shown:
-            end = bisect_right(self._headers, start, key=lambda header: header or 0)
-            self._shown[start] = masked_toml("\n".join(self.texts[start:end])).split("\n")
-        return self._shown[start][at - start]
-
-    def header_of(self, at: int, block_end: int) -> int | None:
-        """The header to show above a changed line, which can be in the changed block itself; None before the first."""
-        following = next((line for line in range(at, block_end) if self._is_statement[line]), None)
-        if following is not None and self._headers[following] == following:
-            # A comment above a new header belongs to it, although TOML counts it to the section before.
-            return following
-        return self._headers[at]
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
-
-
-def _changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """Where the lines differ. What both begin and end with is set aside first, since the comparison is quadratic."""
-    shorter = min(len(old), len(new))
-    start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
-    rest = shorter - start
-    end = next((at for at in range(rest) if old[len(old) - 1 - at] != new[len(new) - 1 - at]), rest)
-    before, after = old[start : len(old) - end], new[start : len(new) - end]
-    matcher = SequenceMatcher(None, before, after, autojunk=_are_alike(before, after))
-    return [
-        (start + i1, start + i2, start + j1, start + j2)
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
-        if tag != "equal"
-    ]
-
-
-def _are_alike(old: Sequence[str], new: Sequence[str]) -> bool:
-    """True where so many lines say the same that comparing each with each would take seconds.
-
-    The matcher then looks for the rarer lines first, and sees the common ones only beside these.
-    """
-    counted = Counter(new)
-    return sum(counted[line] for line in old) > _MOST_EQUAL_PAIRS
-
-
-def _shown(old: _Lines, new: _Lines, blocks: Sequence[Block]) -> Iterator[DiffLine]:
-    unchanged = _unchanged_lines(blocks, len(old.texts))
-    section: tuple[str, int] | None = None
-    for i1, i2, j1, j2 in blocks:
-        sides: tuple[tuple[_Lines, Kind, int, int], ...] = ((old, "removed", i1, i2), (new, "added", j1, j2))
-        for lines, kind, first, last in sides:
-            for at in range(first, last):
-                header = lines.header_of(at, last)
-                # A header that stays is one and the same in both texts.
-                found = None if header is None else _place(kind, header, unchanged)
-                if found != section and header is not None and not first <= header < last:
-                    yield DiffLine("section", lines.shown(header).strip())
-                section = found
-                yield DiffLine(kind, lines.shown(at))
-
-
-def _place(kind: Kind, header: int, unchanged: dict[int, int]) -> tuple[Kind, int]:
-    if kind == "removed" and header in unchanged:
-        return "added", unchanged[header]
-    return kind, header
-
-
-def _unchanged_lines(blocks: Sequence[Block], count: int) -> dict[int, int]:
-    """For each old line that stays, the new one it is."""
-    unchanged: dict[int, int] = {}
-    i = j = 0
-    for i1, i2, _, j2 in [*blocks, (count, count, 0, 0)]:
-        unchanged.update(zip(range(i, i1), range(j, j + i1 - i), strict=True))
-        i, j = i2, j2
-    return unchanged
+    return _compared(_lines_of(before), _lines_of(after))
 
 
 def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
@@ -452,36 +348,58 @@ def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
     try:
         return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
     except BrokenConfig:
-        return _by_lines(_raw_lines(before), _raw_lines(after))
+        return _compared(_lines_of_bytes(before), _lines_of_bytes(after))
 
 
-def _by_lines(before: list[str], after: list[str]) -> Difference:
+class _Line(NamedTuple):
+    """A line as it is, to be compared, and as it is shown, without its secrets."""
+
+    text: str
+    shown: str
+    is_header: bool
+    is_statement: bool
+
+
+def _lines_of(document: ConfigDocument) -> list[_Line]:
+    shown = iter(_split(masked_toml(document.text)))
+    return [
+        _Line(line, next(shown), statement.is_header and number == 0, statement.kind != "other")
+        for statement in document.statements
+        for number, line in enumerate(_split(statement.text))
+    ]
+
+
+def _lines_of_bytes(raw: bytes) -> list[_Line]:
+    """The lines of a file that is not TOML: what looks like a header or a statement is taken for one."""
+    lines = _split(raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
+    return [
+        _Line(line, masked_line(line), line.lstrip()[:1] == "[", line.lstrip()[:1] not in ("", "#")) for line in lines
+    ]
+
+
+def _split(text: str) -> list[str]:
+    """The lines of a text without their ends."""
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _compared(old: Sequence[_Line], new: Sequence[_Line]) -> Difference:
     lines: list[DiffLine] = []
-    blocks = _changed_blocks(before, after)
-    shown = ""
-    for i, j, k, m in blocks:
-        header = _header_above(before, i)
-        if header and header != shown:
-            lines.append(DiffLine("section", masked_line(header)))
-        shown = header
-        lines += [DiffLine("removed", masked_line(line)) for line in before[i:j]]
-        lines += [DiffLine("added", masked_line(line)) for line in after[k:m]]
-    return _counted(lines, blocks, len(before))
-
-
-def _counted(lines: Iterable[DiffLine], blocks: Sequence[Block], lines_before: int) -> Difference:
-    sizes = [(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks]
-    replaced = sum(min(size) for size in sizes)
-    removed = sum(before for before, _ in sizes)
-    added = sum(after for _, after in sizes)
-    return Difference(tuple(lines), replaced, added - replaced, removed - replaced, lines_before - removed)
-
-
-def _raw_lines(raw: bytes) -> list[str]:
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-
-
-def _header_above(lines: list[str], at: int) -> str:
-    above: Iterator[str] = (line for line in reversed(lines[:at]) if line.lstrip().startswith("["))
-    return next(above, "")
+    replaced = added = removed = at_old = at_new = 0
+    blocks = equal_blocks([line.text for line in old], [line.text for line in new])
+    header: _Line | None = None
+    for start_old, start_new, length in [*blocks, (len(old), len(new), 0)]:
+        gone, come = old[at_old:start_old], new[at_new:start_new]
+        # A block that begins with a header of its own needs no other one above it.
+        begins_section = any(
+            next((line.is_header for line in side if line.is_statement), False) for side in (gone, come)
+        )
+        if header is not None and not begins_section and (gone or come):
+            lines.append(DiffLine("section", header.shown.strip()))
+            header = None
+        lines += [DiffLine("removed", line.shown) for line in gone]
+        lines += [DiffLine("added", line.shown) for line in come]
+        pairs = min(len(gone), len(come))
+        replaced, added, removed = replaced + pairs, added + len(come) - pairs, removed + len(gone) - pairs
+        at_old, at_new = start_old + length, start_new + length
+        header = next((line for line in reversed(old[start_old:at_old]) if line.is_header), header)
+    return Difference(tuple(lines), replaced, added, removed, len(old) - replaced - removed)

@@ -11,7 +11,9 @@ from zeroclaw_tui.memory.text import display_text
 Sign = Literal["+", "-", "~", " ", "…"]
 
 MOST_COMPARED = 1_000_000
-"""Up to so many pairs of lines are compared one by one; what differs more is taken as one block."""
+"""Texts with more pairs of lines are compared by their rarer lines."""
+_MOST_SEARCHED = 100_000_000
+"""Texts with more pairs of lines are taken as one block."""
 MARKERS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
 
 Block = tuple[int, int, int]
@@ -138,8 +140,10 @@ def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
         tail += 1
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     blocks = [(0, 0, head)]
-    if len(middle_old) * len(middle_new) <= MOST_COMPARED:
-        found = SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_matching_blocks()
+    pairs = len(middle_old) * len(middle_new)
+    if pairs <= _MOST_SEARCHED:
+        matcher = SequenceMatcher(None, middle_old, middle_new, autojunk=pairs > MOST_COMPARED)
+        found = matcher.get_matching_blocks()
         blocks += [(head + block.a, head + block.b, block.size) for block in found]
     blocks.append((len(old) - tail, len(new) - tail, tail))
     return [block for block in blocks if block[2]]
