@@ -123,3 +123,15 @@ async def test_the_backup_goes_after_its_days_as_a_change_ends(trash: Trash, clo
         action.record([RowChange(Row("1", {"key": "key", "content": "text"}), None)])
         await action.finish()
         assert backup.exists() == is_left
+
+
+async def test_a_trash_that_does_not_say_what_a_person_counts_gets_that_column(trash: Trash) -> None:
+    """Version 2 of the tables, which was never released."""
+    before = await trash.actions()
+    with closing(sqlite3.connect(trash.file)) as connection, connection:
+        connection.execute("DROP INDEX changes_of_action")
+        connection.execute("ALTER TABLE changes DROP COLUMN is_counted")
+        connection.execute("CREATE INDEX changes_of_action ON changes(action, table_name, undone)")
+        connection.execute("PRAGMA user_version = 2")
+    assert await trash.actions() == before
+    assert (await trash.listing())[1] == 1
