@@ -102,7 +102,13 @@ def test_config_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     (tmp_path / "config.toml").write_text(BASE)
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(BrokenConfig, match=r"cannot be read: Permission denied\."):
+    with pytest.raises(BrokenConfig, match=r"cannot be read: you have no permission\."):
+        load_config(install_in(tmp_path), {})
+
+
+def test_a_config_that_is_a_link_to_nothing_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").symlink_to(tmp_path / "unmounted.toml")
+    with pytest.raises(BrokenConfig, match=r"unmounted\.toml, which is not there"):
         load_config(install_in(tmp_path), {})
 
 

@@ -186,6 +186,7 @@ def test_a_comment_as_long_as_a_book_is_masked_in_time(piece: str) -> None:
         ("postgres://u@h/d?password=p&sslmode=off", "postgres://u@h/d?password=••••&sslmode=off"),
         ("https://h/v1?api_key=p", "https://h/v1?api_key=••••"),
         ("http://localhost:6333", "http://localhost:6333"),
+        ("https://u:p@ss/w?x@h/d", "https://u:••••@h/d"),
         ("custom:https://u:p@h/v1", "custom:https://u:••••@h/v1"),
     ],
 )

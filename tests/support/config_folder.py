@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.save import Backup, read_config, save_config
+from zeroclaw_tui.config.locations import read_config
+from zeroclaw_tui.config.save import Backup, save_config
 
 NOBODY = 65534
 OLD = b'# mine\r\n[memory]\nbackend = "sqlite"\n'

@@ -227,7 +227,8 @@ class Version(NamedTuple):
 
 def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
-    from zeroclaw_tui.config.save import list_backups, read_config
+    from zeroclaw_tui.config.locations import read_config
+    from zeroclaw_tui.config.save import list_backups
 
     config_file = candidate.install.config_file
     assert config_file is not None, "a candidate always has a config dir"

@@ -7,6 +7,7 @@ ZEROCLAW_CONFIG_DIR, ZEROCLAW_DATA_DIR, ZEROCLAW_WORKSPACE, Homebrew's folder on
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -636,26 +637,47 @@ def server_address(url: str) -> str:
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
 
 
+def read_config(path: Path) -> bytes | None:
+    """The bytes of a config, or None if there is no such file.
+
+    Raises BrokenConfig for a directory, a link to nothing, or a file that cannot be read, each with its own sentence.
+    """
+    try:
+        return read_regular(path)
+    except FileNotFoundError as error:
+        if not path.is_symlink():
+            return None
+        raise BrokenConfig(
+            f"{path} is a link to {os.path.realpath(path)}, which is not there.",
+            hint="Fix the link, or remove it to start with a new file.",
+        ) from error
+    except OSError as error:
+        reason, hint = _why_unreadable(path, error)
+        raise BrokenConfig(f"{path} {reason}.", hint=hint) from error
+
+
+def _why_unreadable(path: Path, error: OSError) -> tuple[str, str]:
+    """Why a config cannot be read, as the end of a sentence, and what to do."""
+    if isinstance(error, IsADirectoryError):
+        return "is a directory, not a file", "Move it away; ZeroClaw expects its config there."
+    if isinstance(error, NotARegularFileError):
+        return "is not a regular file", "Move it away; ZeroClaw expects its config there."
+    if isinstance(error, NotADirectoryError):
+        return f"cannot be there: {path.parent} is not a directory", "Name the config directory."
+    if isinstance(error, PermissionError):
+        return "cannot be read: you have no permission", "Run the command as the user that ZeroClaw runs as."
+    if error.errno == errno.ELOOP:
+        return "is a link that leads in a circle", "Fix the link."
+    return f"cannot be read: {error.strerror}", "Check the disk."
+
+
 def read_toml(path: Path) -> dict[str, Any] | None:
-    """The document of a file, a byte order mark left out; None when there is no such file.
+    """The document of a config, a byte order mark left out; None if there is no such file.
 
     Raises BrokenConfig with the file, and line and column where a character is to blame.
     """
-    try:
-        raw = read_regular(path)
-    except FileNotFoundError:
-        return None
-    except IsADirectoryError as error:
-        raise BrokenConfig(
-            f"{path} is a directory, not a file.", hint="Move it away; ZeroClaw expects its config there."
-        ) from error
-    except NotARegularFileError as error:
-        raise BrokenConfig(
-            f"{path} is not a regular file.", hint="Move it away and put a file with the settings there."
-        ) from error
-    except OSError as error:
-        raise BrokenConfig(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
-    return parsed(decoded(raw, path), path)
+    raw = read_config(path)
+    return None if raw is None else parsed(decoded(raw, path), path)
 
 
 def decoded(raw: bytes, path: Path) -> str:

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.locations import BYTE_ORDER_MARK, read_config
 from zeroclaw_tui.config.masking import masked_line, masked_toml
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
-    NotARegularFileError,
     cannot_write,
     make_folder,
-    read_regular,
     remove_stale_temp_files,
     rename_exclusive,
     sync_folder,
@@ -38,27 +37,6 @@ BACKUPS_KEPT = 10
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
 Kind = Literal["section", "removed", "added"]
-
-
-def read_config(config_file: Path) -> bytes | None:
-    """The bytes of a config, None when there is no such file.
-
-    Raises BrokenConfig for a folder, a link to nothing, or a file that cannot be read, each with its own sentence.
-    """
-    try:
-        return read_regular(config_file)
-    except FileNotFoundError as error:
-        if config_file.is_symlink():
-            raise BrokenConfig(
-                f"{config_file} is a link to {os.path.realpath(config_file)}, which is not there.",
-                hint="Fix the link, or remove it to start with a new file.",
-            ) from error
-        return None
-    except (IsADirectoryError, NotARegularFileError) as error:
-        what = "is a directory, not a file" if isinstance(error, IsADirectoryError) else "is not a regular file"
-        raise BrokenConfig(f"{config_file} {what}.", hint="Move it away; ZeroClaw expects its config there.") from error
-    except OSError as error:
-        raise _cannot_read(config_file, error) from error
 
 
 def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: Path, now: datetime) -> Backup | None:
@@ -89,21 +67,6 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
         _made_durable(config_file, target)
         prune_backups(own_dir)
     return backup
-
-
-def _cannot_read(config_file: Path, error: OSError) -> BrokenConfig:
-    if error.errno == errno.ELOOP:
-        return BrokenConfig(f"{config_file} is a link that leads in a circle.", hint="Mend the link.")
-    if error.errno == errno.ENOTDIR:
-        return BrokenConfig(
-            f"{config_file} cannot be there: {config_file.parent} is not a directory.",
-            hint="Name the config directory.",
-        )
-    if isinstance(error, PermissionError):
-        return BrokenConfig(
-            f"{config_file} cannot be read: you have no permission.", hint="Run it as the user ZeroClaw runs as."
-        )
-    return BrokenConfig(f"{config_file} cannot be read: {error.strerror}.", hint="Check the disk.")
 
 
 def _still(config_file: Path, target: Path, before: bytes | None) -> None:
@@ -371,7 +334,7 @@ def _lines_of(document: ConfigDocument) -> list[_Line]:
 
 def _lines_of_bytes(raw: bytes) -> list[_Line]:
     """The lines of a file that is not TOML: what looks like a header or a statement is taken for one."""
-    lines = _split(raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
+    lines = _split(raw.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace"))
     return [
         _Line(line, masked_line(line), line.lstrip()[:1] == "[", line.lstrip()[:1] not in ("", "#")) for line in lines
     ]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import command_at
+from zeroclaw_tui.config.locations import command_at, read_config
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig, check_change
-from zeroclaw_tui.config.save import difference, read_config, save_config
+from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import reading_words
 from zeroclaw_tui.config.toml import KeyPath

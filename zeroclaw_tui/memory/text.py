@@ -172,14 +172,14 @@ def _secret_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
     A text can be as long as a book: whatever is tried at every character is bounded.
     """
     return (
-        # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
+        # A password can contain an @ or a slash that somebody forgot to encode; digits and a slash are a port.
         (
             re.compile(
                 r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I
             ),
             "@",
         ),
-        (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)[^\s/?#]{1,2000}@", re.I), "@"),
+        (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)(?!\d{0,5}[/?#])[^\s\"']{1,2000}@", re.I), "@"),
         (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
         (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
         (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),

@@ -22,12 +22,13 @@ from zeroclaw_tui.config.locations import (
     expand,
     holds_anything,
     installs_meant,
+    read_config,
     workspace_install,
     workspace_rule,
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
-from zeroclaw_tui.config.save import list_backups, read_config
+from zeroclaw_tui.config.save import list_backups
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import keeps_nothing
-from zeroclaw_tui.config.locations import command_at, config_dir_option, home_folder
-from zeroclaw_tui.config.save import read_config
+from zeroclaw_tui.config.locations import command_at, config_dir_option, home_folder, read_config
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.memory.errors import DONE, Refused
 from zeroclaw_tui.memory.text import one_line
