@@ -18,7 +18,7 @@ from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
 from support.replaying import library_of
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.cli.plans import Copies, copies_left, tell_done
+from zeroclaw_tui.cli.plans import Copies, copies_left, print_done
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.curation.traces.copies import Copy, Text
@@ -106,7 +106,7 @@ async def test_what_was_done_is_told_before_copies_are_looked_for(capsys: pytest
 
     given = argparse.Namespace(json=False, clean_copies=False)
     outcome = Outcome("forget", 1)
-    code = await tell_done(library_of(InMemory()), given, plan_of(()), outcome, look, ("✓ Deleted it.",))
+    code = await print_done(library_of(InMemory()), given, plan_of(()), outcome, look, ("✓ Deleted it.",))
     assert code == 0
     assert "✓ Deleted it." in told_before[0]
     assert "Also found in: trash (1)" in capsys.readouterr().out
@@ -127,7 +127,7 @@ async def test_who_breaks_the_look_off_is_told_what_is_done_and_what_is_not(
     library, outcome = library_of(InMemory()), Outcome("clear", 3)
     given = argparse.Namespace(json=as_json, clean_copies=True)
     look = partial(copies_left, library, given, outcome, [Text("some-id", "some key", "some text")])
-    telling = asyncio.create_task(tell_done(library, given, plan_of(()), outcome, look, ("✓ Cleared 3/3 entries.",)))
+    telling = asyncio.create_task(print_done(library, given, plan_of(()), outcome, look, ("✓ Cleared 3/3 entries.",)))
     await looking.wait()
     telling.cancel()
     assert await telling == 130

@@ -55,4 +55,4 @@ def said(app: App[Any]) -> str:
 def unsaid(app: App[Any]) -> None:
     """Take away what was said, as if its time had passed: the same words can be said again."""
     app.clear_notifications()
-    getattr(app, "_told", {}).clear()
+    getattr(app, "_shown_until", {}).clear()

@@ -32,8 +32,8 @@ from zeroclaw_tui.cli.plans import (
     copies_of_plan,
     named_as_json,
     plan_lines,
-    tell_document,
-    tell_done,
+    print_change,
+    print_done,
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import verb
@@ -89,7 +89,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     `superseded` is how many of the rows a newer memory replaced. `size` is in bytes of content, `won` what a purge (of
     duplicates a merge) would free of it. `groups` are lists of ids that are alike, all of them; `samples` are the first
     --limit memories: `excerpt` has secrets masked and is else exact, `spelled` is what hidden characters say, null
-    where nothing. With an action it is the document of every change (see `tell_document`).
+    where nothing. With an action it is the document of every change (see `print_change`).
     """
     kinds = _kinds(given)
     acts = given.purge or given.merge
@@ -285,7 +285,7 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
         if given.json:
             entries = [named_as_json(version) for version in plan.stamps[:MOST_ENTRIES]]
             copies = Copies(await copies_elsewhere())
-            tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
+            print_change(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
         elif not plan.count:
             write_lines([("No findings of this kind. Nothing to do.",)])
         else:
@@ -307,7 +307,7 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
 
     groups = counted(len(merges.groups)) if given.merge else ""
     done = (Styled("✓", GREEN), f" {outcome.headline('', groups)}")
-    return await tell_done(library, given, plan, outcome, look, done)
+    return await print_done(library, given, plan, outcome, look, done)
 
 
 def _not_in_memories(copies: Sequence[Copy]) -> tuple[Copy, ...]:

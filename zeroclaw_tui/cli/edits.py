@@ -48,10 +48,10 @@ from zeroclaw_tui.cli.plans import (
     named_as_json,
     plan_entries,
     plan_lines,
+    print_change,
+    print_done,
+    print_notes,
     spared_lines,
-    tell_document,
-    tell_done,
-    tell_notes,
     undo_hint,
     with_triggers,
 )
@@ -118,7 +118,7 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
 async def store(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Store one memory.
 
-    The document is that of every change (see `tell_document`) with "entry", the memory as it is now (an entry as `get`
+    The document is that of every change (see `print_change`) with "entry", the memory as it is now (an entry as `get`
     prints it, null where nothing changed), and "replaced": whether an older one of that key went to the trash.
     """
     from zeroclaw_tui.curation.changes import store_memory
@@ -143,9 +143,9 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     )
     assert outcome is not None
     replaced = _replaced(library, outcome)
-    tell_notes(outcome)
+    print_notes(outcome)
     if given.json:
-        _tell(library, outcome, NO_COPIES, replaced=replaced is not None)
+        _print_result(library, outcome, NO_COPIES, replaced=replaced is not None)
         return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if replaced is not None else "")
     undo_does = "brings that back" if replaced is not None else ""
@@ -214,17 +214,17 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
         conflict.hint = "Check it with `zeroclaw memory get`, then repeat the edit."
         raise
     assert outcome is not None
-    return await _tell_edit(library, given, before, outcome)
+    return await _print_edit(library, given, before, outcome)
 
 
-async def _tell_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
+async def _print_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
     after = outcome.row
     fields = changed_fields(before, after) if after is not None else []
     look = partial(copies_left, library, given, outcome) if "content" in fields else _no_copies
-    tell_notes(outcome)
+    print_notes(outcome)
     if given.json:
         copies = await look()
-        _tell(library, outcome, copies, fields=fields)
+        _print_result(library, outcome, copies, fields=fields)
         return copies.code
     if not outcome.count or after is None:
         write_lines([(outcome.headline(),)])
@@ -304,9 +304,9 @@ def _replaced(library: Library, outcome: Outcome) -> Row | None:
     return next((change.before for change in changes if change.before and change.before.table == MEMORIES), None)
 
 
-def _tell(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> None:
+def _print_result(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> None:
     row = outcome.row
-    tell_document(
+    print_change(
         library,
         outcome,
         entries=[named_as_json(row.entry())] if row is not None else [],
@@ -364,7 +364,7 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
 async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete what the filters leave, or the memories that are named.
 
-    The document of `forget`, `purge` and `clear` is that of every change (see `tell_document`); where filters choose,
+    The document of `forget`, `purge` and `clear` is that of every change (see `print_change`); where filters choose,
     "superseded_hidden" is how many stay only because a newer memory replaced them. Exit code 1 also when some of the
     memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c. With --everywhere the document and
     the exit codes are those of `erase`.
@@ -477,9 +477,9 @@ async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
 
 async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
     if given.dry_run:
-        return await _tell_plan(library, given, plan, verb)
+        return await _print_plan(library, given, plan, verb)
     if not plan.count:
-        return await _tell_nothing(library, given, verb, "Nothing matches.", plan)
+        return await _print_nothing(library, given, verb, "Nothing matches.", plan)
     if not given.yes:
         copies = await copies_of_plan(library, plan)
         shown = await plan_lines(library, plan, verb, forever=given.forever, copies=copies)
@@ -493,28 +493,28 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
         write_lines(spared_lines(plan, verb), sys.stderr)
     way = undo_hint() if verb == "forget" else ""
     done: Line = (Styled("✓", GREEN), f" {outcome.headline(way, what=what)}")
-    return await tell_done(library, given, plan, outcome, look, done)
+    return await print_done(library, given, plan, outcome, look, done)
 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
     """`key` is the one that goes, None where all of a scope do."""
 
     if not plan.count:
-        return await _tell_nothing(library, given, "clear", "No memory entries found.", plan)
+        return await _print_nothing(library, given, "clear", "No memory entries found.", plan)
     if key is None and not given.json:
         write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
         # What ZeroClaw itself prints stays as it is.
         write_lines([] if given.dry_run else spared_lines(plan, "clear"), sys.stderr)
     if given.dry_run:
-        return await _tell_plan(library, given, plan, "clear")
+        return await _print_plan(library, given, plan, "clear")
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
     if not given.yes and not confirm(f"Delete {what}?", []):
         return REFUSED
     outcome, look = await _carry_out(library, given, plan, "clear")
     if outcome is None:
         return REFUSED
-    told = f" Cleared {outcome.count}/{plan.count} entries." if key is None else f" Deleted key: {in_one_line(key)}"
-    return await tell_done(library, given, plan, outcome, look, (Styled("✓", GREEN), told))
+    ending = f" Cleared {outcome.count}/{plan.count} entries." if key is None else f" Deleted key: {in_one_line(key)}"
+    return await print_done(library, given, plan, outcome, look, (Styled("✓", GREEN), ending))
 
 
 def _agreed(plan: PurgePlan, verb: Removing, shown: Sequence[Line], *, forever: bool) -> bool:
@@ -546,27 +546,27 @@ async def _carry_out(
     return outcome, partial(copies_left, library, given, outcome or Outcome(verb, 0), texts)
 
 
-async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
+async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
         more = plan.as_json()
-        tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
+        print_change(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
         note(NOTHING_DONE)
     return DONE
 
 
-async def _tell_nothing(
+async def _print_nothing(
     library: Library, given: argparse.Namespace, verb: Removing, sentence: str, plan: PurgePlan
 ) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
-        tell_document(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
+        print_change(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
     else:
         write_lines([(sentence,)])
         write_lines(spared_lines(plan, verb), sys.stderr)
@@ -648,7 +648,7 @@ async def _erase(
     with Progress("Erasing", len(plan.taken)) as progress:
         report = await erase_texts(library, plan, progress.advance, copy)
     _write_report(report, report_file, as_json=given.json)
-    _tell_report(given, report)
+    _print_report(given, report)
     if report.is_stopped:
         return INTERRUPTED
     return DONE if report.is_complete else REFUSED
@@ -720,7 +720,7 @@ def report_as_json(report: EraseReport) -> dict[str, Any]:
     return {"verb": TYPED, "dry_run": False, **report.as_json()}
 
 
-def _tell_report(given: argparse.Namespace, report: EraseReport) -> None:
+def _print_report(given: argparse.Namespace, report: EraseReport) -> None:
     if given.json:
         document(report_as_json(report))
         return

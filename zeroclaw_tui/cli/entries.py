@@ -237,8 +237,8 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         return DONE
     history, related = await recorded.history(entry.id), await recorded.related(entry)
     if given.json:
-        told = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
-        document(entry.as_json() | {"history": [past.as_json() for past in history], "related": told})
+        others = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
+        document(entry.as_json() | {"history": [past.as_json() for past in history], "related": others})
     else:
         write_lines((*entry_lines(entry), *history_lines(history), *related_lines(related)), verbatim=True)
     return DONE

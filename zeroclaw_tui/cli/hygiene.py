@@ -16,7 +16,7 @@ from zeroclaw_tui.cli.plans import (
     check_can_ask,
     check_writable,
     confirm,
-    tell_notes,
+    print_notes,
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import verb
@@ -89,7 +89,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     excluded = _excluded(full, given.without)
     plan = full.without(excluded)
     if given.dry_run or not plan.items:
-        return _tell_plan(library, given, full, plan)
+        return _print_plan(library, given, full, plan)
     if not given.yes and not confirm("Run it?", hygiene_lines(library, full, plan)):
         return REFUSED
     with Progress("Hygiene:", len(plan.items)) as progress:
@@ -99,7 +99,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
             lambda: run_hygiene(library, full, exclude=excluded, on_progress=progress.advance),
             asks=True,
         )
-    return REFUSED if outcome is None else _tell_done(library, given, full, plan, outcome)
+    return REFUSED if outcome is None else _print_done(library, given, full, plan, outcome)
 
 
 def as_of_meant(text: str, now: datetime) -> datetime:
@@ -132,7 +132,7 @@ def _excluded(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
     return frozenset(excluded)
 
 
-def _tell_plan(library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan) -> int:
+def _print_plan(library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
@@ -145,10 +145,10 @@ def _tell_plan(library: Library, given: argparse.Namespace, full: HygienePlan, p
     return DONE
 
 
-def _tell_done(
+def _print_done(
     library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan, outcome: Outcome
 ) -> int:
-    tell_notes(outcome)
+    print_notes(outcome)
     if given.json:
         document(_as_json(library, full, plan, dry_run=False) | _run_as_json(outcome))
     else:
@@ -175,7 +175,7 @@ def _excluded_items(full: HygienePlan, plan: HygienePlan) -> list[HygieneItem]:
 
 
 def _run_as_json(outcome: Outcome) -> dict[str, Any]:
-    """What was done, by the names that every change has (see `tell_document`)."""
+    """What was done, by the names that every change has (see `print_change`)."""
     action = outcome.action
     return {
         "count": outcome.count,

@@ -43,8 +43,8 @@ def zeroclaw() -> int:
 
 
 def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
-    tell = _one_sentence(program)
-    sys.excepthook = tell
+    hook = _one_sentence(program)
+    sys.excepthook = hook
     _open_closed_streams()
     # A standard stream is one unless a program that embeds this one put another there.
     reconfigure = getattr(sys.stdout, "reconfigure", None)
@@ -55,7 +55,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
             code = run(sys.argv[1:])
         except InspectorError as error:
             code = error.exit_code
-            _tell_error(program, error.title, error.message, error.hint, code, **error.details)
+            _print_error(program, error.title, error.message, error.hint, code, **error.details)
         sys.stdout.flush()
         # The interpreter looks for garbage once more before it ends, among all there is.
         gc.freeze()
@@ -65,7 +65,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     except OSError as error:
         if error.filename is not None and error.errno in _FULL:
             message = f"Cannot write {error.filename}: the disk is full."
-            _tell_error(program, "Disk full", message, "Free some space there and try again.", NOT_REACHABLE)
+            _print_error(program, "Disk full", message, "Free some space there and try again.", NOT_REACHABLE)
             return NOT_REACHABLE
         # Failures with files are told by name where they happen; one without a name is that of a stream.
         if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
@@ -80,7 +80,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     return code
 
 
-def _tell_error(program: str, title: str, message: str, hint: str, exit_code: int, **details: Any) -> None:
+def _print_error(program: str, title: str, message: str, hint: str, exit_code: int, **details: Any) -> None:
     """Say it on stderr, and with --json on stdout as the one document."""
     from zeroclaw_tui.cli.output import document, error_as_json, note
 
@@ -101,15 +101,15 @@ def _is_batch(arguments: Sequence[str]) -> bool:
 
 
 def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
-    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if os.environ.get(DEBUG_VARIABLE) == "1":
             sys.__excepthook__(kind, error, trace)
             return
         message = f"Internal error ({kind.__name__}). Please report it with the command you ran."
         hint = f"Run the command with {DEBUG_VARIABLE}=1 to see where it happened."
-        _tell_error(program, "Internal error", message, hint, REFUSED)
+        _print_error(program, "Internal error", message, hint, REFUSED)
 
-    return tell
+    return hook
 
 
 def _open_closed_streams() -> None:

@@ -239,9 +239,9 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
             f"No backups of {config_file}.", hint="`zeroclaw onboard` makes one each time it changes the file."
         )
     if given.restore:
-        version = _beside(_named(given.restore, backups), today, config_file)
+        version = _compared_with_today(_named(given.restore, backups), today, config_file)
         return _put_back(candidate, version, today, given)
-    versions = [_beside(backup, today, config_file) for backup in backups]
+    versions = [_compared_with_today(backup, today, config_file) for backup in backups]
     if given.json:
         shown = [_as_json(version) for version in versions]
         document({"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
@@ -264,13 +264,13 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
     assert config_file is not None
     if version.is_today:
         same = f"{one_line(str(config_file))} already equals {version.backup.name}."
-        return _tell_restored(version, config_file, given, [[("", same)]])
+        return _print_restored(version, config_file, given, [[("", same)]])
     shown = [
         [("title", one_line(str(config_file))), ("dim", f"    {counted_lines(version.difference)}")],
         *difference_lines(version.difference),
     ]
     if given.dry_run:
-        code = _tell_restored(version, config_file, given, shown)
+        code = _print_restored(version, config_file, given, shown)
         note(NOTHING_DONE)
         return code
     if not given.yes:
@@ -278,25 +278,25 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         if not confirm(f"Restore {version.backup.name}?", styled_by_name(shown)):
             return REFUSED
         shown = []
-    kept = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
+    saved = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
     shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {version.backup.name}.")])
-    if kept is None:
+    if saved is None:
         shown.append([("", "  The file did not exist before.")])
     else:
-        command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore", kept.name)
+        command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore", saved.name)
         shown.append([("", "  To undo the restore:")])
         shown.append(command_line(command))
-    return _tell_restored(version, config_file, given, shown, restored=True, kept=kept)
+    return _print_restored(version, config_file, given, shown, restored=True, saved=saved)
 
 
-def _tell_restored(
+def _print_restored(
     version: Version,
     config_file: Path,
     given: argparse.Namespace,
     lines: Iterable[NamedLine],
     *,
     restored: bool = False,
-    kept: Backup | None = None,
+    saved: Backup | None = None,
 ) -> int:
     from zeroclaw_tui.onboard.review import difference_text
 
@@ -305,7 +305,7 @@ def _tell_restored(
             {
                 "config_file": str(config_file),
                 "restored": version.backup.name if restored else None,
-                "backup": kept.name if kept else None,
+                "backup": saved.name if saved else None,
                 "dry_run": given.dry_run,
                 "lines": {"changed": version.difference.differing, "kept": version.difference.unchanged},
                 "diff": difference_text(version.difference),
@@ -333,7 +333,7 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
     )
 
 
-def _beside(backup: Backup, today: bytes | None, config_file: Path) -> Version:
+def _compared_with_today(backup: Backup, today: bytes | None, config_file: Path) -> Version:
     from zeroclaw_tui.config.save import any_difference, read_backup
 
     raw = read_backup(backup)
@@ -484,17 +484,17 @@ def _answer(given: argparse.Namespace) -> int:
     backup = apply_plan(plan) if writes else None
     failed = _failed(bad, dry_run=given.dry_run) if bad else None
     if given.json:
-        told = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
+        shape = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
         if failed is not None:
-            told["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
-        document(told)
+            shape["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
+        document(shape)
         if failed is not None:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
     else:
         # What ends the command is said once, on stderr.
         shown = [finding for finding in findings if failed is None or finding is not bad[0]]
-        _tell(plan, shown, written=writes, backup=backup)
+        _print_result(plan, shown, written=writes, backup=backup)
         if given.dry_run and not bad:
             note(NOTHING_DONE)
     if failed is not None:
@@ -502,7 +502,7 @@ def _answer(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> None:
+def _print_result(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> None:
     from zeroclaw_tui.onboard.review import after_lines, export_lines, review_lines
 
     lines = [*review_lines(plan, findings)]

@@ -119,11 +119,11 @@ class _Help(argparse.HelpFormatter):
         prefix: str | None,
     ) -> str:
         """The usage, from the left where argparse leaves too little room for an option beside the program's name."""
-        told = super()._format_usage(usage, actions, groups, prefix)
+        usual = super()._format_usage(usage, actions, groups, prefix)
         width = self._width - self._current_indent
-        if max(map(len, told.splitlines())) <= width:
-            return told
-        words = re.sub(_BEFORE_A_VALUE, _NO_BREAK, " ".join(told.split()))
+        if max(map(len, usual.splitlines())) <= width:
+            return usual
+        words = re.sub(_BEFORE_A_VALUE, _NO_BREAK, " ".join(usual.split()))
         return "\n".join(_wrapped(words, width, others=_BELOW_USAGE)) + "\n\n"
 
 
@@ -208,9 +208,9 @@ def zeroclaw_parser() -> Parser:
 
 def columns(otherwise: int) -> int:
     """How many cells a line has: COLUMNS, else what the terminal says, else this many."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
+    usual = os.environ.get("COLUMNS", "")
+    if usual.isdecimal() and int(usual) > 0:
+        return int(usual)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or otherwise
     except (OSError, ValueError):

@@ -172,7 +172,7 @@ async def with_triggers(
     return await change()
 
 
-async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str = "undo") -> Result:
+async def with_conflict_sentences(change: Callable[[], Awaitable[Result]], *, back: str = "undo") -> Result:
     """Make a change that brings something back; Conflicts are raised again in the words of a command.
 
     Of several each is named on stderr.
@@ -396,7 +396,7 @@ class Copies(NamedTuple):
 NO_COPIES = Copies()
 
 
-def tell_document(
+def print_change(
     store: Library | Target,
     outcome: Outcome,
     *,
@@ -480,7 +480,7 @@ def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
         yield (sentence,)
 
 
-def tell_notes(outcome: Outcome) -> None:
+def print_notes(outcome: Outcome) -> None:
     """Say on stderr what the change remarked."""
     for sentence in outcome.notes:
         note(f"zeroclaw: {sentence}")
@@ -496,7 +496,7 @@ def _cleaned_as_json(cleaned: Outcome | None) -> dict[str, Any] | None:
     return {"action": cleaned.action.number if cleaned.action else None, "count": cleaned.count}
 
 
-async def tell_done(
+async def print_done(
     library: Library,
     given: argparse.Namespace,
     plan: PurgePlan,
@@ -508,14 +508,14 @@ async def tell_done(
 
     `look` finds where the texts still lie. That can take a while in a big store, so what was done is told before.
     """
-    tell_notes(outcome)
+    print_notes(outcome)
     if given.json:
         copies = await look()
         left = {*outcome.changed, *outcome.gone}
         # Of a change that was stopped nobody here knows which were done: the trash does.
         those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
         entries = [named_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
-        tell_document(library, outcome, entries=entries, copies=copies, **plan.as_json())
+        print_change(library, outcome, entries=entries, copies=copies, **plan.as_json())
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))
@@ -569,13 +569,13 @@ async def copies_left(
         missing = "other copies of its texts were not searched for again"
         return Copies(tuple(await find_copies(library, texts)), cleaned)
     except InspectorError as error:
-        code, told = error.exit_code, f"The change is done, but not what concerns copies elsewhere: {error}"
+        code, explanation = error.exit_code, f"The change is done, but not what concerns copies elsewhere: {error}"
     except asyncio.CancelledError:
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
-        code, told = INTERRUPTED, f"The change is done, but {missing}."
-    note(f"zeroclaw: {told}")
-    return Copies((), cleaned, code, (told,))
+        code, explanation = INTERRUPTED, f"The change is done, but {missing}."
+    note(f"zeroclaw: {explanation}")
+    return Copies((), cleaned, code, (explanation,))
 
 
 def changed_fields(before: Row, after: Row) -> list[str]:

@@ -86,8 +86,8 @@ _INDENT = "  "
 _NARROWEST = 20
 
 
-def trial_given(library: Library, given: argparse.Namespace, now: datetime, told: set[str] | None = None) -> Trial:
-    """The recall of these options; what of the what-if cannot work is told on stderr, unless it is in `told`.
+def trial_given(library: Library, given: argparse.Namespace, now: datetime, printed: set[str] | None = None) -> Trial:
+    """The recall of these options; what of the what-if cannot work is told on stderr, unless it is in `printed`.
 
     Without a query among them it is blank; `-` reads it from stdin. Raises UsageError for no number or no moment.
     """
@@ -96,20 +96,20 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
     request = _request(library, given, now)
     trial = Trial(request, library.profile.profile, _settings(library.settings, given))
     limit, own_limit = request.limits_shown
-    if limit != own_limit and told is None and library.memory.about.program is None:
+    if limit != own_limit and printed is None and library.memory.about.program is None:
         own = f"uses {own_limit:,}" if own_limit else "uses none"
         note(f"zeroclaw: Using limit {limit:,} ({RULE_WORDS[request.rule]} {own}).")
-    tell_complaints(library, trial, _about(given), set() if told is None else told)
+    print_complaints(library, trial, _about(given), set() if printed is None else printed)
     return trial
 
 
-def tell_complaints(library: Library, trial: Trial, about: Collection[Setting], told: set[str]) -> None:
-    """Say on stderr what of a trial cannot work and is not in `told` yet."""
+def print_complaints(library: Library, trial: Trial, about: Collection[Setting], printed: set[str]) -> None:
+    """Say on stderr what of a trial cannot work and is not in `printed` yet."""
     from zeroclaw_tui.curation.setting_change import complaints_of
 
     for sentence in complaints_of(library, trial, about):
-        if sentence not in told:
-            told.add(sentence)
+        if sentence not in printed:
+            printed.add(sentence)
             note(f"zeroclaw: {sentence}")
 
 
@@ -361,7 +361,7 @@ async def recall(library: Library, given: argparse.Namespace, now: datetime) -> 
         document(result.as_json())
     else:
         write_lines(recall_lines(result))
-    tell_notes(library, result.notes, set())
+    print_notes(library, result.notes, set())
     return DONE
 
 
@@ -369,7 +369,7 @@ async def _answer_batch(library: Library, given: argparse.Namespace, now: dateti
     from zeroclaw_tui.curation.recall import recall_memories
 
     base = trial_given(library, given, now)
-    told: set[str] = set()
+    printed: set[str] = set()
     with _opened(given.batch) as lines:
         for number, asked in _asked(lines):
             try:
@@ -380,15 +380,15 @@ async def _answer_batch(library: Library, given: argparse.Namespace, now: dateti
                 error.message = f"Line {number} of the batch: {error.message}"
                 raise
             document(result.as_json(), compact=True)
-            tell_notes(library, result.notes, told)
+            print_notes(library, result.notes, printed)
     return DONE
 
 
-def tell_notes(library: Library, sentences: Iterable[str], told: set[str]) -> None:
+def print_notes(library: Library, sentences: Iterable[str], printed: set[str]) -> None:
     """Say what was not said yet, neither here nor when the store was opened."""
     for sentence in sentences:
-        if sentence not in told and not any(sentence in notice.sentence for notice in library.memory.notices):
-            told.add(sentence)
+        if sentence not in printed and not any(sentence in notice.sentence for notice in library.memory.notices):
+            printed.add(sentence)
             note(f"zeroclaw: {sentence}")
 
 
@@ -586,7 +586,7 @@ async def explain(library: Library, given: argparse.Namespace, now: datetime) ->
         document(explanation.as_json())
     else:
         write_lines(explanation_lines(explanation, trial))
-    tell_notes(library, explanation.notes, set())
+    print_notes(library, explanation.notes, set())
     return DONE
 
 
@@ -707,7 +707,7 @@ async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> 
         sys.stdout.write(display_text(made.text))
     for sentence in _facts(made, given):
         note(f"zeroclaw: {sentence}")
-    tell_notes(library, made.result.notes, set())
+    print_notes(library, made.result.notes, set())
     return DONE
 
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.recall import tell_notes, trial_given
+from zeroclaw_tui.cli.recall import print_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import (
     DONE,
@@ -129,7 +129,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
         document(run.as_json())
     else:
         write_lines(run_lines(run))
-    tell_notes(library, run.notes, set())
+    print_notes(library, run.notes, set())
     if keyword_only_note(run.notes) is not None:
         note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
         return NOT_REACHABLE

@@ -12,8 +12,8 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, docu
 from zeroclaw_tui.cli.plans import (
     NOTHING_DONE,
     check_writable,
-    tell_document,
-    tell_notes,
+    print_change,
+    print_notes,
     undo_hint,
 )
 from zeroclaw_tui.cli.transfer import add_conflict_options, import_planned
@@ -78,7 +78,7 @@ def _snapshot_options(parser: argparse.ArgumentParser) -> None:
 async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Write MEMORY_SNAPSHOT.md, or compare it with the store.
 
-    Its document is that of every change (see `tell_document`) with "file", "beside" (the lossless copy), "memories"
+    Its document is that of every change (see `print_change`) with "file", "beside" (the lossless copy), "memories"
     (how many core memories the snapshot holds), "lossy": [{"key", "lost"}] with what ZeroClaw's format loses of each,
     "vectors" (whether the lossless copy has them), "replaces" ({"is_zeroclaws", "because", "entries", "total",
     "exported"} of the file in its place, or null) and "foreign" (sentences about files in the way that are another
@@ -98,11 +98,11 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
         check_writable(library, given)
     plan = await plan_snapshot(library)
     if given.dry_run:
-        return _tell_plan(library, given, plan)
+        return _print_plan(library, given, plan)
     outcome = await write_snapshot(library, replaces_foreign=given.replace_foreign)
-    tell_notes(outcome)
+    print_notes(outcome)
     if given.json:
-        tell_document(library, outcome, verb="snapshot", **plan.as_json())
+        print_change(library, outcome, verb="snapshot", **plan.as_json())
     else:
         write_lines(_done_lines(plan, outcome))
     return DONE
@@ -120,11 +120,11 @@ def text_cell(content: str) -> str:
     return cut(f'"{excerpt_of(content)}"', TEXT_CELLS)
 
 
-def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) -> int:
+def _print_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
-        tell_document(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())
+        print_change(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())
         return DONE
     write_lines(_plan_lines(plan))
     note(NOTHING_DONE)

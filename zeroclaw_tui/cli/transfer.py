@@ -19,8 +19,8 @@ from zeroclaw_tui.cli.plans import (
     check_can_ask,
     check_writable,
     confirm,
-    tell_document,
-    tell_notes,
+    print_change,
+    print_notes,
     undo_hint,
     with_triggers,
 )
@@ -125,10 +125,10 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
         ) from error
     if exported.cancelled:
         note(f"zeroclaw: Stopped after {counted(exported.count)}.")
-    _tell_sentences(exported.lost)
+    _print_sentences(exported.lost)
     if exported.cancelled:
         return INTERRUPTED
-    _tell_left_out(*await _left_out(library, wanted, exported))
+    _print_left_out(*await _left_out(library, wanted, exported))
     return DONE
 
 
@@ -172,10 +172,10 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
             library, wanted, path, _format(given),
             vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
         )  # fmt: skip
-    return await _tell_file(library, given, wanted, path, exported)
+    return await _print_file(library, given, wanted, path, exported)
 
 
-async def _tell_file(
+async def _print_file(
     library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path, exported: ExportOutcome
 ) -> int:
     if exported.cancelled:
@@ -188,8 +188,8 @@ async def _tell_file(
         return DONE
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     write_lines([(Styled("✓", GREEN), done)])
-    _tell_sentences(exported.lost)
-    _tell_left_out(superseded, filtered)
+    _print_sentences(exported.lost)
+    _print_left_out(superseded, filtered)
     return DONE
 
 
@@ -199,7 +199,7 @@ async def _left_out(library: Library, wanted: MemoryFilter, exported: ExportOutc
     return hidden, 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
 
 
-def _tell_left_out(superseded: int, filtered: int) -> None:
+def _print_left_out(superseded: int, filtered: int) -> None:
     from zeroclaw_tui.curation.export import left_out_sentences
 
     if sentences := left_out_sentences(superseded, filtered):
@@ -222,7 +222,7 @@ def _format(given: argparse.Namespace) -> ExportFormat:
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 
-def _tell_sentences(sentences: Iterable[str]) -> None:
+def _print_sentences(sentences: Iterable[str]) -> None:
     for sentence in sentences:
         note(f"zeroclaw: {sentence}")
 
@@ -278,7 +278,7 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
 async def import_(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Check the whole file, say what it would bring, ask, and do it.
 
-    Its document is that of every change (see `tell_document`) with these names: "file", "format", "title" and "why"
+    Its document is that of every change (see `print_change`) with these names: "file", "format", "title" and "why"
     (what it is taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are
     there the same, have an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first
     three new memories as they will stand), "categories" (how many would be brought in of which), "makes" (a sentence,
@@ -321,7 +321,7 @@ async def import_planned(
         plan = await make_plan(on_progress=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
-        return await _tell_plan(target, given, verb, plan, count)
+        return await _print_plan(target, given, verb, plan, count)
     check_can_ask(verb, yes=given.yes)
     if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
         return REFUSED
@@ -330,7 +330,7 @@ async def import_planned(
         outcome = await with_triggers(
             opened, given, lambda: carry_out(target, plan, on_clash, on_progress=progress.advance), asks=True
         )
-    return REFUSED if outcome is None else _tell_done(opened, given, plan, outcome)
+    return REFUSED if outcome is None else _print_done(opened, given, plan, outcome)
 
 
 def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
@@ -346,7 +346,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (runnable("  `zeroclaw memory undo` reverses that."),)
 
 
-async def _tell_plan(
+async def _print_plan(
     target: Target, given: argparse.Namespace, verb: Literal["import", "hydrate"], plan: ImportPlan, count: int
 ) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
@@ -354,7 +354,7 @@ async def _tell_plan(
     if given.json:
         notes = (*plan.losses, *plan.notes)
         planned = Outcome(verb, count if given.dry_run else 0, notes=notes)
-        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given))
+        print_change(target, planned, dry_run=given.dry_run, **_document(plan, given))
         return DONE
     if count:
         write_lines(_plan_lines(plan, given.on_clash))
@@ -368,11 +368,11 @@ async def _tell_plan(
     return DONE
 
 
-def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
-    _tell_sentences(plan.sentences() if given.yes and not given.json else ())
-    tell_notes(outcome)
+def _print_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
+    _print_sentences(plan.sentences() if given.yes and not given.json else ())
+    print_notes(outcome)
     if given.json:
-        tell_document(library, outcome, **_document(plan, given))
+        print_change(library, outcome, **_document(plan, given))
     else:
         write_lines(_done_lines(plan, outcome, given.on_clash))
     if outcome.cancelled:
@@ -418,7 +418,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
     """Compare both stores, say what would come over and what would be lost, ask, do it, and check it.
 
     The options of every verb name the store to copy from; it is only read. The document is that of every change of the
-    target (see `tell_document`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of
+    target (see `print_change`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of
     the source are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are
     taken), "losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first),
     "on_clash" ("skip", "overwrite" or "rename"), "verified" (how many were found again, the same in all that
@@ -450,15 +450,15 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.brings(on_clash)
     if given.dry_run:
-        return _tell_copy_plan(library, target, given, plan)
+        return _print_copy_plan(library, target, given, plan)
     if not count and target.library is None:
         # Nobody asked for an empty store.
-        return _tell_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.leaves(on_clash)))
+        return _print_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.leaves(on_clash)))
     if count and not given.yes and not confirm("Go on?", _copy_lines(target, plan, on_clash)):
         return REFUSED
     with _naming_the_target():
         opened = await target.make()
-    with _going_on_later(), Progress("Copying", count) as progress:
+    with _continuation(), Progress("Copying", count) as progress:
         outcome = await with_triggers(
             opened,
             given,
@@ -472,11 +472,11 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         from dataclasses import replace
 
         outcome = replace(outcome, notes=(*outcome.notes, sentence))
-    return _tell_copied(library, target, given, plan, outcome)
+    return _print_copied(library, target, given, plan, outcome)
 
 
 @contextmanager
-def _going_on_later() -> Iterator[None]:
+def _continuation() -> Iterator[None]:
     """A store that goes away in the middle keeps what came over so far, which the error then says."""
     try:
         yield
@@ -522,13 +522,13 @@ def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
         yield (Styled(f"  {indent}{words}", _STYLES[fact.tone]),) if fact.tone in _STYLES else (f"  {indent}", words)
 
 
-def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
+def _print_copy_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome
 
     count = plan.brings(given.on_clash)
     if given.json:
         planned = CopyOutcome("copy", count, left=plan.leaves(given.on_clash))
-        _tell_copy_document(library, target, given, plan, planned)
+        _print_copy_document(library, target, given, plan, planned)
         return DONE
     if count:
         write_lines(_copy_lines(target, plan, given.on_clash))
@@ -542,13 +542,13 @@ def _nothing(target: Target, plan: CopyPlan) -> Line:
     return (f"Nothing to copy of {counted(plan.count)} to {_named(target)}",)
 
 
-def _tell_copied(
+def _print_copied(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
     unseen = [*plan.losses, *filter(None, [plan.left_out])] if given.yes and not given.json else []
-    _tell_sentences((*unseen, *outcome.notes))
+    _print_sentences((*unseen, *outcome.notes))
     if given.json:
-        _tell_copy_document(library, target, given, plan, outcome)
+        _print_copy_document(library, target, given, plan, outcome)
     else:
         write_lines(_copied_lines(target, plan, outcome))
     if outcome.cancelled:
@@ -593,12 +593,12 @@ def _undo(target: Target) -> str:
     return f"`{one_line(shlex.join(words))}`{more} reverses that."
 
 
-def _tell_copy_document(
+def _print_copy_document(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> None:
     source = {"backend": library.memory.name, "location": library.memory.about.location}
     more = {"from": source, **plan.as_json(), "on_clash": given.on_clash}
-    tell_document(target, outcome, dry_run=given.dry_run, **more)
+    print_change(target, outcome, dry_run=given.dry_run, **more)
 
 
 def add_conflict_options(parser: argparse.ArgumentParser) -> None:

@@ -42,9 +42,9 @@ from zeroclaw_tui.cli.plans import (
     difference_lines,
     left_alone_lines,
     named_as_json,
-    tell_document,
-    tell_notes,
-    telling_clashes,
+    print_change,
+    print_notes,
+    with_conflict_sentences,
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
@@ -85,7 +85,7 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Say what the last change was, what taking it back does and what is in its way; ask, and do it.
 
-    The document of an undo is that of every change (see `tell_document`) with "undone": {"number", "verb", "at",
+    The document of an undo is that of every change (see `print_change`) with "undone": {"number", "verb", "at",
     "summary", "count"} of the change that was undone, or would be, and "next": the same of the one that another
     undo would undo, or null. With --dry-run there are "on_clash" ("refuse", "overwrite" or "rename"), "clashing"
     (how many memories cannot simply come back) and "clashes" in place of "next", at most 100 of {"id", "key",
@@ -155,8 +155,8 @@ async def _reverse(library: Library, given: argparse.Namespace, way: _Way, chang
         head: Line = (f"Change {change.number}, {time_here(change.at)}: ", change.title)
         lines = _plan_lines(given, head, rows, count, foreseen, way.back)
         if given.dry_run:
-            told: dict[str, Any] = {_DONE[way.verb]: change.as_json()}
-            return _tell_plan(library, given, way.verb, rows, count, foreseen, lines, **told)
+            facts: dict[str, Any] = {_DONE[way.verb]: change.as_json()}
+            return _print_plan(library, given, way.verb, rows, count, foreseen, lines, **facts)
         if not confirm(way.question, lines):
             return REFUSED
     with Progress(way.doing, count) as progress:
@@ -170,8 +170,8 @@ async def _reverse(library: Library, given: argparse.Namespace, way: _Way, chang
                 on_progress=progress.advance,
             )
 
-        outcome = await with_triggers(library, given, lambda: telling_clashes(work, back=way.back), asks=True)
-    return REFUSED if outcome is None else await _tell_done(library, given, outcome, count)
+        outcome = await with_triggers(library, given, lambda: with_conflict_sentences(work, back=way.back), asks=True)
+    return REFUSED if outcome is None else await _print_done(library, given, outcome, count)
 
 
 async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequence[int], back: str) -> ApplyResult:
@@ -191,7 +191,7 @@ async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequen
             raise Conflicts(foreseen.conflicts, foreseen.conflict_count)
         return foreseen
 
-    return await telling_clashes(look, back=back)
+    return await with_conflict_sentences(look, back=back)
 
 
 async def _list_changes(library: Library, given: argparse.Namespace) -> int:
@@ -225,7 +225,7 @@ def _plan_lines(
     yield from clash_lines(foreseen, given.on_conflict, back=back)
 
 
-def _tell_plan(
+def _print_plan(
     library: Library,
     given: argparse.Namespace,
     verb: Verb,
@@ -241,22 +241,22 @@ def _tell_plan(
         entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
         planned = Outcome(verb, count if foreseen.written else 0, renamed=foreseen.renamed, notes=foreseen.notes)
         more |= clashes_as_json(foreseen, given.on_conflict)
-        tell_document(library, planned, dry_run=True, entries=entries, **more)
+        print_change(library, planned, dry_run=True, entries=entries, **more)
     else:
         write_lines(lines)
         note(NOTHING_DONE)
     return DONE
 
 
-async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
+async def _print_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
 
-    tell_notes(outcome)
+    print_notes(outcome)
     is_redo = outcome.verb == "redo"
     change = outcome.turned
     if given.json:
         following = await (library.trash.last_undone() if is_redo else library.trash.last())
-        told: dict[str, Any] = {_DONE[outcome.verb]: change.as_json() if change else None}
-        tell_document(library, outcome, **told, next=following.as_json() if following else None)
+        facts: dict[str, Any] = {_DONE[outcome.verb]: change.as_json() if change else None}
+        print_change(library, outcome, **facts, next=following.as_json() if following else None)
     else:
         write_lines([(Styled("✓", GREEN), f" {outcome.headline()} ({counted(outcome.count, 'change')})")])
         write_lines(left_alone_lines(outcome))
@@ -337,7 +337,7 @@ def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("trash restore", "Restore deleted memories", CHANGED, _trash_restore_options, changes=True)
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Bring deleted memories back; the document is that of every change (see `tell_document`).
+    """Bring deleted memories back; the document is that of every change (see `print_change`).
 
     With --dry-run it has "on_clash", "clashing" and "clashes" besides, as that of `undo`.
     """
@@ -352,20 +352,20 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
         foreseen, count = await _foreseen(library, given, numbers, "undo"), len(numbers)
         rows = library.trash.changes_numbered(numbers)
         lines = _plan_lines(given, (Styled(f"Restore {counted(count)}?", BOLD),), rows, count, foreseen, "undo")
-        return _tell_plan(library, given, "restore", rows, count, foreseen, lines)
+        return _print_plan(library, given, "restore", rows, count, foreseen, lines)
     with Progress("Restoring", len(numbers)) as progress:
         outcome = await with_triggers(
             library,
             given,
-            lambda: telling_clashes(
+            lambda: with_conflict_sentences(
                 lambda: restore(library, numbers, on_conflict=given.on_conflict, on_progress=progress.advance),
             ),
             asks=False,
         )
     assert outcome is not None
-    tell_notes(outcome)
+    print_notes(outcome)
     if given.json:
-        tell_document(library, outcome)
+        print_change(library, outcome)
     else:
         write_lines([(Styled("✓", GREEN), f" {outcome.headline()}")])
         write_lines(left_alone_lines(outcome))
@@ -418,14 +418,14 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
     else:
         rows, count = await library.trash.listing(limit=SAMPLES)
         if not count and not await library.trash.actions(limit=1):
-            return _tell_empty(library, given, 0, [(NOTHING_THERE,)])
+            return _print_empty(library, given, 0, [(NOTHING_THERE,)])
     lines = _empty_lines(rows, count, everything=numbers is None)
     if given.dry_run:
-        return _tell_empty(library, given, count, lines)
+        return _print_empty(library, given, count, lines)
     if not given.yes and not _agreed_to_empty(count, lines):
         return REFUSED
     gone = await library.trash.empty(numbers)
-    return _tell_empty(library, given, gone, [(Styled("✓", GREEN), f" {counted(gone)} permanently deleted.")])
+    return _print_empty(library, given, gone, [(Styled("✓", GREEN), f" {counted(gone)} permanently deleted.")])
 
 
 def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
@@ -436,11 +436,11 @@ def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
     return confirm("Delete permanently?", shown)
 
 
-def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
+def _print_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
-        tell_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
+        print_change(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
         return DONE
     write_lines(lines)
     if given.dry_run:
@@ -492,8 +492,8 @@ async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
     present = await exactly(library, given.key, given.id, agents)
     if given.id is not None and given.key is None:
         rows = [version.after or version.before for version in await library.trash.history(given.id)]
-        held = [row for row in rows if not agents or (row is not None and row.agent in agents)]
-        if not present and not held:
+        shown_rows = [row for row in rows if not agents or (row is not None and row.agent in agents)]
+        if not present and not shown_rows:
             raise NotFound(nothing_found(None, given.id))
         return [given.id]
     if len(present) > 1:

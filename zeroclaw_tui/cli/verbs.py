@@ -287,7 +287,7 @@ async def _answer(given: argparse.Namespace) -> int:
     configs = _configs(given)
     if called.name != "health":
         # It tells all that is wrong itself.
-        _tell_which(configs)
+        _print_choice(configs)
         for sentence in configs[0].warned_about(*called.concerns):
             note(f"zeroclaw: {sentence}")
     if called.opens == "config":
@@ -359,7 +359,7 @@ def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
         raise
 
 
-def _tell_which(configs: Sequence[MemoryConfig]) -> None:
+def _print_choice(configs: Sequence[MemoryConfig]) -> None:
     if len(configs) < 2:
         return
     taken, *others = configs

@@ -406,8 +406,8 @@ def _attached(root: Path, rule: str) -> Install | None:
         return workspace_install(root.parent, root, rule)
     if exists(root / CONFIG_NAME):
         return workspace_install(root, root, rule)
-    beside = root.parent / ".zeroclaw"
-    return workspace_install(beside, root, rule) if exists(beside / CONFIG_NAME) else None
+    default_dir = root.parent / ".zeroclaw"
+    return workspace_install(default_dir, root, rule) if exists(default_dir / CONFIG_NAME) else None
 
 
 def find_installs(
@@ -471,11 +471,11 @@ def workspace_rule(folder: Path, leaves: frozenset[str] = frozenset({"workspace"
     `leaves`, is a workspace of that `.zeroclaw`; any other is the config dir. ZeroClaw >= 0.8.0 also takes the name
     `data`, and uses only the config dir of the answer.
     """
-    beside = folder.parent / ".zeroclaw"
+    default_dir = folder.parent / ".zeroclaw"
     if exists(folder / CONFIG_NAME):
         return folder, folder / "workspace"
-    if exists(beside / CONFIG_NAME) or folder.name in leaves:
-        return beside, folder
+    if exists(default_dir / CONFIG_NAME) or folder.name in leaves:
+        return default_dir, folder
     return folder, folder / "workspace"
 
 
@@ -577,10 +577,10 @@ def _holds_store(install: Install) -> bool:
 
 
 def _each_once(found: Iterable[Install]) -> list[Install]:
-    kept: dict[str, Install] = {}
+    distinct: dict[str, Install] = {}
     for install in found:
-        kept.setdefault(os.path.realpath(install.database), install)
-    return list(kept.values())
+        distinct.setdefault(os.path.realpath(install.database), install)
+    return list(distinct.values())
 
 
 def _nothing(rule: str, looked: Iterable[Path]) -> NoInstall:
@@ -618,10 +618,12 @@ def without_password(url: str) -> str:
     secret, at, place = matched["rest"].rpartition("@")
     user = secret.partition(":")[0]
     server, _, options = place.partition("?")
-    kept = sorted(pair for pair in parse_qsl(options) if not re.search(_SECRET_OPTION, pair[0], re.IGNORECASE))
+    public = sorted(pair for pair in parse_qsl(options) if not re.search(_SECRET_OPTION, pair[0], re.IGNORECASE))
     host, slash, path = server.partition("/")
     scheme = "postgres" if scheme == "postgresql" else scheme
-    return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (f"?{urlencode(kept)}" if kept else "")
+    return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (
+        f"?{urlencode(public)}" if public else ""
+    )
 
 
 def server_address(url: str) -> str:

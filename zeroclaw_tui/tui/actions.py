@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
-from zeroclaw_tui.tui.commands import Change, Room, store_options, tell, tell_failure, warn
+from zeroclaw_tui.tui.commands import Change, Room, inform, show_failure, store_options, warn
 from zeroclaw_tui.tui.dialogs import (
     FEW_LINES,
     Answer,
@@ -112,7 +112,7 @@ class Changes:
         self._pace = pace
         self._library = library
         self._after = after
-        self._fail = fail or partial(tell_failure, room)
+        self._fail = fail or partial(show_failure, room)
         self.is_under_way = False
         """Whether a change is being made, asked about or shown."""
 
@@ -146,7 +146,7 @@ class Changes:
         outcome = await self.run_change(library, f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
-        (tell if is_whole else warn)(self._room, removed_words(outcome, key, now))
+        (inform if is_whole else warn)(self._room, removed_words(outcome, key, now))
         await self._after(outcome)
         return outcome
 
@@ -160,7 +160,7 @@ class Changes:
         await library.trash.recover(library.memory)
         change = await (library.trash.last() if number is None else change_numbered(library, number))
         if change is None:
-            tell(self._room, (await nothing_to_undo(library)).message)
+            inform(self._room, (await nothing_to_undo(library)).message)
             return None
         if number is None and not await self._is_meant(library, change, "Undo"):
             return None
@@ -184,7 +184,7 @@ class Changes:
     ) -> Outcome | None:
         outcome = await self.settled(library, sentence, count, reverse)
         if outcome is not None:
-            tell(self._room, " ".join(outcome.sentences()))
+            inform(self._room, " ".join(outcome.sentences()))
             await self._after(outcome)
         return outcome
 
@@ -247,7 +247,7 @@ class Changes:
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
         )
-        asked = yes_or_no(title, body, "Cancel", question).telling(partial(clash_words, library, numbers))
+        asked = yes_or_no(title, body, "Cancel", question).adding_later(partial(clash_words, library, numbers))
         return await self._room.app.push_screen_wait(asked) is True
 
 
@@ -473,7 +473,7 @@ class PlannedMemories(Vertical):
         try:
             entries = await self._library.memory.rows(Query(EXCERPTS, handles=handles))
         except InspectorError as error:
-            tell_failure(self, error)
+            show_failure(self, error)
             return
         shown = [replace(entry, content=masked(entry.content)) for entry in entries]
         # The list is gone if the question was answered while the rows were read.

@@ -23,7 +23,7 @@ from textual.worker import WorkerError, WorkerFailed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, tell_failure
+from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, show_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
@@ -105,8 +105,8 @@ class InspectorApp(TypeAhead[int]):
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
-        self._kept_view = View()
-        self._told: dict[tuple[str, str, str], float] = {}
+        self._view_before = View()
+        self._shown_until: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
         self.has_failed = False
@@ -164,7 +164,7 @@ class InspectorApp(TypeAhead[int]):
             finally:
                 await target.close()
         except InspectorError as error:
-            tell_failure(self, error)
+            show_failure(self, error)
             return
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
@@ -315,8 +315,8 @@ class InspectorApp(TypeAhead[int]):
             return
         if self._library is None or not self._library.memory.about.keeps_nothing:
             # A store without memories cannot be searched, so the view from before returns later.
-            self._kept_view = self._browser.view
-        await self._take_over(library, self._kept_view.fitting(library.memory.why_not))
+            self._view_before = self._browser.view
+        await self._take_over(library, self._view_before.fitting(library.memory.why_not))
 
     def action_help_quit(self) -> None:
         """Say how to quit, for ctrl+c does not."""
@@ -334,10 +334,10 @@ class InspectorApp(TypeAhead[int]):
         """Show a message, unless the same message is still visible."""
         now = monotonic()
         shown = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        said = (message, title, severity)
-        self._told = {words: until for words, until in self._told.items() if until > now}
-        if said not in self._told:
-            self._told[said] = now + shown
+        key = (message, title, severity)
+        self._shown_until = {words: until for words, until in self._shown_until.items() if until > now}
+        if key not in self._shown_until:
+            self._shown_until[key] = now + shown
             super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def _after_error(self, way_on: WayOn | Path | None) -> None:
@@ -437,8 +437,8 @@ async def finish_writing(app: App[Any], patience: float) -> None:
     writing = [worker for worker in app.workers if worker.group in _STOPPED | _AWAITED and not worker.is_finished]
     if not writing:
         return
-    said = "Finishing the current change, then quitting …"
-    timer = app.set_timer(patience, lambda: app.notify(said, markup=False))
+    key = "Finishing the current change, then quitting …"
+    timer = app.set_timer(patience, lambda: app.notify(key, markup=False))
     for worker in writing:
         if worker.group in _STOPPED:
             worker.cancel()

@@ -229,7 +229,7 @@ async def guarded(node: Widget, work: Callable[..., Awaitable[None]], *given: ob
     except SearchInterrupted:
         return
     except InspectorError as error:
-        tell_failure(node, error)
+        show_failure(node, error)
 
 
 @contextmanager
@@ -251,7 +251,7 @@ def saying(node: MessagePump, patience: float, say: Callable[[], None], *, again
         timer.stop()
 
 
-def tell(node: Widget, sentence: str) -> None:
+def inform(node: Widget, sentence: str) -> None:
     """Say what was done."""
     node.notify(shown_words(runnable(sentence)), markup=False)
 
@@ -261,7 +261,7 @@ def warn(node: Widget, sentence: str) -> None:
     node.notify(shown_words(runnable(sentence)), severity="warning", markup=False)
 
 
-def tell_failure(node: Widget | App[Any], error: InspectorError) -> None:
+def show_failure(node: Widget | App[Any], error: InspectorError) -> None:
     """One sentence and what to do next."""
     node.notify(shown_words(runnable(str(error))), title=error.title, severity="error", markup=False)
 

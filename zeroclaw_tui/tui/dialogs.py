@@ -85,7 +85,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         )
         self._known_later: Callable[[], Awaitable[str | None]] | None = None
 
-    def telling(self, words: Callable[[], Awaitable[str | None]]) -> Self:
+    def adding_later(self, words: Callable[[], Awaitable[str | None]]) -> Self:
         """The same dialog, which adds a sentence below its body as soon as it is known; None adds nothing."""
         self._known_later = words
         return self
@@ -120,8 +120,8 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             return
         panel = self.query_one("#dialog")
         others = (child for child in panel.children if child is not self._body and child.display)
-        beside = sum(child.outer_size.height + child.styles.margin.height for child in others)
-        needed = self._body.virtual_size.height + self._body.styles.margin.height + beside + panel.gutter.height
+        other_rows = sum(child.outer_size.height + child.styles.margin.height for child in others)
+        needed = self._body.virtual_size.height + self._body.styles.margin.height + other_rows + panel.gutter.height
         is_long = needed > self.size.height * _MOST_OF_WINDOW // 100
         if is_long != self.has_class("-long"):
             self.set_class(is_long, "-long")
@@ -433,27 +433,27 @@ class Form(Dialog[Mapping[str, str]]):
     def on_mount(self) -> None:
         self.add_class("-typed")
         self.query_one(f"#{self._fields[0].name}").focus()
-        self._tell(is_submitted=False)
+        self._show_below(is_submitted=False)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         for field in self.query(".field"):
             field.set_class(event.widget in field.children, "-focused")
 
     def on_input_changed(self) -> None:
-        self._tell(is_submitted=False)
+        self._show_below(is_submitted=False)
 
     def on_one_of_changed(self) -> None:
-        self._tell(is_submitted=False)
+        self._show_below(is_submitted=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.action_submit()
 
     def action_submit(self) -> None:
-        if self._tell(is_submitted=True):
+        if self._show_below(is_submitted=True):
             self.dismiss(self.values)
 
-    def _tell(self, *, is_submitted: bool) -> bool:
+    def _show_below(self, *, is_submitted: bool) -> bool:
         below = self.query_one("#below", Static)
         try:
             below.update(self._below(self.values))

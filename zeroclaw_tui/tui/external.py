@@ -212,26 +212,26 @@ def _result(program: Program, file: Path, original: bytes, text: str, failure: s
     except FileNotFoundError:
         return Edited(None, failure or "The editor removed the file, so nothing was changed.", is_failure=True)
     except OSError as error:
-        return _kept(file, f"What the editor saved cannot be read: {error.strerror}.")
+        return _rejected(file, f"What the editor saved cannot be read: {error.strerror}.")
     if saved is None:
-        return _kept(file, f"The editor saved {size_shown(size)}, but a memory has at most {size_shown(LARGEST)}.")
+        return _rejected(file, f"The editor saved {size_shown(size)}, but a memory has at most {size_shown(LARGEST)}.")
     if saved == original or saved == original + b"\n":
         return Edited(None, failure or _nothing_saved(program), is_failure=bool(failure))
     if failure:
-        return _kept(file, failure)
+        return _rejected(file, failure)
     if not saved.strip():
         return Edited(None, "What the editor saved is empty, so nothing was changed.", is_failure=True)
     try:
         # Bytes that were no UTF-8 before may stay what they are.
         typed = saved.decode("utf-8", "surrogateescape" if _has_escaped_bytes(text) else "strict")
     except UnicodeDecodeError as error:
-        return _kept(file, f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
+        return _rejected(file, f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
     if not text.endswith("\n") and typed.endswith("\n"):
         typed = typed[:-2] if typed.endswith("\r\n") else typed[:-1]
     return Edited(typed, program.remark, file)
 
 
-def _kept(file: Path, sentence: str) -> Edited:
+def _rejected(file: Path, sentence: str) -> Edited:
     return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
 
 

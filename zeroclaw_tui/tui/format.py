@@ -306,9 +306,9 @@ def lit_cell(text: str, cells: int, lights: Highlights) -> tuple[str, Sequence[S
         start, lead = _start_before(shown, spans[0][0]), ELLIPSIS
     window = lead + shown[start:]
     fitted = fit(window, cells)
-    kept = same_beginning(window, fitted)
+    end_kept = same_beginning(window, fitted)
     moved = ((first - start + len(lead), last - start + len(lead)) for first, last in spans)
-    return fitted, [(max(0, first), min(last, kept)) for first, last in moved if first < kept and last > 0]
+    return fitted, [(max(0, first), min(last, end_kept)) for first, last in moved if first < end_kept and last > 0]
 
 
 def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tuple[str, Sequence[Span]]]:
@@ -334,8 +334,8 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
         line, after = next_line(shown, at, cells)
         if number == len(widths) and (after < len(shown) or len(looked_at) < len(text)):
             line = fit(shown[at : at + cells + 1] + ELLIPSIS, cells).rstrip()
-        kept = at + same_beginning(line, shown[at : at + len(line)])
-        here = [(max(at, first), min(last, kept)) for first, last in spans if first < kept and last > at]
+        end_kept = at + same_beginning(line, shown[at : at + len(line)])
+        here = [(max(at, first), min(last, end_kept)) for first, last in spans if first < end_kept and last > at]
         lines.append((line, [(first - at, last - at) for first, last in here]))
         at = after
     return lines

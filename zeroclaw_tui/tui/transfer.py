@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
 from zeroclaw_tui.tui.actions import key_words
-from zeroclaw_tui.tui.commands import tell_failure
+from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
@@ -176,7 +176,7 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
         target = await hydrate_target(config, version)
         plan = await plan_hydrate(target, place_of(config))
     except InspectorError as error:
-        tell_failure(app, error)
+        show_failure(app, error)
         return
     body = Content.assemble(
         f"{NAME} has {counted(plan.new)}.\n{shown_words(str(config.database))} will be created with them.",
@@ -195,7 +195,7 @@ async def _make(app: App[Any], target: Target, plan: ImportPlan, then: Callable[
     try:
         outcome = await hydrate(target, plan, "skip")
     except InspectorError as error:
-        tell_failure(app, error)
+        show_failure(app, error)
         return
     finally:
         await target.close()
@@ -220,10 +220,10 @@ def exported_words(done: ExportOutcome, path: Path) -> str:
     if done.cancelled:
         return "Export cancelled. Nothing was written."
     # The name comes last and without a full stop, which would wrap to its own line.
-    said = f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}"
+    headline = f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}"
     # Vectors were left out of JSONL by choice.
     lost = () if done.format == "jsonl" else done.lost
-    return shown_words(f"{said}. {' '.join(lost)}" if lost else said)
+    return shown_words(f"{headline}. {' '.join(lost)}" if lost else headline)
 
 
 def import_title(plan: ImportPlan) -> str:
@@ -274,7 +274,7 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
 
 
 def clash_answers(
-    does: str, new: int, over: int, beside: int, *, where: str, goes: str, taken: int | None = None
+    does: str, new: int, over: int, both: int, *, where: str, goes: str, taken: int | None = None
 ) -> list[Answer[OnClash]]:
     """The answers for so many new memories, and for those whose key is `taken`: overwrite, or keep both."""
     taken = over if taken is None else taken
@@ -286,14 +286,14 @@ def clash_answers(
         answers.append(Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}"))
     if over:
         answers.append(Answer("o", f"Overwrite {over:,}", "overwrite", f"the versions {where} go to {goes}"))
-    if beside:
-        answers.append(Answer("r", f"Keep both ({beside:,})", "rename", "under new keys"))
+    if both:
+        answers.append(Answer("r", f"Keep both ({both:,})", "rename", "under new keys"))
     return answers
 
 
 def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
-    over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
-    return clash_answers(does, plan.new, over, beside, where=where, goes=goes, taken=plan.taken)
+    over, both = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
+    return clash_answers(does, plan.new, over, both, where=where, goes=goes, taken=plan.taken)
 
 
 def clean(text: str) -> str:

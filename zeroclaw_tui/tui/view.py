@@ -355,12 +355,12 @@ def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
     """What the list holds, in ever fewer words; nothing while it is being counted."""
     if facets is None:
         return ("",)
-    told = [counted(facets.total)]
+    facts_shown = [counted(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        told.append(f"{facets.superseded:,} superseded hidden")
+        facts_shown.append(f"{facets.superseded:,} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:
-        told.append(f"{facets.not_embedded:,} not embedded")
-    return tuple(" · ".join(told[:length]) for length in range(len(told), 0, -1))
+        facts_shown.append(f"{facets.not_embedded:,} not embedded")
+    return tuple(" · ".join(facts_shown[:length]) for length in range(len(facts_shown), 0, -1))
 
 
 def mode_facts(
@@ -483,10 +483,10 @@ def why_empty(
     keys = [("u", "undo the last change")] if was_changed and can_write else []
     keys += [("F", "change the filters")] if hidden else []
     keys += [("n", "write a memory")] if can_write else []
-    told = [f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden."] if hidden else []
+    facts_shown = [f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden."] if hidden else []
     return (
         "No memories here now." if was_changed or hidden else "No memories yet.",
-        " ".join([*told, _who_writes(memory, is_watched)]),
+        " ".join([*facts_shown, _who_writes(memory, is_watched)]),
         (*keys, ("r", "reload"), ("q", "quit")),
     )
 

@@ -26,11 +26,11 @@ from zeroclaw_tui.tui.commands import (
     Room,
     changing,
     common_commands,
+    inform,
     saying,
+    show_failure,
     start_work,
     store_options,
-    tell,
-    tell_failure,
     warn,
 )
 from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Pace, RecallOrder, View, order_words
@@ -385,7 +385,7 @@ class BrowserRoom(Room[None]):
         if isinstance(error, NotReachable):
             self.panes.show_gone(error)
         else:
-            tell_failure(self, error)
+            show_failure(self, error)
 
     def action_search(self) -> None:
         self.panes.open_search()
@@ -676,7 +676,7 @@ class BrowserRoom(Room[None]):
         if row is None:
             return
         if row.entry().superseded_by is None:
-            tell(self, "This memory is not superseded, so there is nothing to do.")
+            inform(self, "This memory is not superseded, so there is nothing to do.")
             return
         edit = partial(edit_memory, library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
         await self._after_writing(library, await repairing(self.app, library, edit))
@@ -688,7 +688,7 @@ class BrowserRoom(Room[None]):
         from zeroclaw_tui.tui.actions import written_words
 
         is_new = outcome.verb == "store"
-        tell(self, written_words(outcome))
+        inform(self, written_words(outcome))
         if outcome.row is None:
             self.panes.look_again()
         else:
@@ -746,9 +746,9 @@ class BrowserRoom(Room[None]):
         if entry is None:
             return
         words = f"Re-embedding {one_line(entry.key)} …"
-        with saying(self, self.pace.patience, lambda: tell(self, words)):
-            is_done, told = await re_embed(library, entry)
-        (tell if is_done else warn)(self, told)
+        with saying(self, self.pace.patience, lambda: inform(self, words)):
+            is_done, result_line = await re_embed(library, entry)
+        (inform if is_done else warn)(self, result_line)
         if is_done:
             self.rows.glow([entry.handle])
             self.panes.look_again()
@@ -762,9 +762,9 @@ class BrowserRoom(Room[None]):
         chips = [chip.words for chip in view.chips]
         narrowed = narrowed_words(chips, view.lit, is_recall=view.is_recall, verb=verb)
         chosen = view.listing_filter(now)
-        said = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
-        if said is not None:
-            tell(self, said)
+        result_line = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
+        if result_line is not None:
+            inform(self, result_line)
 
     @changing
     async def action_import_file(self, library: Library) -> None:
@@ -772,14 +772,14 @@ class BrowserRoom(Room[None]):
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
-            tell(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
+            inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
             self.panes.look_again(glows_news=True)
             await self._settle_again(library)
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
-        self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
+        self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
 
-    async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
+    async def _show_copies_left(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.traces.copies import find_copies, left_sentence, texts_of
 
         banner = self.panes.copies_banner
@@ -826,7 +826,7 @@ class BrowserRoom(Room[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        tell(self, await copy_text(self.app, entry_json(whole) if as_json else whole.content))
+        inform(self, await copy_text(self.app, entry_json(whole) if as_json else whole.content))
 
     async def _chosen(self, library: Library) -> PurgePlan:
         """The marked memories, else the one under the cursor, each in the state it was marked or is now, as a plan."""

@@ -39,10 +39,10 @@ from zeroclaw_tui.tui.commands import (
     Command,
     changing,
     common_commands,
+    inform,
     mark_commands,
+    show_failure,
     start_work,
-    tell,
-    tell_failure,
     warn,
 )
 from zeroclaw_tui.tui.dialogs import SIGN_LOOKS, TypedConfirmation, yes_or_no
@@ -318,7 +318,7 @@ class ChangesRoom(StoreRoom):
     async def action_copy(self) -> None:
         entry = self._entry
         if entry is not None:
-            tell(self, await copy_text(self.app, entry.content))
+            inform(self, await copy_text(self.app, entry.content))
 
     def action_reload(self) -> None:
         self.query_one("#failure", Banner).hide()
@@ -468,7 +468,7 @@ class ChangesRoom(StoreRoom):
             else:
                 numbers = await self.library.trash.numbers(self._shown.contains)
         except InspectorError as error:
-            tell_failure(self, error)
+            show_failure(self, error)
             return
         self._list.set_marks((*self._list.marks, *numbers))
 
@@ -491,7 +491,7 @@ class ChangesRoom(StoreRoom):
             title = f"{verb} the whole change: {change.title}?"
             body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
             numbers = await library.trash.numbers_to_turn(number, "redo" if verb == "Redo" else "undo")
-            question = yes_or_no(title, body, "Cancel", verb).telling(partial(clash_words, library, numbers))
+            question = yes_or_no(title, body, "Cancel", verb).adding_later(partial(clash_words, library, numbers))
             if change.count > 1 and not await self.app.push_screen_wait(question):
                 return
         await reverse(library, number)
@@ -501,7 +501,7 @@ class ChangesRoom(StoreRoom):
         outcome = await self.changes.settled(library, what, len(numbers), partial(restore, library, numbers))
         if outcome is not None:
             what = "" if key is None else key_words(key)
-            tell(self, " ".join(outcome.sentences(outcome.headline(what=what))))
+            inform(self, " ".join(outcome.sentences(outcome.headline(what=what))))
             self._list.set_marks(())
             await self.after_change(outcome)
         return outcome
@@ -516,7 +516,7 @@ class ChangesRoom(StoreRoom):
             deleted = await self._deleted(wanted.id)
             present = wanted_version(deleted)
         elif not edit_to(present, wanted, memory).values:
-            tell(self, f"{key} is already as it was {'on' if came else 'before'} {time_here(step.at)}.")
+            inform(self, f"{key} is already as it was {'on' if came else 'before'} {time_here(step.at)}.")
             return
         when = f"{'after' if came else 'before'} {time_words(step.at, self.clock())}"
         title = f"Restore {key} as it was {when}?" if deleted else f"Change {key} back to how it was {when}?"
@@ -536,7 +536,7 @@ class ChangesRoom(StoreRoom):
                 outcome = await edit_memory(library, wanted.id, edit, present.fingerprint)
                 count += outcome.count
         if count:
-            tell(self, f"Restored {key} as it was {'on' if came else 'before'} {time_here(step.at)}.")
+            inform(self, f"Restored {key} as it was {'on' if came else 'before'} {time_here(step.at)}.")
         self.has_changed = self.has_changed or count > 0
         await self._look()
 
@@ -556,7 +556,7 @@ class ChangesRoom(StoreRoom):
             title = f"Delete this change permanently: {line.title}?"
             if await self._confirms(title, line.count):
                 await trash.forget_change(line.number)
-                tell(self, "Deleted the change permanently.")
+                inform(self, "Deleted the change permanently.")
         else:
             marks, one = self._list.marks, self._mark_of(line)
             numbers = sorted(marks) or ([] if one is None else [one])
@@ -568,16 +568,16 @@ class ChangesRoom(StoreRoom):
                 return
             what = counted(len(numbers)) if marks or self._entry is None else key_words(self._entry.key)
             if await self._confirms(f"Delete {what} permanently?", len(numbers)):
-                tell(self, f"{are(await trash.empty(numbers))} deleted permanently.")
+                inform(self, f"{are(await trash.empty(numbers))} deleted permanently.")
         self._list.set_marks(())
         await self._look()
 
     @changing
     async def action_empty(self, library: Library) -> None:
         numbers = await library.trash.numbers()
-        held = f"{counted(len(numbers))} and all earlier versions"
-        if await self._confirms(f"Delete the whole trash of this store permanently: {held}?", len(numbers)):
-            tell(self, f"{are(await library.trash.empty())} deleted permanently.")
+        extent = f"{counted(len(numbers))} and all earlier versions"
+        if await self._confirms(f"Delete the whole trash of this store permanently: {extent}?", len(numbers)):
+            inform(self, f"{are(await library.trash.empty())} deleted permanently.")
             await self._look()
 
     async def _confirms(self, title: str, count: int) -> bool:
@@ -628,8 +628,8 @@ class ChangesRoom(StoreRoom):
         related = () if entry is None else await recorded.related(entry)
         lines = [_SCOPE]
         if history:
-            told = counted(len(history), "change")
-            lines.append(f"{memory.about.program or memory.name} itself recorded {told}, newest last:")
+            how_many = counted(len(history), "change")
+            lines.append(f"{memory.about.program or memory.name} itself recorded {how_many}, newest last:")
         for past in history[-_MOST_TOLD:]:
             texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
             lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
@@ -641,9 +641,9 @@ class ChangesRoom(StoreRoom):
         return "\n".join(lines)
 
     def _show_detail(self) -> None:
-        start_work(self, "changes-detail", self._tell_detail, self._list.selected)
+        start_work(self, "changes-detail", self._describe, self._list.selected)
 
-    async def _tell_detail(self, line: Line) -> None:
+    async def _describe(self, line: Line) -> None:
         about, lines = Content(""), list[DiffLine]()
         try:
             if isinstance(line, Action):

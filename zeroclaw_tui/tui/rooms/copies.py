@@ -169,14 +169,14 @@ class CopiesScreen(Dialog[Outcome]):
 
     async def _worked(self, work: Callable[[], Awaitable[str]]) -> None:
         try:
-            said = await work()
+            result_line = await work()
         except InspectorError as error:
             self._is_asked = False
-            said = f"✗ {error}"
+            result_line = f"✗ {error}"
         finally:
             self._is_working = False
         self._places.refresh()
-        self._say(said)
+        self._say(result_line)
 
     async def _clean(self) -> str:
         marks = self._places.marks
@@ -222,12 +222,12 @@ async def erase(
         key = shown_line(here.key, _KEY_CELLS)
         asks = f"The text to erase (case-insensitive). Leave it empty to erase the memory {key} and its text."
 
-    def going(typed: str) -> Sequence[Text]:
+    def chosen_texts(typed: str) -> Sequence[Text]:
         return [here] if here is not None and not marked and not typed.strip() else marked
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            matcher_for(going(values["text"]), values["text"])
+            matcher_for(chosen_texts(values["text"]), values["text"])
         except UsageError as error:
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
@@ -236,7 +236,7 @@ async def erase(
     typed = await app.push_screen_wait(Form(title, None, [Field("text", "text")], below, does="search"))
     if typed is None:
         return None
-    texts = going(typed["text"])
+    texts = chosen_texts(typed["text"])
     matcher, ids = matcher_for(texts, typed["text"]), frozenset(text.id for text in texts)
 
     async def look(on_progress: ProgressCallback) -> ErasePlan:
@@ -261,8 +261,8 @@ async def erase(
 def _plan_question(app: App[Any], plan: ErasePlan) -> Question[Literal["erase"]]:
     answers: list[Answer[Literal["erase"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
     width = min(_PANEL, app.size.width * 96 // 100) - _PADDING - 2
-    told = [Content(f"\n{_FOR_EVER}")] if plan.taken else []
-    body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *told])))
+    remark_lines = [Content(f"\n{_FOR_EVER}")] if plan.taken else []
+    body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *remark_lines])))
     body.styles.width = width
     return Question(_plan_text(plan), body, "Cancel", answers)
 
@@ -285,6 +285,6 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
         where = tail(shown_line(with_tilde(place.place)), room)
         words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found or 0:>{counts},}"
-        told = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
-        lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
+        remark_lines = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
+        lines.append(Content.assemble(glyph, (words, plain), (remark_lines if remark else "", MUTED)))
     return lines

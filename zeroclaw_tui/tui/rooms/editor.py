@@ -239,9 +239,9 @@ class EditorScreen(Dialog["Outcome"]):
         content = self._form.content
         size = [size_shown(len(content.encode("utf-8", "surrogatepass")))] if content else []
         parts: list[str | tuple[str, str]] = [" · ".join([*size, *self._effects()])]
-        told = self._policy_words()
-        if told and not self._found:
-            parts.append((f"\n! {told}", "$text-warning"))
+        effects = self._policy_words()
+        if effects and not self._found:
+            parts.append((f"\n! {effects}", "$text-warning"))
         if self._found:
             parts.append((f"\n! ZeroClaw withholds this text from the agent: {self._found}", "$text-warning"))
         self.query_one("#note", Static).update(Content.assemble(*parts))
@@ -264,13 +264,13 @@ class EditorScreen(Dialog["Outcome"]):
             return ["a key and a content are required"]
         if self._row is not None and not changed:
             return ["nothing changed"]
-        told = []
+        effects = []
         if "content" in changed and "vectors" not in self._library.memory.why_not:
-            told += self._vector_effect()
+            effects += self._vector_effect()
         days = getattr(self._library.config, _AGEING.get(self._form.value_of("category").strip().lower(), ""), 0)
         if self._row is not None and days:
-            told.append("updated_at becomes now, so retention starts again")
-        return told
+            effects.append("updated_at becomes now, so retention starts again")
+        return effects
 
     def _vector_effect(self) -> list[str]:
         has_vector = self._row is not None and self._row.entry().embedding_dimensions
@@ -504,13 +504,13 @@ async def save_edit(app: App[Any], library: Library, row: Row, values: Mapping[s
             return await repairing(app, library, edit)
         except Conflict as conflict:
             mine = replace(base, values={**base.values, **wanted})
-            kept = await app.push_screen_wait(ConflictScreen(mine, base, conflict.theirs))
-            if kept is None:
+            resolved = await app.push_screen_wait(ConflictScreen(mine, base, conflict.theirs))
+            if resolved is None:
                 return Left.BACK
-            if kept.keep == "theirs":
+            if resolved.keep == "theirs":
                 return Left.AS_IT_IS
-            if kept.keep == "merge":
-                wanted["content"] = kept.content
+            if resolved.keep == "merge":
+                wanted["content"] = resolved.content
             base = conflict.theirs
         except NotFound:
             return await _store_anew(app, library, base, wanted)
@@ -537,11 +537,11 @@ async def edit_externally(app: App[Any], library: Library, row: Row) -> Outcome 
     the comparison with a newer version opens the editor screen.
     """
     if library.read_only_because:
-        _tell(app, library.read_only_because, is_failure=True)
+        _show_effect(app, library.read_only_because, is_failure=True)
         return None
     edited = edit_text(app, row.entry().content)
     if edited.sentence:
-        _tell(app, edited.sentence, is_failure=edited.is_failure)
+        _show_effect(app, edited.sentence, is_failure=edited.is_failure)
     if edited.text is None:
         return None
     return await _save_edited(app, library, row, edited, edited.text)
@@ -551,7 +551,7 @@ async def _save_edited(app: App[Any], library: Library, row: Row, edited: Edited
     try:
         saved = await save_edit(app, library, row, {"content": text})
     except InspectorError as error:
-        _tell(app, f"{error} Your text is saved in {edited.file}.", is_failure=True, title=error.title)
+        _show_effect(app, f"{error} Your text is saved in {edited.file}.", is_failure=True, title=error.title)
         return None
     if saved is Left.BACK:
         outcome = await app.push_screen_wait(EditorScreen(library, row, text=text))
@@ -561,7 +561,7 @@ async def _save_edited(app: App[Any], library: Library, row: Row, edited: Edited
     return None if isinstance(saved, Left) else saved
 
 
-def _tell(app: App[Any], sentence: str, *, is_failure: bool, title: str = "") -> None:
+def _show_effect(app: App[Any], sentence: str, *, is_failure: bool, title: str = "") -> None:
     app.notify(display_text(sentence), title=title, severity="error" if is_failure else "information", markup=False)
 
 
@@ -623,8 +623,8 @@ class ConflictScreen(Dialog[Resolution]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Keep one, or write the merge."""
         match event.option_id:
-            case "mine" | "theirs" as kept:
-                self.dismiss(Resolution(kept))
+            case "mine" | "theirs" as resolved:
+                self.dismiss(Resolution(resolved))
             case "merge":
                 self._show_merge(True)
 
@@ -675,7 +675,7 @@ class ConflictScreen(Dialog[Resolution]):
         mine = [name for name, _, _ in field_changes(self._base.entry(), self._mine.entry())]
         if self._mine.entry().content != self._base.entry().content:
             mine.append("content")
-        kept = f"your {' and '.join(mine) or 'version'}, everything else as stored now"
+        resolved = f"your {' and '.join(mine) or 'version'}, everything else as stored now"
         is_writable = can_edit_here(self._merged)
         places = counted(clashes, "place")
         state = f"both changed the same lines in {places}" if clashes else "both changes fit together"
@@ -684,7 +684,7 @@ class ConflictScreen(Dialog[Resolution]):
         choices = self.query_one("#answers", OptionList)
         choices.add_options(
             [
-                _way_on("mine", "Keep mine", kept),
+                _way_on("mine", "Keep mine", resolved),
                 _way_on("theirs", "Keep theirs", "your changes are discarded"),
                 _way_on("merge", "Edit the merge", state, is_writable),
             ]

@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Que
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, common_commands, guarded, start_work, tell, warn
+from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
@@ -221,7 +221,7 @@ class LiveRoom(StoreRoom):
         text = shown.turn.sent if shown is not None else None
         text = text or (compared.predicted if compared is not None else None)
         if text:
-            tell(self, await copy_text(self.app, text))
+            inform(self, await copy_text(self.app, text))
         else:
             warn(self, "There is no block to copy.")
 
@@ -455,16 +455,16 @@ class LiveRoom(StoreRoom):
             turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
         )
         await asyncio.to_thread(append_tests, file, test)
-        tell(self, f"Test added to {file}: this message should recall {first_names(keys)}.")
+        inform(self, f"Test added to {file}: this message should recall {first_names(keys)}.")
 
     async def _show_talk(self, shown: Shown) -> None:
         from zeroclaw_tui.curation.conversations import around
         from zeroclaw_tui.memory.errors import NotFound
 
         turn = shown.turn
-        said = MemoryEntry(turn.id, "", turn.query, "", turn.at, session_id=turn.session)
+        message = MemoryEntry(turn.id, "", turn.query, "", turn.at, session_id=turn.session)
         try:
-            found = await around(self.library, said)
+            found = await around(self.library, message)
         except NotFound:
             self._no_talk.add(turn.id)
             self.refresh_bindings()
@@ -479,14 +479,14 @@ class LiveRoom(StoreRoom):
         version = self.library.profile.profile.version
         change = await asyncio.to_thread(recording_change, self.library.config, version)
         if change.is_empty:
-            tell(self, "config.toml already has these settings. Restart ZeroClaw to record turns.")
+            inform(self, "config.toml already has these settings. Restart ZeroClaw to record turns.")
             return
         if not await self.app.push_screen_wait(review_question(change)):
             return
         await asyncio.to_thread(save_change, self.library.config, change, self.clock())
         self.has_changed = True
         undo = way_back(self.library.config)
-        tell(self, f"Saved config.toml; {undo} Restart ZeroClaw to record its turns.")
+        inform(self, f"Saved config.toml; {undo} Restart ZeroClaw to record its turns.")
         self.action_reload()
 
 
@@ -512,12 +512,12 @@ def short_time(at: str, now: datetime) -> str:
 def turn_content(shown: Shown, now: datetime) -> Content:
     """The message, where it came from, and how what was sent compares with a recall made now."""
     turn = shown.turn
-    said = display_text(mask_secrets(turn.query[:_LONGEST])).strip() or "(The message is not recorded.)"
+    message = display_text(mask_secrets(turn.query[:_LONGEST])).strip() or "(The message is not recorded.)"
     parts = [local_time(turn.at, now)]
     parts += [shown_line(part, _LONGEST_FACT) for part in (turn.agent, turn.session, turn.channel) if part]
     parts += [f"from {shown_line(turn.sender, _LONGEST_FACT)}"] if turn.sender else []
     parts += [f"ZeroClaw {shown_line(turn.version, _LONGEST_FACT)}"] if turn.version else []
-    lines = [Content.styled(said, STRONG), Content.styled(" · ".join(parts), MUTED)]
+    lines = [Content.styled(message, STRONG), Content.styled(" · ".join(parts), MUTED)]
     lines += [Content(""), *_verdict(shown)]
     since = since_text(shown)
     if since:

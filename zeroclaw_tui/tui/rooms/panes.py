@@ -80,7 +80,7 @@ class BrowserPanes(Vertical):
         self._has_answered = False
         self._is_unanswered = False
         self._was_changed = False
-        self._told_places: set[str] = set()
+        self._announced_hosts: set[str] = set()
         self.rows = MemoryList(id="list", takes_marks=True)
         """The memories."""
         self.detail = MemoryDetail(id="detail")
@@ -131,7 +131,7 @@ class BrowserPanes(Vertical):
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self._pace)
         self._recalled_keys = None
-        library.on_first_request(self._tell_remote_call)
+        library.on_first_request(self._announce_request)
         self.facets, self.other_facets = None, {}
         self._has_answered = False
         self.show_header()
@@ -431,7 +431,7 @@ class BrowserPanes(Vertical):
         if self._go_to is not None and not rows.go_to(self._go_to) and is_part:
             self._ask_for_order(total)
         else:
-            self._tell_where(handles)
+            self._report_position(handles)
         self._glows_news = False
         if was_at_top and rows.cursor < rows.size.height - 1:
             # In a list of the newest memories, new ones appear at once.
@@ -443,7 +443,7 @@ class BrowserPanes(Vertical):
         self.rows.show_more(handles, is_whole=is_whole)
         if self._go_to is not None:
             self.rows.go_to(self._go_to)
-            self._tell_where(handles)
+            self._report_position(handles)
 
     def show_recall(self, result: RecallResult, milliseconds: float) -> None:
         """What the agent would recall, and how long that took."""
@@ -509,7 +509,7 @@ class BrowserPanes(Vertical):
         if self._loader is not None:
             self._loader.want_order(rows)
 
-    def _tell_where(self, handles: Iterable[Handle]) -> None:
+    def _report_position(self, handles: Iterable[Handle]) -> None:
         """The cursor is on its target; an edited memory that is no longer listed is reported."""
         edited, self._go_to, self._edited = self._edited, None, None
         if edited is not None and edited.handle not in handles:
@@ -531,10 +531,10 @@ class BrowserPanes(Vertical):
         memory = library.memory
         if self.recalled is not None and self.recalled.awaits_vector:
             return empty_so_far(self.view, self._vector_words())
-        told = self.recalled.notes if self.recalled is not None else ()
+        remarks = self.recalled.notes if self.recalled is not None else ()
         # What holds for every recall here comes last.
-        told = tuple(sorted(told, key=lambda note: note == library.why_no_vectors))
-        notes = (*told, self._vector_words())
+        remarks = tuple(sorted(remarks, key=lambda note: note == library.why_no_vectors))
+        notes = (*remarks, self._vector_words())
         if memory.about.keeps_nothing:
             notes = sentences(memory.notices)
         return why_empty(
@@ -554,10 +554,10 @@ class BrowserPanes(Vertical):
         is_fetched = self.library.waits_for(self.recalled.request.query)
         return vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
 
-    def _tell_remote_call(self, request: EmbeddingRequest) -> None:
+    def _announce_request(self, request: EmbeddingRequest) -> None:
         """Say once of each host that texts go there."""
-        if request.host not in self._told_places:
-            self._told_places.add(request.host)
+        if request.host not in self._announced_hosts:
+            self._announced_hosts.add(request.host)
             self.notify(request.description, markup=False)
 
     def show_selected(self) -> None:

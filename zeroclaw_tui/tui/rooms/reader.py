@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
-from zeroclaw_tui.tui.commands import Command, Room, common_commands, tell
+from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
@@ -146,16 +146,16 @@ class ConversationRoom(Room[None]):
 
     def compose(self) -> ComposeResult:
         talk = self._conversation
-        told = f"The conversation that {shown_line(self._what, _LONGEST_FACT)} came from"
-        yield TitleLine(Content.assemble((told, STRONG), (f" · {_TIED[talk.found_by]}", MUTED)))
+        title = f"The conversation that {shown_line(self._what, _LONGEST_FACT)} came from"
+        yield TitleLine(Content.assemble((title, STRONG), (f" · {_TIED[talk.found_by]}", MUTED)))
         yield TitleLine(facts_content(talk))
         with ReadingPane(id="talk"):
             if talk.before:
                 yield Static(Content.styled(f"… {talk.before:,} before", MUTED), classes="more")
             for at, message in enumerate(talk.messages):
                 is_here = at == talk.position
-                said = Static(message_content(message, self._now, is_here=is_here), classes="message", markup=False)
-                yield said.set_class(is_here, "-here")
+                block = Static(message_content(message, self._now, is_here=is_here), classes="message", markup=False)
+                yield block.set_class(is_here, "-here")
             if talk.after:
                 yield Static(Content.styled(f"… {talk.after:,} after", MUTED), classes="more")
         yield KeyLine()
@@ -167,8 +167,8 @@ class ConversationRoom(Room[None]):
         self.query_one(ReadingPane).scroll_to_center(self.query_one(".-here"), animate=False)
 
     async def action_copy(self) -> None:
-        said = [f"{message.role} {message.at}\n{message.content}" for message in self._conversation.messages]
-        tell(self, await copy_text(self.app, "\n\n".join(said)))
+        shown_text = [f"{message.role} {message.at}\n{message.content}" for message in self._conversation.messages]
+        inform(self, await copy_text(self.app, "\n\n".join(shown_text)))
 
 
 def facts_content(talk: Conversation) -> Content:
@@ -185,7 +185,7 @@ def message_content(message: Message, now: datetime, *, is_here: bool = False) -
     """Who, when, and what was said."""
     role = _ROLES.get(message.role) or shown_line(message.role, _LONGEST_ROLE) or "?"
     longest = _LONGEST_TOOL if message.role == "tool" else MAX_MESSAGE_LENGTH
-    said = display_text(mask_secrets(message.content[:longest]))
+    shown_text = display_text(mask_secrets(message.content[:longest]))
     more = message.length - min(len(message.content), longest)
     look = MUTED if message.role == "tool" else ""
     return Content.assemble(
@@ -193,7 +193,7 @@ def message_content(message: Message, now: datetime, *, is_here: bool = False) -
         (role, STRONG_ACCENT if is_here else STRONG),
         (f"  {local_time(message.at, now)}", MUTED),
         "\n",
-        (said or "(blank)", look),
+        (shown_text or "(blank)", look),
         (f" … {more:,} characters more" if more > 0 else "", MUTED),
     )
 

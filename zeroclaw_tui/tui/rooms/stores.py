@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.candidates import Candidate
 from zeroclaw_tui.curation.config_choice import describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import Command, Room, common_commands, guarded, start_work, store_options, tell
+from zeroclaw_tui.tui.commands import Command, Room, common_commands, guarded, inform, start_work, store_options
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -160,7 +160,7 @@ class StoresRoom(Room["Candidate | None"]):
     async def _copy(self, library: Library, candidate: Candidate) -> None:
         message = await copy_to(self.app, library, candidate, self._profile, self._patience)
         if message is not None:
-            tell(self, message)
+            inform(self, message)
             self.action_reload()
 
     async def _confirm(self, candidate: Candidate) -> None:

@@ -240,8 +240,8 @@ def _keyword(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile)
     best = _best_raw(result)
     facts = [_rank(result.keyword_rank, recall, profile)]
     if result.keyword_raw is not None:
-        beside = f" / {score_text(best)}" if best is not None else ""
-        facts.append(f"{_raw_name(recall)} {score_text(result.keyword_raw)}{beside}")
+        next_to_it = f" / {score_text(best)}" if best is not None else ""
+        facts.append(f"{_raw_name(recall)} {score_text(result.keyword_raw)}{next_to_it}")
     elif result.keyword_score is not None:
         facts.append(score_text(result.keyword_score))
     return [("keyword: ", "keyword"), (", ".join(fact for fact in facts if fact), "text")]
@@ -548,9 +548,9 @@ class MemoryDetail(ReadingPane):
         if key:
             key, lit = lit_cell(raw, min(cell_len(key), width // 2), self.lights)
         title = (key, "text") if key else (fit(EMPTY_KEY, min(len(EMPTY_KEY), width // 2)), "faint")
-        beside, *rest = packed(origin, width - cell_len(title[0]) - 2)
+        next_to_it, *rest = packed(origin, width - cell_len(title[0]) - 2)
         about = [[(line, "muted")] for line in packed([*DOT.join(rest).split(DOT), *facts] if rest else facts, width)]
-        return self._styled([[title, ("  " + beside, "muted")]], title, lit), [*about, *score]
+        return self._styled([[title, ("  " + next_to_it, "muted")]], title, lit), [*about, *score]
 
     def _note(self, refused: str | None) -> str:
         entry = self._entry
@@ -687,7 +687,7 @@ class PlainContent(Widget):
         self._colour = NO_HIGHLIGHTS.colour
         self._signs: Sequence[tuple[int, Sign]] = ()
         """Of a difference where each of its lines begins in the text, and its sign."""
-        self._is_first_told = False
+        self._is_first_described = False
         self._lines: list[str] = []
         self._starts: list[int] = []
         self._start = 0
@@ -736,7 +736,7 @@ class PlainContent(Widget):
 
     def _take(self, text: str, spans: Sequence[Span], signs: Sequence[tuple[int, Sign]] = ()) -> None:
         self._text, self._spans, self._signs = text, spans, signs
-        self._is_first_told = False
+        self._is_first_described = False
         self._restart(self._width)
         self.refresh(layout=True)
 
@@ -779,14 +779,14 @@ class PlainContent(Widget):
             self._starts.append(self._start)
             line, self._start = next_line(self._text, self._start, width)
             self._lines.append(line)
-        self._tell_first()
+        self._describe_first()
         if width > 0 and self.is_wrapping and not self._is_waiting:
             self._is_waiting = self.call_after_refresh(self._go_on)
 
-    def _tell_first(self) -> None:
+    def _describe_first(self) -> None:
         """Say where the first match is, once that line is wrapped."""
-        if self._spans and not self._is_first_told and self._start > self._spans[0][0]:
-            self._is_first_told = True
+        if self._spans and not self._is_first_described and self._start > self._spans[0][0]:
+            self._is_first_described = True
             line = bisect_right(self._starts, self._spans[0][0]) - 1
             # The line is there for a scroll to it only when the new height is.
             self.call_after_refresh(self.post_message, self.MatchReached(line))

@@ -100,8 +100,8 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     if memory.about.keeps_nothing:
         return ("backend none: stores no memories", "backend none")
     if memory.about.not_read_because is not None:
-        told = memory.about.not_read_because.rstrip(".")
-        return (f"{long_name} · {one_line(told)}", one_line(told), f"{name} · not read by any agent")
+        described = memory.about.not_read_because.rstrip(".")
+        return (f"{long_name} · {one_line(described)}", one_line(described), f"{name} · not read by any agent")
     if memory.about.rule is not None and not memory.about.rule.name:
         return (f"{long_name} · its own ranking", name)
     parts, short = _parts_words(library)
@@ -110,12 +110,12 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     newer = profile.profile.newer
     # No words that pass for the store's own version.
     scoring = f"scoring {version}" if newer is None else f"{newer} scored as {version}"
-    told = f"{name} · {scoring}{assumed}"
+    described = f"{name} · {scoring}{assumed}"
     return (
         f"{long_name} · scoring {version} ({profile.source}) · {parts}",
-        f"{told} · {parts}",
-        *((f"{told} · {short}",) if short else ()),
-        told,
+        f"{described} · {parts}",
+        *((f"{described} · {short}",) if short else ()),
+        described,
     )
 
 

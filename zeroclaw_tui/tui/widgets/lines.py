@@ -197,12 +197,12 @@ class TitleLine(Static):
         if not self._head:
             return
         room = self.content_size.width - cell_len(self._head)
-        told = "".join(self._facts)
+        facts_shown = "".join(self._facts)
         shown = len(self._facts)
-        while shown and cell_len(told) > room > 0:
+        while shown and cell_len(facts_shown) > room > 0:
             shown -= 1
-            told = "".join(self._facts[:shown]) + " …"
-        self.update(Content.assemble((self._head, STRONG), (told, MUTED)))
+            facts_shown = "".join(self._facts[:shown]) + " …"
+        self.update(Content.assemble((self._head, STRONG), (facts_shown, MUTED)))
 
 
 class FactLine(Widget):
@@ -314,9 +314,9 @@ class StatusBar(GrowingText):
 
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the weightiest first; none hides the line."""
-        said = [one_line(mask_secrets(fact)) for fact in facts if fact]
-        self.update(Content(" · ".join(said)))
-        self.set_class(bool(said), "-said")
+        shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
+        self.update(Content(" · ".join(shown_facts)))
+        self.set_class(bool(shown_facts), "-said")
 
 
 class VisibleCharacters(Highlighter):

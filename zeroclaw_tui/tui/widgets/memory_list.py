@@ -74,8 +74,8 @@ class LoadedRows:
 
     def differs(self, entry: MemoryEntry) -> bool:
         """Whether a row is not here as it is now in the store; what a scan found in it does not count."""
-        held = self._entries.get(entry.handle)
-        return held is None or replace(held, withheld=entry.withheld) != entry
+        present = self._entries.get(entry.handle)
+        return present is None or replace(present, withheld=entry.withheld) != entry
 
     def has_gone(self, handle: Handle) -> bool:
         """Whether a row was asked for and is no longer in the store."""
@@ -204,7 +204,7 @@ class MemoryList(CursorList):
         self._starts: list[int] | None = None
         self._laid_out: Layout | None = None
         self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
-        self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
+        self._posted: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
         self._glowing: frozenset[Handle] = frozenset()
 
@@ -226,13 +226,13 @@ class MemoryList(CursorList):
 
         The cursor stays on its memory when that is among these, else it goes to the top.
         """
-        kept = self._handle_at(self.cursor)
+        at_cursor = self._handle_at(self.cursor)
         self._leave_ranking()
         self._loaded.clear()
         self._loaded.put(entries)
         self._handles = [entry.handle for entry in entries]
         self._is_ordered = self._is_whole_order = False
-        self._show_rows(max(len(entries), total or 0), position(self._handles, kept, 0) or 0)
+        self._show_rows(max(len(entries), total or 0), position(self._handles, at_cursor, 0) or 0)
 
     def show_order(self, handles: Sequence[Handle], total: int | None = None) -> None:
         """Show all rows of a listing, in this order; of `total` rows these may be the first.
@@ -240,7 +240,7 @@ class MemoryList(CursorList):
         Loaded rows stay, and when an order was already shown they are asked for again as they come into sight. The
         cursor stays on its memory and that on its line of the screen; when it has gone, on its place.
         """
-        kept = self._handle_at(self.cursor)
+        at_cursor = self._handle_at(self.cursor)
         was_on_line = self.cursor - self.scroll_offset.y
         self._leave_ranking(forget=False)
         if self._is_ordered:
@@ -249,7 +249,7 @@ class MemoryList(CursorList):
         self._handles = handles
         count = max(len(handles), total or 0)
         self._is_ordered, self._is_whole_order, self._order_asked = True, count == len(handles), 0
-        row = position(handles, kept, self.cursor)
+        row = position(handles, at_cursor, self.cursor)
         self._show_rows(count, self.cursor if row is None else row, was_on_line, forget=False)
 
     def show_more(self, handles: Sequence[Handle], *, is_whole: bool) -> None:
@@ -266,7 +266,7 @@ class MemoryList(CursorList):
         self._loaded.put(entries)
         if self._ranking is None:
             self._forget_rows()
-            self._tell()
+            self._post_highlight()
             self._ask_soon()
 
     def unseen(self, entries: Sequence[MemoryEntry]) -> list[Handle]:
@@ -338,13 +338,13 @@ class MemoryList(CursorList):
         A memory that was just `edited` stays in sight behind the results when it is none of them any more.
         """
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
-        kept = self._handle_at(self.cursor) if is_same_query else None
+        at_cursor = self._handle_at(self.cursor) if is_same_query else None
         self._recall = result
         ranking = Ranking.of(result, edited)
         self._rank(ranking, NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query))
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_ordered = self._is_whole_order = False
-        row = position(self._handles, kept, 0)
+        row = position(self._handles, at_cursor, 0)
         self._show_rows(len(self._handles), row if row is not None else self.cursor if is_same_query else 0)
 
     def clear_rows(self) -> None:
@@ -370,7 +370,7 @@ class MemoryList(CursorList):
         self._refresh_row(old)
         self._refresh_row(new)
         self._bring_into_view()
-        self._tell()
+        self._post_highlight()
         self._ask_soon()
 
     def watch_lights(self, lights: Highlights) -> None:
@@ -446,8 +446,8 @@ class MemoryList(CursorList):
             return self._draw_ranked(row, part, state, is_marked)
         handle = self._handle_at(row)
         has_gone = handle is not None and self._loaded.has_gone(handle)
-        beside = (self._entry_at(row - 1), self._entry_at(row + 1))
-        neighbours = [other.key for other in beside if other is not None]
+        next_rows = (self._entry_at(row - 1), self._entry_at(row + 1))
+        neighbours = [other.key for other in next_rows if other is not None]
         return self._draw_listed(row, state, entry, has_gone, is_marked, neighbours)
 
     @property
@@ -568,12 +568,12 @@ class MemoryList(CursorList):
         self._rank(None)
         self._recall = None
         if forget:
-            self._told = None
+            self._posted = None
 
     def _show_rows(self, count: int, cursor: int, on_line: int = 0, *, forget: bool = True) -> None:
         """Take another set of rows, with the cursor on that row and that on the given line of the view."""
         if forget or not count:
-            self._told = None
+            self._posted = None
         self._row_count = count
         self._marks_shown = None
         self._forget_columns()
@@ -583,7 +583,7 @@ class MemoryList(CursorList):
             self.scroll_to(y=max(0, self._lines_of(self.cursor).start - on_line), animate=False, force=True)
             self._bring_into_view()
         self._lay_out()
-        self._tell()
+        self._post_highlight()
         self._ask_soon()
 
     def _lay_out(self) -> None:
@@ -595,13 +595,13 @@ class MemoryList(CursorList):
         lines = self._lines_of(self._row_count - 1).stop if self._row_count else -HEADING_LINES
         self.virtual_size = Size(0, lines + HEADING_LINES)
 
-    def _tell(self) -> None:
+    def _post_highlight(self) -> None:
         entry = self.selected_entry
         if entry is None:
             return
         now = (entry, self.selected_result)
-        if self._told != now:
-            self._told = now
+        if self._posted != now:
+            self._posted = now
             self.post_message(self.RowHighlighted(*now))
 
     def _ask_soon(self) -> None:

@@ -164,7 +164,7 @@ class TableList(CursorList, Generic[Row]):
         else:
             self._marks[mark] = None
         self.cursor += 1
-        self._tell_marks()
+        self._post_marks()
 
     def mark_to_cursor(self) -> None:
         """Mark from the row that was marked last to the one under the cursor."""
@@ -178,7 +178,7 @@ class TableList(CursorList, Generic[Row]):
     def set_marks(self, marks: Iterable[Hashable]) -> None:
         """Mark these and no others."""
         self._marks = dict.fromkeys(marks)
-        self._tell_marks()
+        self._post_marks()
 
     @property
     def marks_words(self) -> str:
@@ -277,7 +277,7 @@ class TableList(CursorList, Generic[Row]):
     def _mark_of(self, row: Row | None) -> Hashable | None:
         return None if row is None or self._mark is None else self._mark(row)
 
-    def _tell_marks(self) -> None:
+    def _post_marks(self) -> None:
         self.refresh()
         self.post_message(self.MarksChanged(self, self.selected))
 
@@ -313,8 +313,8 @@ class TableList(CursorList, Generic[Row]):
             if not plain.strike:
                 return [Segment(words, plain)]
             # What is struck through ends where the words do.
-            kept = words.rstrip()
-            return [Segment(kept, plain), Segment(words[len(kept) :], plain + Style(strike=False))]
+            stripped = words.rstrip()
+            return [Segment(stripped, plain), Segment(words[len(stripped) :], plain + Style(strike=False))]
         parts = [
             Segment(text, plain if look is None else getattr(styles, look))
             for text, look in _parts(shown.truncate(width, ellipsis=True))

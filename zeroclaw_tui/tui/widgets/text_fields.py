@@ -134,14 +134,14 @@ def _visible(field: Widget, text: str, before: str) -> str:
     if display_text(before + text) == before + text:
         return text
     hidden = {at - len(before) for run in hidden_runs(before + text) for at in range(run.start, run.end)}
-    kept = "".join(
+    allowed = "".join(
         character
         for at, character in enumerate(text)
         if character in _BLANKS or (at not in hidden and not _is_control(character))
     )
-    if kept != text:
+    if allowed != text:
         field.notify(_DROPPED, severity="warning")
-    return kept
+    return allowed
 
 
 def _is_control(character: str) -> bool:

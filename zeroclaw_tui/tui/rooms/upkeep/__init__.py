@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Change, Command, bindings, common_commands, tell, warn
+from zeroclaw_tui.tui.commands import Change, Command, bindings, common_commands, inform, warn
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace, View
@@ -317,7 +317,7 @@ class UpkeepPane(Vertical):
     ) -> None:
         """Do what a person has agreed to, report the result by `words`, and reload."""
         outcome = await self.room.changes.run_change(library, sentence, total, work)
-        (tell if outcome.count == total else warn)(self, words(outcome))
+        (inform if outcome.count == total else warn)(self, words(outcome))
         await self.room.after_change(outcome)
 
     def step_out(self) -> bool:

@@ -39,7 +39,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
-from zeroclaw_tui.tui.commands import Command, changing, mark_commands, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Answer, Dialog, Question, TypedConfirmation
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, percent_text, short_age, shown_line, shown_words
@@ -266,7 +266,7 @@ class CleanUp(UpkeepPane):
         except InspectorError as error:
             warn(self, str(error))
             return
-        tell(self, await copy_text(self.app, whole.content))
+        inform(self, await copy_text(self.app, whole.content))
 
     @changing
     async def action_delete(self, library: Library) -> None:
@@ -330,7 +330,7 @@ class CleanUp(UpkeepPane):
             self.say_title("Check cancelled.")
             self.kinds.say_empty("Nothing was changed. Press r to check again.")
         else:
-            tell(self, "Check cancelled. This is the result of the last check.")
+            inform(self, "Check cancelled. This is the result of the last check.")
 
     async def _show_report(self, report: CleanUpReport) -> None:
         """Show a report. Kind, place and marks stay where they still are; the first report sets the first marks."""
@@ -593,7 +593,7 @@ class MergedGroups(Vertical):
 
     def __init__(self, plan: MergePlan) -> None:
         super().__init__()
-        rows = [(sample, sample is stays) for stays, going in plan.groups for sample in (stays, *going)]
+        rows = [(sample, sample is stays) for stays, others in plan.groups for sample in (stays, *others)]
         self._groups = TableList[tuple[Sample, bool]](_GROUP_COLUMNS, rows, id="groups")
 
     def compose(self) -> ComposeResult:

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, warn
+from zeroclaw_tui.tui.commands import Command, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.dialogs import Question, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import fit, shown_line, shown_words, with_tilde
@@ -235,9 +235,9 @@ class Health(UpkeepPane):
             except InspectorError as error:
                 warn(self, str(error))
                 return
-            tell(self, await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
+            inform(self, await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
         elif self.report is not None:
-            tell(self, await copy_text(self.app, self.report.as_text(self.library.memory.about.location)))
+            inform(self, await copy_text(self.app, self.report.as_text(self.library.memory.about.location)))
 
     def _narrow(self) -> None:
         row = self.numbers.selected
@@ -330,7 +330,7 @@ class Health(UpkeepPane):
                 done = await self._compact()
             else:
                 done = await doctor.repair_finding(library.config, library, finding, now)
-            tell(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
+            inform(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
         except NotOpenAgain:
             self._say("")
             raise
@@ -366,7 +366,7 @@ class Health(UpkeepPane):
     async def _fill_vectors(self, library: Library) -> None:
         plan = await reindex.plan_reindex(library)
         if not plan.count:
-            tell(self, "No embedding is missing.")
+            inform(self, "No embedding is missing.")
             return
         if not await self.app.push_screen_wait(_vectors_question(plan)):
             return
@@ -377,7 +377,7 @@ class Health(UpkeepPane):
             done = await with_progress(self.app, "Making vectors", plan.count, self.room.pace.patience, fill)
         finally:
             self._after_repair()
-        tell(self, _filled_words(done, plan.count))
+        inform(self, _filled_words(done, plan.count))
 
 
 def _glyph(finding: DoctorFinding) -> Content:

@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words
-from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, saying, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
@@ -167,7 +167,7 @@ class SnapshotPane(UpkeepPane):
         difference = self.differences.selected
         entry = (difference.there or difference.here) if difference is not None else None
         if entry is not None:
-            tell(self, await copy_text(self.app, entry.content))
+            inform(self, await copy_text(self.app, entry.content))
 
     def action_open_file(self) -> None:
         form = path_form("Compare with which file?", "A MEMORY_SNAPSHOT.md, or a JSONL export of this program.")
@@ -302,7 +302,7 @@ class SnapshotPane(UpkeepPane):
             return
         count = plan.new + plan.taken
         if not count:
-            tell(self, "Nothing to import, because the store already has it.")
+            inform(self, "Nothing to import, because the store already has it.")
             self.reload()
             return
         question = Question(f"Import {counted(count)}?", plan_body(plan), "Cancel", import_answers(plan))

@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.scoring.steps import quoted
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, changing, common_commands, saying, start_work, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, start_work, warn
 from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
@@ -329,7 +329,7 @@ class WhyRoom(StoreRoom):
     def action_rule(self) -> None:
         """The rule of the CLI agent, or that of the channels."""
         if self.inquiry.trial.profile.one_injection_rule:
-            tell(self, _ALIKE)
+            inform(self, _ALIKE)
             return
         was_read = self.focused is not None and self.focused is self.pane.reader
         rule = other_rule(self.inquiry.trial.request.rule)
@@ -361,7 +361,7 @@ class WhyRoom(StoreRoom):
         if text is None:
             warn(self, "Nothing to copy here yet.")
         else:
-            tell(self, await copy_text(self.app, text))
+            inform(self, await copy_text(self.app, text))
 
     def action_step_out(self) -> None:
         """From the message to the answer, from there out."""
@@ -512,7 +512,7 @@ class WhyRoom(StoreRoom):
         effect = self._what_if.effect
         if await write_settings(self.app, library, self.inquiry.trial, self.clock(), effect):
             self.has_changed = True
-            tell(self, f"Saved config.toml; {way_back(library.config)}")
+            inform(self, f"Saved config.toml; {way_back(library.config)}")
             self.reload()
 
     @changing
@@ -523,10 +523,10 @@ class WhyRoom(StoreRoom):
         if embedder is not None and embedder.is_remote:
             self.say(f"Sending the text of this memory to {library.embedding_host} …")
         try:
-            is_done, told = await re_embed(library, entry)
+            is_done, sentence = await re_embed(library, entry)
         finally:
             self.say()
-        (tell if is_done else warn)(self, told)
+        (inform if is_done else warn)(self, sentence)
         if is_done:
             self.has_changed = True
             self.reload()
@@ -542,7 +542,7 @@ class WhyRoom(StoreRoom):
         outcome = await self.app.push_screen_wait(EditorScreen(library, row))
         if outcome is not None:
             self.has_changed = True
-            tell(self, written_words(outcome))
+            inform(self, written_words(outcome))
             if outcome.action is not None and self._list_below is not None:
                 self._list_below.edited_elsewhere(outcome.action.number)
             self.reload()

@@ -147,10 +147,10 @@ class StagesPane(Pane):
             title = title_words(entry, self.explanation, self.inquiry.request.query, width)
         self.query_one("#verdict", TitleLine).update(Content.styled(title, STRONG))
         self.query_one("#memory", TitleLine).update(_memory_content(entry, width))
-        told = "" if entry is None or self._recalls is None else recalls_words(entry, self._recalls)
+        recall_words = "" if entry is None or self._recalls is None else recalls_words(entry, self._recalls)
         recalls = self.query_one("#recalls", TitleLine)
-        recalls.update(Content.styled(told, MUTED))
-        recalls.display = bool(told)
+        recalls.update(Content.styled(recall_words, MUTED))
+        recalls.display = bool(recall_words)
 
     async def _read_recalls(self) -> None:
         """Find out how often memories were recalled."""
@@ -274,7 +274,7 @@ class _Shape:
         """The cells of the bars, 0 where no stage has one."""
         return _GAP + BAR if self.has_bars else 0
 
-    def is_beside(self, step: Step) -> bool:
+    def has_text_beneath(self, step: Step) -> bool:
         """Whether what helps is next to the words."""
         return 0 < _help_cells(step) <= self.helps
 
@@ -296,13 +296,13 @@ def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[C
         (f"{GLYPHS[step.mark]} ", colour),
         (name + " " * (shape.names - cell_len(name) + _GAP), f"bold {colour}" if stopped else colours["text"]),
     ]
-    told = MUTED if step.mark == "absent" else colours["text"]
+    recall_words = MUTED if step.mark == "absent" else colours["text"]
     lines: list[list[Piece]] = []
     for number, part in enumerate(words):
         start = head if number == 0 else [(" " * shape.indent, "")]
-        lines.append([*start, (part, told)])
+        lines.append([*start, (part, recall_words)])
     _add_right(lines[0], cell_len(words[0]), step, shape, colours)
-    if step.helps and not shape.is_beside(step):
+    if step.helps and not shape.has_text_beneath(step):
         key = f"{step.key} " if step.key else ""
         for number, part in enumerate(
             wrapped(shown_line(step.helps), max(16, shape.width - shape.indent - cell_len(key)))
@@ -320,7 +320,7 @@ def _add_right(line: list[Piece], used: int, step: Step, shape: _Shape, colours:
         line.append((drawn, colours[_BARS[step.name][1]]))
         used = shape.words + shape.bars
     gap = (" " * (shape.words + shape.bars - used + _GAP), "")
-    if step.helps and shape.is_beside(step):
+    if step.helps and shape.has_text_beneath(step):
         line += [gap, (f"{step.key} " if step.key else "", STRONG_ACCENT), (shown_line(step.helps), MUTED)]
     elif shape.helps and not step.helps and step.mark == "stopped":
         line += [gap, (_STOPS_HERE, colours["bad"])]

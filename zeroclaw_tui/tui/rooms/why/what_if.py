@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cut
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.commands import tell_failure
+from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import bar, fit, score_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.trial import (
@@ -190,10 +190,10 @@ class WhatIfPane(Pane):
         """Everything the trial can be decided from; what was gathered for this message already is kept."""
         inquiry, question = self.inquiry, self.question
         before, tried = inquiry.tried.before, inquiry.tried.now
-        kept = self.answer if self.answer is not None and self.answer.asked == question else None
+        earlier = self.answer if self.answer is not None and self.answer.asked == question else None
         facets = await count_facets(inquiry.library.memory, MemoryFilter(), before.request.as_of)
         self.memories = facets.total
-        gathered = list(kept.gathered) if kept is not None else [await self._gather(before)]
+        gathered = list(earlier.gathered) if earlier is not None else [await self._gather(before)]
         recalled = await gathered[0].replay(before)
         if not any(one.serves(tried) for one in gathered):
             gathered.append(await self._gather(tried))
@@ -230,10 +230,10 @@ class WhatIfPane(Pane):
         self.query_one("#about", Static).update(
             Content.styled(shown_words(idle[1] if idle else self.setting.about), MUTED)
         )
-        said = complaint_sentences(inquiry.library.memory, tried, context) if inquiry.has_message else ()
+        sentences = complaint_sentences(inquiry.library.memory, tried, context) if inquiry.has_message else ()
         complaints = self.query_one("#complaints", Static)
-        complaints.update(Content("\n").join(Content.styled(f"▲ {shown_words(one)}", WARNING) for one in said))
-        complaints.display = bool(said)
+        complaints.update(Content("\n").join(Content.styled(f"▲ {shown_words(one)}", WARNING) for one in sentences))
+        complaints.display = bool(sentences)
         memories = self.answer.memories if self.answer is not None else None
         self.query_one("#headline", TitleLine).update(_headline(self.comparison, tried, memories))
 
@@ -260,7 +260,7 @@ class WhatIfPane(Pane):
             self.paint()
         elif isinstance(setting, NumberSetting):
             self.app.notify(f"Type a number for the {setting.name}, or press left and right.", markup=False)
-        elif self._says_why_idle():
+        elif self._explains_idle():
             return
         elif setting.name == "scoring profile":
             self._choose_profile(setting)
@@ -287,7 +287,7 @@ class WhatIfPane(Pane):
     def step(self, way: int, *, is_big: bool = False) -> None:
         """The chosen setting a step on."""
         setting, tried = self.setting, self.inquiry.tried
-        if self._says_why_idle():
+        if self._explains_idle():
             return
         if isinstance(setting, NumberSetting):
             self._try(setting.stepped(tried, way, is_big=is_big))
@@ -321,8 +321,8 @@ class WhatIfPane(Pane):
         for setting in SETTINGS:
             idle = idle_because(setting.name, tried, context)
             is_typed = self.typed is not None and setting is self.setting
-            is_told = is_typed or setting.is_changed(tried)
-            before = setting.words(TrialComparison.nothing(tried.before)) if is_told else None
+            is_shown = is_typed or setting.is_changed(tried)
+            before = setting.words(TrialComparison.nothing(tried.before)) if is_shown else None
             now = f"{self.typed}{CURSOR}" if is_typed else setting.words(tried)
             lines.append(SettingLine(setting.name, now, before, idle[0] if idle else None))
         return lines
@@ -350,7 +350,7 @@ class WhatIfPane(Pane):
             # The message changed: its own answer comes.
             return
         except InspectorError as error:
-            tell_failure(self, error)
+            show_failure(self, error)
         finally:
             self._is_replaying = False
 
@@ -370,7 +370,7 @@ class WhatIfPane(Pane):
         self.paint()
         self.post_message(self.Changed())
 
-    def _says_why_idle(self) -> bool:
+    def _explains_idle(self) -> bool:
         idle = idle_because(self.setting.name, self.inquiry.tried, self.context)
         if idle is not None:
             self.app.notify(shown_words(idle[1]), severity="warning", markup=False)
@@ -386,7 +386,7 @@ class WhatIfPane(Pane):
         if isinstance(setting, WordSetting):
             words = f"The {setting.name} is not a number. Press left or right to change it."
             self.app.notify(words, severity="warning", markup=False)
-        elif not self._says_why_idle():
+        elif not self._explains_idle():
             if self.typed is None:
                 self._value_before_typing = setting.get(self.inquiry.tried)
             typed = (self.typed or "") + character
@@ -402,7 +402,7 @@ class WhatIfPane(Pane):
             try:
                 tried = setting.typed(self.inquiry.tried, typed)
             except UsageError as error:
-                tell_failure(self, error)
+                show_failure(self, error)
                 return
         self._try(tried, typed or None)
 
