@@ -17,7 +17,6 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explain import Explanation
 
-_STAGES = {"withheld": "scanner", "limit": "limit", "threshold": "threshold", "skipped": "skip", "cap": "cap"}
 _BEFORE_THE_ANSWER = {
     "query", "candidates", "merge", "superseded", "time", "session", "agent", "namespace", "like", "recent", "limit",
 }  # fmt: skip
@@ -34,7 +33,7 @@ def _assert_agrees(explanation: Explanation, result: RecallResult, run: Any) -> 
     elif found.injected:
         _assert_place(explanation, found, result)
     else:
-        assert explanation.stopped_at == _STAGES[str(found.not_injected_because).partition(" ")[0].strip(":")], told
+        assert explanation.stopped_at == (found.stop.stage if found.stop is not None else None), told
     assert last.name == (explanation.stopped_at or "prompt"), told
     assert [each.mark for each in explanation.steps].count("stopped") == (not explanation.is_injected), told
     if found is not None and found.score is not None and last.name != "scanner":

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from explain_placements import CUTLERY, NOW, WEEK_AGO, judged, place, trial, way
 
+from zeroclaw_tui.memory.recall import Stop
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.explain import Explanation, explained
 from zeroclaw_tui.scoring.placement import Placement
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
-from zeroclaw_tui.scoring.steps import REFUSED_QUERY, WholeRecall, distinct_numbers, number, ordinal
+from zeroclaw_tui.scoring.steps import REFUSED_QUERY, WholeRecall, number, ordinal
 
 SHARES = (WordShare("like", True, 0.41, 3), WordShare("she", False, None, 0), WordShare("eat", False, None, 0))
 BEST = {"keyword": place(1, 5.82), "keyword_score": 1.0, "best_raw": 5.82}
@@ -31,7 +32,7 @@ def words_of(explanation: Explanation) -> dict[str, str]:
 
 def keyword_only(version: str = "0.6.2", **fields: Any) -> Explanation:
     """A hit by words alone among hits of both stages, stopped by the threshold."""
-    stopped = judged(0.3, not_injected_because="threshold 0.30 < 0.40")
+    stopped = judged(0.3, stop=Stop("threshold", "", 0.30, 0.40))
     fields = {**BEST, "no_vector": "no embedding", "fused_score": 0.3, "fused_rank": 2, "rank": 2, **fields}
     return told(way(**fields, judged=stopped, stopped_at="threshold"), trial(version))
 
@@ -221,29 +222,29 @@ def test_decay_is_told_with_its_age() -> None:
 
 
 @pytest.mark.parametrize(
-    ("because", "part", "key"),
+    ("rule", "part", "key"),
     [
-        ("skipped: assistant reply", "assistant_resp", "e"),
-        ("skipped: user message", "user_msg", "e"),
-        ("skipped: history key", "_history", "e"),
-        ("skipped: image", "[IMAGE:", "e"),
-        ("skipped: tool result", "<tool_result", "e"),
-        ("skipped: auto-save noise", "its own records", "e"),
-        ("skipped: conversation without a session", "has no session", "e"),
-        ("skipped: longer than 4,000 characters", "longer than 4,000 characters", "e"),
+        ("assistant reply", "assistant_resp", "e"),
+        ("user message", "user_msg", "e"),
+        ("history key", "_history", "e"),
+        ("image", "[IMAGE:", "e"),
+        ("tool result", "<tool_result", "e"),
+        ("auto-save noise", "its own records", "e"),
+        ("conversation without a session", "has no session", "e"),
+        ("longer than 4,000 characters", "longer than 4,000 characters", "e"),
     ],
 )
-def test_what_is_skipped_says_by_which_rule(because: str, part: str, key: str) -> None:
-    skipped = injected_way(0.8, judged={"not_injected_because": because}, stopped_at="skip")
+def test_what_is_skipped_says_by_which_rule(rule: str, part: str, key: str) -> None:
+    skipped = injected_way(0.8, judged={"stop": Stop("skip", rule)}, stopped_at="skip")
     last = told(skipped, trial("0.8.4")).steps[-1]
     assert part in last.words
     assert last.key == key
 
 
 def test_caps_on_entries_and_characters() -> None:
-    entries = injected_way(0.8, judged={"not_injected_because": "cap: 4 entries already in"}, stopped_at="cap")
+    entries = injected_way(0.8, judged={"stop": Stop("cap", "entries", limit=4)}, stopped_at="cap")
     assert told(entries, trial("0.8.4")).steps[-1].words == ("4 memories rank before it, and ZeroClaw injects no more")
-    characters = injected_way(0.8, judged={"not_injected_because": "cap: 4,000 characters reached"}, stopped_at="cap")
+    characters = injected_way(0.8, judged={"stop": Stop("cap", "characters", limit=4000)}, stopped_at="cap")
     assert "4,000 characters" in told(characters, trial("0.8.4")).steps[-1].words
     long = replace(CUTLERY, content="x" * 2340)
     results = (judged(0.8, entry=long, injected=True),)
@@ -357,18 +358,18 @@ def test_what_a_backends_own_rule_asks_for(backend: str, version: str, words: st
 
 
 def test_no_weights_are_advised_where_they_decide_nothing() -> None:
-    low = judged(0.07, not_injected_because="threshold 0.07 < 0.40")
+    low = judged(0.07, stop=Stop("threshold", "", 0.07, 0.40))
     below = way(path="keyword", merged=False, rank=1, judged=low, stopped_at="threshold")
     assert told(below, trial()).steps[-1].helps == "a threshold of 0.07"
     assert told(replace(below, merged=True), trial(), own_rule="postgres").steps[-1].helps == "a threshold of 0.07"
-    tiny = replace(below, judged=judged(1e-6, not_injected_because="threshold 0.00 < 0.40"))
+    tiny = replace(below, judged=judged(1e-6, stop=Stop("threshold", "", 0.00, 0.40)))
     assert told(tiny, trial()).steps[-1].helps == "a threshold of 0"
     seventh = way(path="keyword", merged=False, rank=7, judged=None, stopped_at="limit")
     assert told(seventh, trial(limit=5)).steps[-1].helps == "edit it to contain more words of the message"
 
 
 def test_a_conversation_of_no_session_is_not_sent_to_one() -> None:
-    skipped = judged(0.9, not_injected_because="skipped: conversation without a session")
+    skipped = judged(0.9, stop=Stop("skip", "conversation without a session"))
     for session, helps in ((None, "another category"), ("tg_1", "recall in a session")):
         entry = replace(CUTLERY, category="conversation", session_id=session)
         way_of = way(**BEST, entry=entry, fused_score=0.9, rank=1, judged=skipped, stopped_at="skip")
@@ -376,10 +377,10 @@ def test_a_conversation_of_no_session_is_not_sent_to_one() -> None:
 
 
 def test_core_is_advised_only_to_what_would_pass_without_fading() -> None:
-    low = judged(0.3, decayed=0.05, not_injected_because="threshold 0.05 < 0.40")
+    low = judged(0.3, decayed=0.05, stop=Stop("threshold", "", 0.05, 0.40))
     faded = way(**BEST, fused_score=0.3, rank=1, judged=low, stopped_at="threshold")
     assert told(faded, trial("0.8.4")).steps[-1].helps == "a threshold of 0.05, or other weights"
-    high = replace(faded, judged=judged(0.9, decayed=0.05, not_injected_because="threshold 0.05 < 0.40"))
+    high = replace(faded, judged=judged(0.9, decayed=0.05, stop=Stop("threshold", "", 0.05, 0.40)))
     assert told(high, trial("0.8.4")).steps[-1].helps == "the category core, which does not fade"
 
 
@@ -402,8 +403,8 @@ def test_a_blank_message_to_a_backend_of_its_own_rule() -> None:
 
 
 def test_remarks_on_places_that_went_to_what_is_skipped() -> None:
-    reply = judged(0.9, not_injected_because="skipped: assistant reply")
-    said = judged(0.9, not_injected_because="skipped: user message")
+    reply = judged(0.9, stop=Stop("skip", "assistant reply"))
+    said = judged(0.9, stop=Stop("skip", "user message"))
     lost = way(**BEST, no_vector="no embedding", fused_score=0.3, fused_rank=7, rank=7, stopped_at="limit")
     assert told(lost, trial("0.8.4"), results=(reply, reply, said, judged(0.5), judged(0.4))).remarks[-1] == (
         "2 assistant replies and 1 saved user message take 3 places of the 5 recalled, and ZeroClaw drops them only "
@@ -442,10 +443,7 @@ def test_numbers_are_short_and_never_nothing(value: float | None, shown: str) ->
     assert number(value) == shown
 
 
-def test_numbers_that_look_equal_are_told_apart() -> None:
-    assert distinct_numbers(0.3, 0.4) == ("0.30", "0.40")
-    assert distinct_numbers(0.3999, 0.4) == ("0.3999", "0.4000")
-    assert distinct_numbers(0.4, 0.4) == ("0.40", "0.40")
+def test_ordinal_numbers_end_as_in_english() -> None:
     assert [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 13, 21, 112, 1002)] == [
         "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "112th", "1,002nd",
     ]  # fmt: skip

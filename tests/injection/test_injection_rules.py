@@ -125,7 +125,7 @@ def test_an_entry_without_a_score_always_passes_the_threshold() -> None:
 
 @pytest.mark.parametrize(
     ("score", "shown"),
-    [(0.4, None), (0.399, "0.399 < 0.400"), (0.399999999, "0.399999999 < 0.4"), (1e-6, "0.00 < 0.40")],
+    [(0.4, None), (0.399, "0.399 < 0.400"), (0.399999999, "0.399999999 < 0.400000000"), (1e-6, "0.00 < 0.40")],
 )
 def test_the_reason_shows_numbers_that_differ(score: float, shown: str | None) -> None:
     (entry,) = judged(scored(score=score))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import display_text, distinct_numbers, mask_secrets, one_line
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 
@@ -58,3 +58,16 @@ def test_hostile_text_becomes_visible(hostile: str, shown: str) -> None:
 )
 def test_secrets_are_masked(text: str, masked: str) -> None:
     assert mask_secrets(text) == masked
+
+
+@pytest.mark.parametrize(
+    ("score", "limit", "shown"),
+    [
+        (0.3, 0.4, ("0.30", "0.40")),
+        (0.3999, 0.4, ("0.3999", "0.4000")),
+        (0.69999999, 0.7, ("0.69999999", "0.70000000")),
+        (0.4, 0.4, ("0.40", "0.40")),
+    ],
+)
+def test_a_score_below_a_limit_never_looks_equal_to_it(score: float, limit: float, shown: tuple[str, str]) -> None:
+    assert distinct_numbers(score, limit) == shown

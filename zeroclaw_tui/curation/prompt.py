@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import keyword_only_note, recall_memories
 from zeroclaw_tui.embeddings.base import estimate_tokens
-from zeroclaw_tui.memory.recall import RecallResult, Rule, ScoredEntry
+from zeroclaw_tui.memory.recall import RecallResult, Rule, ScoredEntry, Stop
+from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.injection import context_block
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.scoring.weights import distinct_numbers
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _FAILS_WITHOUT_VECTOR = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
 _REASONS = {
-    "skipped": "skipped as {detail}",
-    "withheld": "withheld from the agent ({detail})",
+    "skip": "skipped as {rule}",
+    "scanner": "withheld from the agent ({rule})",
     "limit": "behind the pool",
     "rerank": "left out by rerank",
     "cap": "too long for the prompt",
 }
-"""Of the kinds in `not_injected_because` ("kind: detail")."""
+"""By the stage that stops a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     result = await recall_memories(library, trial._replace(request=request))
     if keyword_only_note(result.notes):
         left_out = [
-            replace(scored, injected=False, not_injected_because=_FAILS_WITHOUT_VECTOR) for scored in result.results
+            replace(scored, injected=False, stop=Stop("recall", _FAILS_WITHOUT_VECTOR)) for scored in result.results
         ]
         result = replace(result, results=tuple(left_out))
     text = context_block(result.results, trial.profile, request.rule)
@@ -119,10 +119,10 @@ def _why_empty(result: RecallResult) -> str:
         return f"Nothing was recalled for the agent: {len(result.withheld)} withheld from it ({kinds})."
     if not result.results:
         return "Nothing was recalled."
-    named = [(scored.not_injected_because or "").partition(": ") for scored in result.results]
-    reasons = Counter(_REASONS[kind].format(detail=detail) for kind, _, detail in named if kind in _REASONS)
+    stops = [scored.stop for scored in result.results if scored.stop is not None]
+    reasons = Counter(_REASONS[stop.stage].format(rule=stop.rule) for stop in stops if stop.stage in _REASONS)
     parts = [f"{count} {reason}" for reason, count in reasons.items()]
-    below = [scored for scored in result.results if (scored.not_injected_because or "").startswith("threshold")]
+    below = [scored for scored in result.results if scored.stop is not None and scored.stop.stage == "threshold"]
     if below:
         parts.append(_below_threshold(below, result.threshold))
     return f"{len(result.results)} recalled, none injected: {', '.join(parts)}."

@@ -14,7 +14,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, Stop
 from zeroclaw_tui.scoring.decide import (
     Answer,
     Decision,
@@ -167,9 +167,8 @@ async def _recalled(library: Library, trial: Trial, vector: np.ndarray | None, n
         result = await _recalled_by_store(library, trial, vector, notes)
     results = result.results
     if about.not_read_because is not None:
-        results = tuple(
-            replace(scored, injected=False, not_injected_because=about.not_read_because) for scored in results
-        )
+        stop = Stop("recall", about.not_read_because)
+        results = tuple(replace(scored, injected=False, stop=stop) for scored in results)
     return replace(result, results=results, not_read_because=about.not_read_because, program=about.program)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.memory.text import distinct_numbers
+
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -64,6 +66,48 @@ class RecallRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Stop:
+    """What keeps a recalled memory out of the prompt.
+
+    `rule` names the rule within the stage: the finding of the scanner, the skip rule, what rerank compares it with,
+    "characters" or "entries" of the caps, "decay" or "rerank" if that changed the score before the threshold. For the
+    stage "recall", where nothing at all is injected, it is a whole sentence. `score` is the compared number, `limit`
+    the threshold, cap or pool size, `score_before` what recall returned.
+    """
+
+    stage: Literal["recall", "scanner", "limit", "rerank", "threshold", "skip", "cap"]
+    rule: str = ""
+    score: float | None = None
+    limit: float = 0
+    score_before: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The reason as commands and inspector show it."""
+        match self.stage:
+            case "recall":
+                return self.rule
+            case "scanner":
+                return f"withheld: {self.rule}"
+            case "limit":
+                return f"limit: the pool of {self.limit:,} is full"
+            case "rerank":
+                return f"rerank: {self.rule}"
+            case "skip":
+                return f"skipped: {self.rule}"
+            case "cap":
+                return (
+                    f"cap: {self.limit:,} {'characters reached' if self.rule == 'characters' else 'entries already in'}"
+                )
+        score = self.score or 0.0
+        shown, limit = distinct_numbers(score, self.limit)
+        # The score that is shown beside this is the one before.
+        is_changed = self.score_before is not None and f"{self.score_before:.2f}" != f"{score:.2f}"
+        before = f" after {self.rule} from {self.score_before:.2f}" if is_changed else ""
+        return f"threshold {shown} < {limit}{before}"
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredEntry:
     """A recalled memory with the parts of its score; a part that does not exist is None, never 0.
 
@@ -90,12 +134,17 @@ class ScoredEntry:
     scope: int = 0
     """Which of the request's session scopes recalled it, from 0."""
     injected: bool = False
-    not_injected_because: str | None = None
+    stop: Stop | None = None
     withheld: str | None = None
     source: str | None = None
     """Which part of another program's store it comes from ("active", "archive", "graph"), where its recall has such."""
     shared: tuple[str, ...] = ()
     """The words in common with what it is similar to, the longest first."""
+
+    @property
+    def not_injected_because(self) -> str | None:
+        """Why it does not reach the prompt, in words; None if it does, and before that is decided."""
+        return None if self.stop is None else self.stop.words
 
     @property
     def compared_score(self) -> float | None:

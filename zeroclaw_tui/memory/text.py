@@ -96,6 +96,15 @@ def padded(text: str, to: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+def distinct_numbers(score: float, limit: float) -> tuple[str, str]:
+    """Both numbers with two decimals, or with more if a score below the limit would look equal to it."""
+    for decimals in range(2, 10):
+        shown = f"{score:,.{decimals}f}", f"{limit:,.{decimals}f}"
+        if not score < limit or shown[0] != shown[1]:
+            return shown
+    return repr(score), repr(limit)
+
+
 def counted(count: int, what: str = "memory") -> str:
     """ "1 memory", "1,204 memories", "3 keys"."""
     plural = f"{what[:-1]}ies" if what.endswith("y") and what[-2:-1] not in "aeiou" else f"{what}s"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.memory.text import counted, distinct_numbers
 from zeroclaw_tui.scoring import steps
 from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.placement import Placement, StageName
@@ -16,7 +16,6 @@ from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, ordinal
 from zeroclaw_tui.scoring.weights import (
     best_scores,
-    distinct_numbers,
     nothing_passes,
     threshold_meaning,
     weights_meaning,
@@ -160,7 +159,7 @@ def _verdict(facts: Facts, last: Step) -> str:
         of = f"entry {placement.place} of {placement.injected}" if placement.injected > 1 else "the only memory"
         return f"It is in the prompt, as {of}."
     if placement.stopped_at == "threshold":
-        score, _, threshold = last.words.partition(" < ")
+        score, threshold = steps.shown_below_threshold(facts)
         what = f"its score has faded to {score} with age," if steps.has_faded(facts) else f"its score of {score} is"
         return f"It is not in the prompt: {what} below the threshold of {threshold}."
     return f"It is not in the prompt: {last.words}."
@@ -327,7 +326,7 @@ def _on_skipped_places(facts: Facts) -> Iterator[str]:
         return
     # Before the rerank stage such rows go first, and cost nobody a place.
     among = () if facts.trial.reranks else facts.recall.results
-    reasons = Counter((scored.not_injected_because or "").removeprefix("skipped: ") for scored in among)
+    reasons = Counter(scored.stop.rule for scored in among if scored.stop is not None)
     taken = {reason: reasons[reason] for reason in _KINDS if reasons[reason]}
     if taken:
         what = " and ".join(counted(count, _KINDS[reason]) for reason, count in taken.items())

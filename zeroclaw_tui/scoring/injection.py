@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import UNLIMITED, Rule, ScoredEntry
+from zeroclaw_tui.memory.recall import Rule, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, Trial, parse_version
 
@@ -89,7 +89,7 @@ _VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
 _FOLDS = {"s": "\u017f", "k": "\u212a"}
 _GATES = {"private_key": "PRIVATE KEY", "email": "@"}
 _SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
-REPEATED = "skipped: same key as one before"
+REPEATED = Stop("skip", "same key as one before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ class Blend:
 class Reranked:
     """What becomes of one memory of the pool. `place` counts from 1 among what goes on to the threshold.
 
-    `because` says what leaves it out: it collapses with an earlier one, or its place is behind the limit.
+    `stop` is what leaves it out: it collapses with an earlier one, or its place is behind the limit.
     """
 
     place: int | None = None
-    because: str | None = None
+    stop: Stop | None = None
 
 
 def pool_size(trial: Trial) -> int:
@@ -173,8 +173,8 @@ def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: flo
         if score is not None and score < threshold:
             continue
         place += 1
-        behind = f"rerank: {place:,} of the reranked, and only the first {limit:,} go on" if limit < UNLIMITED else None
-        fates[at] = Reranked(place) if place <= limit else Reranked(None, behind)
+        behind = f"{place:,} of the reranked, and only the first {limit:,} go on"
+        fates[at] = Reranked(place) if place <= limit else Reranked(None, Stop("rerank", behind))
     return [fates.get(at, Reranked()) for at in range(len(pool))]
 
 
@@ -188,7 +188,7 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
         text = compared_text(pool[at].entry.content)
         earlier = seen.setdefault(text, at)
         if earlier != at:
-            fates[at] = Reranked(because=f"rerank: the same text as {pool[earlier].entry.key}")
+            fates[at] = Reranked(stop=Stop("rerank", f"the same text as {pool[earlier].entry.key}"))
             continue
         pairs = pairs_of(text)
         near = next(texts.near(pairs), None)
@@ -196,7 +196,8 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
             remaining.append(at)
             texts.add(at, pairs)
         else:
-            fates[at] = Reranked(because=f"rerank: nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)")
+            words = f"nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)"
+            fates[at] = Reranked(stop=Stop("rerank", words))
     return remaining, fates
 
 
@@ -299,7 +300,7 @@ def _clamped(value: float) -> float:
 
 
 def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
-    """The same entries, in their order, each with `injected`, `not_injected_because` and the score held against the
+    """The same entries, in their order, each with `injected`, `stop` and the score compared with the
     threshold: `decayed`, or `reranked` with its `place`.
 
     ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
@@ -329,35 +330,35 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tupl
     repeats = repeated_keys([None if scored.withheld else scored.entry.key for scored in entries], profile)
     for scored, repeats_a_key in zip(entries, repeats, strict=True):
         decayed = _decayed(scored, now) if decays else None
-        because = (
-            (f"withheld: {scored.withheld}" if scored.withheld else None)
+        stop = (
+            (Stop("scanner", scored.withheld) if scored.withheld else None)
             or (REPEATED if repeats_a_key else None)
-            or _under(trial.settings.threshold, scored.score, decayed)
-            or budget.closed_because
-            or skipped_because(scored.entry, trial)
+            or _below_threshold(trial.settings.threshold, scored.score, decayed, "decay")
+            or budget.closed
+            or next(skip_rules(scored.entry, trial), None)
             or budget.refusal(scored.entry)
         )
-        judged.append(replace(scored, decayed=decayed, injected=because is None, not_injected_because=because))
+        judged.append(replace(scored, decayed=decayed, injected=stop is None, stop=stop))
     return tuple(judged)
 
 
 def _judged_in_place(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tuple[ScoredEntry, ...]:
     """By the rerank stage: the pool as recalled, what may go in at all, then the stage, the threshold and the caps."""
     pool, settings = pool_size(trial), trial.settings
-    because: dict[int, str | None] = {}
+    stops: dict[int, Stop | None] = {}
     blended: list[ScoredEntry] = []
     eligible: list[int] = []
     repeats = repeated_keys([None if scored.withheld else scored.entry.key for scored in entries], trial.profile)
     for at, scored in enumerate(entries):
         made = _blend(scored, now, settings.rerank)
         blended.append(replace(scored, reranked=None if made is None else made.score))
-        because[at] = (
-            (f"withheld: {scored.withheld}" if scored.withheld else None)
+        stops[at] = (
+            (Stop("scanner", scored.withheld) if scored.withheld else None)
             or (REPEATED if repeats[at] else None)
-            or (f"limit: the pool of {pool:,} is full" if at >= pool else None)
-            or skipped_because(scored.entry, trial)
+            or (Stop("limit", limit=pool) if at >= pool else None)
+            or next(skip_rules(scored.entry, trial), None)
         )
-        if because[at] is None:
+        if stops[at] is None:
             eligible.append(at)
     limit = final_limit(trial.request.limit)
     fates = rerank([blended[at] for at in eligible], settings.rerank, settings.threshold, limit)
@@ -365,16 +366,13 @@ def _judged_in_place(entries: Sequence[ScoredEntry], trial: Trial, now: datetime
     for at, fate in zip(eligible, fates, strict=True):
         scored = blended[at] = replace(blended[at], place=fate.place)
         if fate.place is None:
-            because[at] = fate.because or _under(settings.threshold, scored.score, scored.reranked, "rerank")
+            stops[at] = fate.stop or _below_threshold(settings.threshold, scored.score, scored.reranked, "rerank")
         else:
             placed.append((fate.place, at))
     budget = _Budget(True)
     for _, at in sorted(placed):
-        because[at] = budget.closed_because or budget.refusal(entries[at].entry)
-    return tuple(
-        replace(scored, injected=because[at] is None, not_injected_because=because[at])
-        for at, scored in enumerate(blended)
-    )
+        stops[at] = budget.closed or budget.refusal(entries[at].entry)
+    return tuple(replace(scored, injected=stops[at] is None, stop=stops[at]) for at, scored in enumerate(blended))
 
 
 def repeated_keys(keys: Sequence[str | None], profile: ScoringProfile) -> list[bool]:
@@ -436,20 +434,20 @@ class _Budget:
     by_channel_rule: bool
     included: int = 0
     characters: int = 0
-    closed_because: str | None = None
+    closed: Stop | None = None
 
-    def refusal(self, entry: MemoryEntry) -> str | None:
+    def refusal(self, entry: MemoryEntry) -> Stop | None:
         """Why this entry no longer fits; one that fits is counted. The first that does not fit ends the block."""
         if not self.by_channel_rule:
             return None
         length = len(prompt_line(entry, True))
         if self.characters + length > MOST_CHARACTERS:
-            self.closed_because = f"cap: {MOST_CHARACTERS:,} characters reached"
-            return self.closed_because
+            self.closed = Stop("cap", "characters", limit=MOST_CHARACTERS)
+            return self.closed
         self.included += 1
         self.characters += length
         if self.included == MOST_ENTRIES:
-            self.closed_because = f"cap: {MOST_ENTRIES} entries already in"
+            self.closed = Stop("cap", "entries", limit=MOST_ENTRIES)
         return None
 
 
@@ -466,31 +464,14 @@ def prompt_line(entry: MemoryEntry, is_cut: bool) -> str:
     return f"- {entry.key}: {content}\n"
 
 
-def _under(threshold: float, score: float | None, changed: float | None, by: str = "decay") -> str | None:
+def _below_threshold(threshold: float, score: float | None, changed: float | None, by: str) -> Stop | None:
     compared = score if changed is None else changed
     if compared is None or compared >= threshold:
         return None
-    # The score that is shown beside this is the one before.
-    is_another = score is not None and f"{score:.2f}" != f"{compared:.2f}"
-    return f"threshold {_distinct_numbers(compared, threshold)}" + (
-        f" after {by} from {score:.2f}" if is_another else ""
-    )
+    return Stop("threshold", "" if changed is None else by, compared, threshold, score)
 
 
-def _distinct_numbers(score: float, threshold: float) -> str:
-    """Both numbers with two decimals, or as many more as it takes to see which is smaller."""
-    for decimals in range(2, 8):
-        if f"{score:.{decimals}f}" != f"{threshold:.{decimals}f}":
-            return f"{score:.{decimals}f} < {threshold:.{decimals}f}"
-    return f"{score!r} < {threshold!r}"
-
-
-def skipped_because(entry: MemoryEntry, trial: Trial) -> str | None:
-    """Why a memory is never injected in such a turn, whatever its score; None when it may be."""
-    return next(skip_rules(entry, trial), None)
-
-
-def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[str]:
+def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
     """Every rule on keys and contents that leaves a memory out, in ZeroClaw's order."""
     profile, request = trial.profile, trial.request
     by_channel_rule = follows_channel_rule(profile, request.rule)
@@ -512,7 +493,7 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[str]:
         (profile.skips_tool_results and "<tool_result" in content, "tool result"),
         (is_too_long, f"longer than {MOST_CHARACTERS:,} characters"),
     )
-    yield from (f"skipped: {what}" for applies, what in skips if applies)
+    yield from (Stop("skip", what) for applies, what in skips if applies)
 
 
 def _saved_as(key: str, name: str) -> bool:

@@ -104,13 +104,6 @@ class Placement:
         return self.judged or self.unreached
 
 
-_JUDGED: dict[str, StageName] = {
-    "withheld": "scanner", "limit": "limit", "rerank": "rerank", "threshold": "threshold", "skipped": "skip",
-    "cap": "cap",
-}  # fmt: skip
-"""How the reasons of the injection rules begin, and which stage each is."""
-
-
 def placement_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: MemoryEntry) -> Placement:
     """The way of any memory of the store, recalled or not; `entry` is it with its whole content.
 
@@ -361,10 +354,11 @@ def _judged(answered: Answer, entry: MemoryEntry) -> ScoredEntry | None:
 
 
 def _stop_of(judged: ScoredEntry) -> StageName | None:
-    because = judged.not_injected_because
-    if because is None:
+    if judged.stop is None:
         return None
-    return next(stage for start, stage in _JUDGED.items() if because.startswith(start))
+    # Judged by the rules alone no memory is stopped by the recall as a whole.
+    assert judged.stop.stage != "recall"
+    return judged.stop.stage
 
 
 def _place_in_prompt(results: Sequence[ScoredEntry], judged: ScoredEntry | None) -> int | None:

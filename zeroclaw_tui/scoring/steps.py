@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry, Stop
+from zeroclaw_tui.memory.text import cut, distinct_numbers, one_line
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, DURABLE, WordShare
 from zeroclaw_tui.scoring.injection import (
     HALF_LIFE_DAYS,
@@ -202,18 +202,6 @@ def number(value: float | None) -> str:
         if value == 0 or shown.strip("-0.,"):
             return shown
     return f"{value:.0e}"
-
-
-def distinct_numbers(first: float, second: float) -> tuple[str, str]:
-    """Both numbers with two decimals, or as many more as it takes to see which is smaller."""
-    plain = number(first), number(second)
-    if first == second or plain[0] != plain[1]:
-        return plain
-    for decimals in range(2, _MOST_DECIMALS):
-        shown = f"{first:,.{decimals}f}", f"{second:,.{decimals}f}"
-        if shown[0] != shown[1]:
-            return shown
-    return repr(first), repr(second)
 
 
 def ordinal(place: int) -> str:
@@ -724,8 +712,8 @@ def rerank_step(facts: Facts) -> Step | None:
 
 def rerank_stop(facts: Facts) -> Step:
     """A double of a memory before it, or behind what is handed on."""
-    because = (facts.placement.judged.not_injected_because if facts.placement.judged is not None else None) or ""
-    words = name(because.removeprefix("rerank: ")) if len(because) < LONGEST_NAME else one_line(because)[8:]
+    rule = _stop(facts).rule
+    words = name(rule) if len(rule) < LONGEST_NAME else one_line(rule)
     return Step(
         "rerank", "stopped", f"{words} · {_blended(facts)}", _blend_numbers(facts), "other numbers for rerank", "w"
     )
@@ -819,17 +807,22 @@ def threshold_step(facts: Facts) -> Step:
 def threshold_stop(facts: Facts) -> Step:
     """The score does not reach it."""
     compared_score, threshold = _compared_score(facts) or 0.0, facts.trial.settings.threshold
-    shown = distinct_numbers(compared_score, threshold)
+    shown = shown_below_threshold(facts)
     numbers = {"score": compared_score, "threshold": threshold}
     words = f"{shown[0]} < {shown[1]}"
-    if has_faded(facts):
-        words = f"{faded(compared_score)} < {number(threshold)}" if compared_score < _SHOWN_AS_0 <= threshold else words
-        candidate = facts.placement.candidate
-        if candidate is not None and (candidate.score or 0.0) >= threshold:
-            return Step("threshold", "stopped", words, numbers, "the category core, which does not fade", "e")
+    candidate = facts.placement.candidate
+    if has_faded(facts) and candidate is not None and (candidate.score or 0.0) >= threshold:
+        return Step("threshold", "stopped", words, numbers, "the category core, which does not fade", "e")
     low = _just_under(compared_score)
     ways = ([f"a threshold of {low}"] if low != "0.00" else []) + (["other weights"] if facts.is_weighed else [])
     return Step("threshold", "stopped", words, numbers, ", or ".join(ways) or "a threshold of 0", "w")
+
+
+def shown_below_threshold(facts: Facts) -> tuple[str, str]:
+    """The compared score and the threshold, with decimals that show which is smaller."""
+    score = _compared_score(facts) or 0.0
+    shown, limit = distinct_numbers(score, facts.trial.settings.threshold)
+    return (number(score) if shown == "0.00" and not has_faded(facts) else shown), limit
 
 
 def has_faded(facts: Facts) -> bool:
@@ -862,17 +855,23 @@ def skip_step(facts: Facts) -> Step:
 
 def skip_stop(facts: Facts) -> Step:
     """The rule on keys or contents that leaves it out."""
-    because = (facts.placement.judged.not_injected_because if facts.placement.judged is not None else None) or ""
-    return _skip_stop(facts, because)
+    return _skip_stop(facts, _stop(facts))
 
 
-def _skip_stop(facts: Facts, because: str) -> Step:
-    what = because.removeprefix("skipped: ")
-    words, helps, key = _SKIPPED.get(what, (name(what), "edit it", "e"))
-    if what == "conversation without a session" and facts.placement.entry.session_id is None:
+def _stop(facts: Facts) -> Stop:
+    """What the injection rules decided on a memory that they stop."""
+    judged = facts.placement.judged
+    assert judged is not None
+    assert judged.stop is not None
+    return judged.stop
+
+
+def _skip_stop(facts: Facts, stop: Stop) -> Step:
+    words, helps, key = _SKIPPED.get(stop.rule, (name(stop.rule), "edit it", "e"))
+    if stop.rule == "conversation without a session" and facts.placement.entry.session_id is None:
         # A session's recall would leave it out in turn, since it has none.
         helps, key = "another category", "e"
-    return Step("skip", "stopped", words, {"rule": what}, helps, key)
+    return Step("skip", "stopped", words, {"rule": stop.rule}, helps, key)
 
 
 def later_stops(facts: Facts, stopped_at: StageName) -> Iterator[Step]:
@@ -892,9 +891,9 @@ def later_stops(facts: Facts, stopped_at: StageName) -> Iterator[Step]:
         and stopped_at != "threshold"
     ):
         yield threshold_stop(facts)
-    for because in skip_rules(candidate.entry, facts.trial):
-        if stopped_at != "skip" or because != candidate.not_injected_because:
-            yield _skip_stop(facts, because)
+    for stop in skip_rules(candidate.entry, facts.trial):
+        if stopped_at != "skip" or stop != candidate.stop:
+            yield _skip_stop(facts, stop)
 
 
 def cap_step(facts: Facts) -> Step | None:
@@ -915,8 +914,7 @@ def cap_step(facts: Facts) -> Step | None:
 
 def cap_stop(facts: Facts) -> Step:
     """The prompt is full before it."""
-    because = (facts.placement.judged.not_injected_because if facts.placement.judged is not None else None) or ""
-    if "characters" in because:
+    if _stop(facts).rule == "characters":
         words = f"it does not fit in the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message"
     else:
         words = f"{MOST_ENTRIES} memories rank before it, and ZeroClaw injects no more"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, SearchMode, float32, parse_version
 
@@ -15,7 +16,6 @@ Stages = Literal["words", "vectors", "both", "none"]
 POSTGRES_RANKS_SINCE = (0, 5, 7)
 RANK_IN_CONTENT = 0.1
 """What PostgreSQL's ts_rank_cd gives for one word that a content has once; a key counts twice."""
-_MOST_DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +207,3 @@ def _decay(profile: ScoringProfile) -> Iterator[str]:
         yield f"A score {halves}."
     elif profile.decays_cli:
         yield f"On the command line a score {halves}; in channels it does not."
-
-
-def distinct_numbers(score: float, threshold: float) -> tuple[str, str]:
-    """Both numbers with two decimals, or with some more where it takes them to see which is smaller."""
-    for decimals in range(2, _MOST_DECIMALS + 1):
-        shown = f"{score:.{decimals}f}", f"{threshold:.{decimals}f}"
-        if score >= threshold or shown[0] != shown[1]:
-            return shown
-    return f"just below {threshold:.2f}", f"{threshold:.2f}"

@@ -361,6 +361,6 @@ async def _compare(memory: Memory, request: RecallRequest, version: str) -> None
         decision = decide([evidence], trial)
         rows = {entry.handle: entry for entry in (await entries_at(memory, decision.wanted))}
         decided = answer(decision, rows)
-        unjudged = [replace(one, decayed=None, injected=False, not_injected_because=None) for one in decided.results]
+        unjudged = [replace(one, decayed=None, injected=False, stop=None) for one in decided.results]
         assert unjudged == list(found.entries)
         assert (decided.mode, decided.scale) == (found.mode, found.scale)

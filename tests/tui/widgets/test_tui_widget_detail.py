@@ -13,7 +13,7 @@ from textual.widgets import Markdown, Static
 from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.widgets.detail import (
     MOST_SHOWN,
@@ -167,7 +167,7 @@ async def test_hostile_content_reaches_the_screen_as_plain_text_in_both_forms() 
     entry = replace(
         memory(1, f"{HOSTILE}\n\n# {HOSTILE}\n\n| {HOSTILE} | b |\n|---|---|\n| c | {HOSTILE} |\n"), **parts
     )
-    result = scored(1, 0.5, stage=HOSTILE, not_injected_because=HOSTILE)
+    result = scored(1, 0.5, stage=HOSTILE, stop=Stop("skip", HOSTILE))
     async with app.run_test(size=(100, 60), tooltips=True) as pilot:
         for is_markdown in (False, True):
             detail.as_markdown = is_markdown

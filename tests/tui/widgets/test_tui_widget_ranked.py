@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown, strips
 
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Stop
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.rows import threshold_line
 
@@ -46,7 +46,7 @@ async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_numbers_alone()
     lines = await _lines(hybrid_recall(), 70)
     assert lines[0].split() == ["key", "memory", "final", "vector", "keyword"]
     assert lines[1].split()[-3:] == ["0.86", "0.91", "0.74"]
-    assert any(line.endswith("skipped: assistant reply") for line in lines)
+    assert any(line.endswith("assistant reply") for line in lines)
 
 
 async def test_before_the_memory_is_cut_within_a_word_bars_and_key_give_way() -> None:
@@ -104,8 +104,8 @@ async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() 
     results = [
         scored(1, 0.9, decayed=0.9, injected=True),
         scored(2, 0.7, decayed=0.6, injected=True),
-        scored(3, 0.53, decayed=0.39996, not_injected_because="threshold 0.39996 < 0.40 after decay from 0.53"),
-        scored(4, 0.5, reranked=0.2, not_injected_because="threshold 0.20 < 0.40"),
+        scored(3, 0.53, decayed=0.39996, stop=Stop("threshold", "decay", 0.39996, 0.40, 0.53)),
+        scored(4, 0.5, reranked=0.2, stop=Stop("threshold", "", 0.20, 0.40)),
     ]
     widget = MemoryList()
     async with WidgetApp(widget).run_test(size=(95, 16)) as pilot:
@@ -127,7 +127,7 @@ async def test_what_time_decay_keeps_out_says_so_beside_its_score() -> None:
     because = "threshold 0.00 < 0.40 after decay from 0.57"
     results = [
         scored(1, 0.68, decayed=0.68, vector_score=0.55, keyword_score=1.0, injected=True),
-        scored(2, 0.57, decayed=0.001, vector_score=0.5, not_injected_because=because),
+        scored(2, 0.57, decayed=0.001, vector_score=0.5, stop=Stop("threshold", "decay", 0.001, 0.4, 0.57)),
         scored(3, 0.52, decayed=0.52, vector_score=0.44, injected=True),
     ]
     wide, narrow = await _lines(recalled(results), 95), await _lines(recalled(results), 76)
@@ -204,9 +204,9 @@ def test_the_decayed_score_is_what_is_held_against_the_threshold() -> None:
 async def test_a_score_below_the_line_needs_no_other_reason() -> None:
     results = [
         scored(1, 0.9, injected=True),
-        scored(2, 0.5, decayed=0.1, not_injected_because="threshold 0.10 < 0.40 after decay from 0.50"),
-        scored(3, 0.3996, not_injected_because="threshold 0.3996 < 0.4000"),
-        scored(4, 0.2, not_injected_because="threshold 0.20 < 0.40"),
+        scored(2, 0.5, decayed=0.1, stop=Stop("threshold", "decay", 0.10, 0.40, 0.50)),
+        scored(3, 0.3996, stop=Stop("threshold", "", 0.3996, 0.4000)),
+        scored(4, 0.2, stop=Stop("threshold", "", 0.20, 0.40)),
     ]
     lines = [line.split() for line in await _lines(recalled(results), 95) if line.strip()]
     assert [line[-1] for line in lines[-3:]] == ["0.10", "0.3996", "0.20"]
@@ -225,7 +225,7 @@ def test_all_above_the_line_reach_the_threshold_and_none_below(scores: list[floa
 async def test_hostile_results_reach_the_screen_as_plain_text() -> None:
     hostile = replace(memory(1, HOSTILE, key=HOSTILE), agent=HOSTILE)
     results = [
-        replace(scored(1, 0.5, not_injected_because=HOSTILE), entry=hostile),
+        replace(scored(1, 0.5, stop=Stop("skip", HOSTILE)), entry=hostile),
         replace(scored(2, 0.1, withheld=HOSTILE), entry=hostile),
     ]
     for width in (60, 95, 140):

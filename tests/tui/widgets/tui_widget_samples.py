@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry, Stop
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -79,11 +79,11 @@ def hybrid_recall() -> RecallResult:
             ),
             scored(2, 0.61, vector_score=0.69, keyword_score=0.41, injected=True),
             scored(3, 0.44, vector_score=0.51, keyword_score=0.28, injected=True),
-            scored(4, 0.41, vector_score=0.5, not_injected_because="assistant reply"),
-            scored(5, 0.31, vector_score=0.44, not_injected_because="threshold 0.31 < 0.40"),
-            scored(6, 0.3, keyword_score=1.0, not_injected_because="threshold 0.30 < 0.40"),
+            scored(4, 0.41, vector_score=0.5, stop=Stop("skip", "assistant reply")),
+            scored(5, 0.31, vector_score=0.44, stop=Stop("threshold", "", 0.31, 0.40)),
+            scored(6, 0.3, keyword_score=1.0, stop=Stop("threshold", "", 0.30, 0.40)),
         ],
-        withheld=(scored(7, 0.2, withheld="exfil_curl", not_injected_because="withheld: exfil_curl"),),
+        withheld=(scored(7, 0.2, withheld="exfil_curl", stop=Stop("scanner", "exfil_curl")),),
     )
 
 

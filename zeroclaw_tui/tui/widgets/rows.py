@@ -384,9 +384,7 @@ def is_from_lucid(result: ScoredEntry | None) -> bool:
 
 def why_not_injected(result: ScoredEntry) -> str:
     """Why a result does not reach the prompt, in a few words."""
-    words = one_line(result.not_injected_because or "not injected").rstrip(".")
-    is_skip_rule = ":" not in words and not words.startswith(("threshold", "not "))
-    return f"skipped: {words}" if is_skip_rule else words
+    return one_line(result.not_injected_because or "not injected").rstrip(".")
 
 
 def final_score(result: ScoredEntry, threshold: float) -> tuple[str, str]:
