@@ -14,27 +14,7 @@ NOW = "2026-03-20T12:00:00+00:00"
 WEEK_AGO = "2026-03-13T12:00:00+00:00"
 CUTLERY = MemoryEntry("id-1", "cutlery", "Bought new chopsticks, like mother's", "core", WEEK_AGO, handle=1)
 
-PLAIN = Placement(
-    entry=CUTLERY,
-    path="hybrid",
-    merged=True,
-    store_limit=5,
-    merge_limit=5,
-    keyword=None,
-    keyword_score=None,
-    best_raw=None,
-    vector=None,
-    no_vector=None,
-    out_of_stages=None,
-    fused_score=None,
-    fused_rank=None,
-    like_rank=None,
-    rank=None,
-    judged=None,
-    stopped_at=None,
-    place=None,
-    injected=0,
-)
+PLAIN = Placement(entry=CUTLERY, path="hybrid", store_limit=5, merged=True, merge_limit=5)
 
 
 def way(**fields: Any) -> Placement:

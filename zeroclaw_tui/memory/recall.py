@@ -96,9 +96,8 @@ class Stop:
             case "skip":
                 return f"skipped: {self.rule}"
             case "cap":
-                return (
-                    f"cap: {self.limit:,} {'characters reached' if self.rule == 'characters' else 'entries already in'}"
-                )
+                what = "characters reached" if self.rule == "characters" else "entries already in"
+                return f"cap: {self.limit:,} {what}"
         score = self.score or 0.0
         shown, limit = distinct_numbers(score, self.limit)
         # The score that is shown beside this is the one before.

@@ -345,14 +345,6 @@ class Scope:
         """How many hits the keyword stage and the vector stage each pass on."""
         return min(2 * self.store_limit, MOST)
 
-    def keeps(self, entry: MemoryEntry) -> bool:
-        """Whether the store's recall lets a keyword or vector hit through."""
-        return (
-            self.keeps_version(entry)
-            and self.keeps_time(entry)
-            and (self.keeps_session(entry) or self.crosses_sessions(entry))
-        )
-
     def keeps_version(self, entry: MemoryEntry) -> bool:
         """Whether a row is not hidden by a newer one."""
         return not self.profile.hides_superseded or entry.superseded_by is None

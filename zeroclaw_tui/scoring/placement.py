@@ -76,23 +76,23 @@ class Placement:
 
     entry: MemoryEntry
     path: str
-    merged: bool
     store_limit: int
-    merge_limit: int | None
-    keyword: StagePlace | None
-    keyword_score: float | None
-    best_raw: float | None
-    vector: StagePlace | None
-    no_vector: NoVector | None
-    out_of_stages: Literal["session", "agent"] | None
-    fused_score: float | None
-    fused_rank: int | None
-    like_rank: int | None
-    rank: int | None
-    judged: ScoredEntry | None
-    stopped_at: StageName | None
-    place: int | None
-    injected: int
+    merged: bool = False
+    merge_limit: int | None = None
+    keyword: StagePlace | None = None
+    keyword_score: float | None = None
+    best_raw: float | None = None
+    vector: StagePlace | None = None
+    no_vector: NoVector | None = None
+    out_of_stages: Literal["session", "agent"] | None = None
+    fused_score: float | None = None
+    fused_rank: int | None = None
+    like_rank: int | None = None
+    rank: int | None = None
+    judged: ScoredEntry | None = None
+    stopped_at: StageName | None = None
+    place: int | None = None
+    injected: int = 0
     recalled: int = 0
     blend: Blend | None = None
     unreached: ScoredEntry | None = None
@@ -198,18 +198,9 @@ def _own_way(
     return Placement(
         entry=entry,
         path=evidence.mode,
-        merged=False,
         store_limit=max(limit, 0),
-        merge_limit=None,
-        keyword=None,
-        keyword_score=None,
-        best_raw=None,
-        vector=None,
-        no_vector=None,
-        out_of_stages=None,
         fused_score=None if at is None else evidence.entries[at].score,
         fused_rank=None if at is None else at + 1,
-        like_rank=None,
         rank=rank,
         judged=judged,
         stopped_at=stop,
