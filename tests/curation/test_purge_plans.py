@@ -102,3 +102,12 @@ def test_the_number_is_typed_over_ten() -> None:
     assert not plan_of(stamps[:10]).is_typed
     assert plan_of(stamps).is_typed
     assert plan_of([]).oldest is None
+
+
+def test_a_plan_names_every_category_before_it_counts_others() -> None:
+    def named(count: int) -> tuple[str, ...]:
+        plan = PurgePlan((), 0, 0, {f"kind_{n}": n for n in range(1, count + 1)}, None, None, ())
+        return plan.category_facts()
+
+    assert named(5) == ("kind_1 1", "kind_2 2", "kind_3 3", "kind_4 4", "kind_5 5")
+    assert named(7)[3:] == ("kind_4 4", "18 in 3 other categories")

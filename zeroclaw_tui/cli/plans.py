@@ -346,20 +346,10 @@ async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[L
     from zeroclaw_tui.memory.query import EXCERPTS, Query
 
     samples = await library.memory.rows(Query(EXCERPTS, handles=[stamp.handle for stamp in plan.samples]))
-    lines: list[Line] = [(Styled(question, BOLD),), ("  ", one_line(_facts(plan))), *map(_sample_line, samples)]
+    lines: list[Line] = [(Styled(question, BOLD),), ("  ", " · ".join(plan.sentences())), *map(_sample_line, samples)]
     if plan.count > len(samples):
         lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))
     return lines
-
-
-def _facts(plan: PurgePlan) -> str:
-    from zeroclaw_tui.memory.secret_text import masked
-
-    facts = [f"{masked(category) or '(no category)'} {count:,}" for category, count in plan.categories.items()]
-    if plan.oldest and plan.newest:
-        oldest, newest = date_shown(plan.oldest), date_shown(plan.newest)
-        facts += [f"of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
-    return " · ".join([*facts, size_shown(plan.size)])
 
 
 def _sample_line(entry: MemoryEntry) -> Line:

@@ -57,7 +57,6 @@ AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
-_CATEGORIES_NAMED = 4
 MOST_LOOKED_FOR = 2000
 """For more memories than this, copies are looked for once they are deleted and not while a person decides."""
 _LINES_BESIDE = 20
@@ -418,9 +417,9 @@ class PlannedMemories(Vertical):
     def compose(self) -> ComposeResult:
         plan, shown = self._plan, self._first()
         categories = PackedFacts(id="categories")
-        categories.facts = tuple(plan_categories(plan))
+        categories.facts = plan.category_facts()
         yield categories
-        yield Static(Content(plan_extent(plan)), id="facts")
+        yield Static(Content(plan.sentences()[1]), id="facts")
         yield MemoryList(id="doomed")
         if len(shown) < plan.count:
             more = f"… {plan.count - len(shown):,} more "
@@ -553,27 +552,6 @@ def _row_parts(label: str, row: Row, cells: int) -> list[str | tuple[str, str]]:
 def _text(row: Row, name: str) -> str:
     value = row.values.get(name)
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value or "")
-
-
-def plan_categories(plan: PurgePlan) -> list[str]:
-    """How many of which category."""
-    categories = list(plan.categories.items())
-    # One more name is no longer than the words that replace it.
-    named = len(categories) if len(categories) <= _CATEGORIES_NAMED + 1 else _CATEGORIES_NAMED
-    facts = [f"{_category(name)} {count:,}" for name, count in categories[:named]]
-    if len(categories) > named:
-        rest = sum(count for _, count in categories[named:])
-        facts.append(f"{rest:,} in {len(categories) - named:,} other categories")
-    return facts
-
-
-def plan_extent(plan: PurgePlan) -> str:
-    """From when to when, and how much."""
-    ages = []
-    if plan.oldest and plan.newest:
-        oldest, newest = absolute_time(plan.oldest)[:10], absolute_time(plan.newest)[:10]
-        ages = [f"all of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
-    return " · ".join([*ages, size_shown(plan.size)])
 
 
 def plan_remarks(library: Library, plan: PurgePlan) -> str:

@@ -15,10 +15,8 @@ from tui_samples import Inspector, paced
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, undo
-from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.traces import copies
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.tui.actions import plan_categories
 from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
@@ -199,11 +197,3 @@ async def test_undo_takes_back_only_the_change_that_was_the_last_when_it_was_ask
         assert "Another change was made in between." in said(pilot.app) + screen_words(app)
         assert await content_of(inspector, "fav_food") == "Changed in between."
         assert screen_of(pilot).is_current
-
-
-def test_a_plan_names_every_category_before_it_counts_others() -> None:
-    def named(count: int) -> list[str]:
-        return plan_categories(PurgePlan((), 0, 0, {f"kind_{n}": n for n in range(1, count + 1)}, None, None, ()))
-
-    assert named(5) == ["kind_1 1", "kind_2 2", "kind_3 3", "kind_4 4", "kind_5 5"]
-    assert named(7)[3:] == ["kind_4 4", "18 in 3 other categories"]
