@@ -44,7 +44,7 @@ def _keys(config_dir: Path) -> list[str]:
         ("dy", "11 memories", 11),
         ("jjjdy", "11 memories", 11),
         ("jjdyjjdy", "10 memories", 10),
-        ("dyuxq", "is not in the prompt for “q”", 12),
+        ("dyux", "For which message?", 12),
         ("?undo", "Undo the last change", 12),
     ],
 )
