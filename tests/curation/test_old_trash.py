@@ -125,12 +125,13 @@ async def test_the_backup_goes_after_its_days_as_a_change_ends(trash: Trash, clo
         assert backup.exists() == is_left
 
 
-async def test_a_trash_that_does_not_say_what_a_person_counts_gets_that_column(trash: Trash) -> None:
-    """Version 2 of the tables, which was never released."""
+@pytest.mark.parametrize("has_column", [False, True])
+async def test_a_trash_of_an_unreleased_version_gets_the_column_that_it_lacks(trash: Trash, has_column: bool) -> None:
     before = await trash.actions()
     with closing(sqlite3.connect(trash.file)) as connection, connection:
         connection.execute("DROP INDEX changes_of_action")
-        connection.execute("ALTER TABLE changes DROP COLUMN is_counted")
+        if not has_column:
+            connection.execute("ALTER TABLE changes DROP COLUMN is_counted")
         connection.execute("CREATE INDEX changes_of_action ON changes(action, table_name, undone)")
         connection.execute("PRAGMA user_version = 2")
     assert await trash.actions() == before

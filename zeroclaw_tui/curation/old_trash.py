@@ -12,7 +12,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
 from zeroclaw_tui.curation.journal_rows import CHANGES_OF_ACTION, SCHEMA, VERSION, RowCodec, insert_change
-from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.files.database import columns_of, transaction
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.change import (
     AGENTS,
@@ -89,7 +89,8 @@ def _add_counts(connection: sqlite3.Connection) -> None:
     """Add the column that says which changes a person made; agents, cached vectors and notes files come along."""
     others = (AGENTS, EMBEDDING_CACHE, NOTES_FILE)
     with transaction(connection):
-        connection.execute("ALTER TABLE changes ADD COLUMN is_counted INTEGER NOT NULL DEFAULT 1")
+        if "is_counted" not in columns_of(connection, "changes"):
+            connection.execute("ALTER TABLE changes ADD COLUMN is_counted INTEGER NOT NULL DEFAULT 1")
         connection.execute("UPDATE changes SET is_counted = 0 WHERE table_name IN (?, ?, ?)", others)
         connection.execute("DROP INDEX changes_of_action")
         connection.execute(CHANGES_OF_ACTION)
