@@ -17,7 +17,7 @@ from curation.formats.format_sources import database as rmem_file
 from support.databases import create_database
 from support.terminal import Terminal
 
-from zeroclaw_tui.cli.transfer import _going_on_later
+from zeroclaw_tui.cli.transfer import _continuation
 from zeroclaw_tui.memory.errors import NotReachable
 
 Run = Callable[..., Any]
@@ -265,7 +265,7 @@ def test_a_reason_that_was_told_on_opening_is_not_told_again(memory: Run) -> Non
 def test_a_target_that_goes_away_in_the_middle_says_what_becomes_of_the_rest() -> None:
     with (
         pytest.raises(NotReachable, match=r"went away\. The memories copied so far stay in the target") as told,
-        _going_on_later(),
+        _continuation(),
     ):
         raise NotReachable("The server went away.", hint="A key of the inspector tries again.")
     assert "Copy again to continue" in told.value.hint

@@ -23,6 +23,7 @@ import tempfile
 import termios
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 SCRIPTS = Path(sys.executable).parent
@@ -98,7 +99,9 @@ class Forked:
     def kill(self, number: int) -> None:
         """Send it a signal unless it has ended."""
         if not self.has_ended():
-            os.kill(self._number, number)
+            # It may end between the two.
+            with suppress(ProcessLookupError):
+                os.kill(self._number, number)
 
 
 def is_warm(program: str, environment: Mapping[str, str]) -> bool:

@@ -50,7 +50,7 @@ async def test_a_choice_that_cannot_be_kept_holds_and_is_told(inspector: Inspect
     inspector.configs[0].install.own_dir.write_text("a file where the folder should be")
     async with running(inspector.app(), WIDE) as (app, pilot):
         await pilot.press("p", "end", "enter")
-        await until(pilot, lambda: "settings.toml cannot be read" in screen_words(app))
+        await until(pilot, lambda: "own is not a directory." in screen_words(app))
         assert "chosen here" in line(app, 0)
 
 
