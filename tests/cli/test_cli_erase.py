@@ -158,7 +158,7 @@ def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> N
         screen.wait_for("Type erase to do it:")
         screen.press(*"erase", "enter")
         assert screen.wait_exit() == 0
-        assert "All is gone." in screen.text
+        assert "Nothing is left." in screen.text
     assert _holding(install) == []
 
 

@@ -23,7 +23,6 @@ import tempfile
 import termios
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 SCRIPTS = Path(sys.executable).parent
@@ -100,7 +99,7 @@ class Forked:
         """Send it a signal unless it has ended."""
         if not self.has_ended():
             # It may end between the two.
-            with suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self._number, number)
 
 

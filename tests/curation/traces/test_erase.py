@@ -378,7 +378,7 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
         assert {place.place for place in plan.taken} == beside
         report = await erase_texts(library, plan)
         assert report.is_complete
-        assert report.outcome == "All within reach is gone"
+        assert report.outcome == "Nothing is left in the places that could be searched"
         assert any(one.place == str(alone.root) and "named by its path" in one.why for one in report.skipped)
     async with alone.opened() as library:
         plan = await _plan(library)

@@ -106,7 +106,7 @@ async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: 
         kept = {one.place: one.why for one in report.skipped}[library.memory.about.location]
         assert KEPT[store.backend] in kept
         assert any(words in kept for words in ("not ours to look into", "this program cannot read"))
-        assert report.sentences()[-1] == "All within reach is gone."
+        assert report.sentences()[-1] == "Nothing is left in the places that could be searched."
         assert await _contents(library) == sorted(OTHERS[:2])
         again = await _erased(library)
         assert again.is_complete

@@ -72,7 +72,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         assert len(await contents(library)) == 3
         app.screen.query_one(Input).value = "erase"
         await press(pilot, "enter")
-        assert "All is gone" in screen_words(app)
+        assert "Nothing is left" in screen_words(app)
         assert "zebediah" not in screen_words(app).lower()
         await press(pilot, "escape")
     report = app.given[0]

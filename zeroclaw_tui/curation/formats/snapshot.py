@@ -1,4 +1,4 @@
-"""MEMORY_SNAPSHOT.md as ZeroClaw writes and reads it, and the lossless copy beside it."""
+"""MEMORY_SNAPSHOT.md as ZeroClaw writes and reads it, and the lossless copy next to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, size_sho
 
 NAME = "MEMORY_SNAPSHOT.md"
 SIDE_CAR = "MEMORY_SNAPSHOT.jsonl"
-"""Our lossless copy beside it."""
+"""Our lossless copy next to it."""
 
 TITLE = "# 🧠 ZeroClaw Memory Snapshot"
 _HEAD = (
@@ -106,7 +106,7 @@ def sniff(source: Source) -> str | None:
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory of a snapshot, exactly where the lossless copy beside it says the same."""
+    """Every memory of a snapshot, exactly where the lossless copy next to it says the same."""
     loaded = load(source.path)
     lost.update(dict.fromkeys(loaded.snapshot.notes, 1))
     if not loaded.is_exact:
@@ -145,13 +145,13 @@ def load(path: Path) -> Loaded:
     try:
         header, rows = _parsed(_read(side_car))
     except InspectorError as error:
-        return _through_format(snapshot, f"{SIDE_CAR} beside it is not used: {error.message.rstrip('.')}.")
+        return _through_format(snapshot, f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}.")
     ordered = tuple(in_order(rows))
     written = as_zeroclaw_reads(row.entry() for row in ordered if can_be_written(row))
     if written != tuple((entry.key, entry.content) for entry in snapshot.entries):
-        note = f"{SIDE_CAR} beside it has other memories and is not used: one of the two was written later."
+        note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
         return _through_format(snapshot, note)
-    note = f"Everything comes from {SIDE_CAR} beside it, which says the same and loses nothing."
+    note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
     return Loaded(replace(snapshot, notes=(note,)), ordered, True, header)
 
 

@@ -146,7 +146,7 @@ class EraseReport:
         """What became of it in a few words."""
         if not self.is_complete:
             return "Something is left"
-        return "All within reach is gone" if self.skipped else "All is gone"
+        return "Nothing is left in the places that could be searched" if self.skipped else "Nothing is left"
 
     @property
     def hits(self) -> int:

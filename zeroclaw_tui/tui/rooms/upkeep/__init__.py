@@ -18,7 +18,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Change, Command, bindings, common_commands, inform, warn
-from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, ReadingPane
@@ -37,25 +37,16 @@ TABS: tuple[tuple[Tab, str, str, str], ...] = (
     ("snapshot", "Snapshot", "S", "snapshot:SnapshotPane"),
 )
 """Each tab with its words, its key, and where it is made."""
+_IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
 UPKEEP_KEYS = (
-    Command("undo", "u", "undo", "Undo the last change", True, writes=True, synonyms="restore revert take back",
-            shell="undo"),
-    Command("redo", "U", "redo", "Redo the last undone change", writes=True, synonyms="again undo", shell="redo"),
-    Command("reload", "r", "reload", "Reload; after a failure: retry", True, synonyms="refresh retry look again"),
-    Command("clean_up", "A,1", "clean up", "Find duplicates, junk and secrets",
-            synonyms="audit junk pollution duplicates secrets purge", shell="audit"),
-    Command("hygiene", "H,2", "hygiene", "Preview hygiene", synonyms="retention archive expire clean",
-            shell="hygiene --dry-run"),
-    Command("health", "D,3", "health", "Check the store and repair it", synonyms="doctor check repair fix",
-            shell="doctor"),
-    Command("snapshot", "S,4", "snapshot", "Write, compare and hydrate a snapshot", synonyms="backup hydrate",
-            shell="snapshot --diff"),
-    Command("changes", "T", "changes", "All changes and the trash",
-            synonyms="trash restore undo history deleted recover log", shell="trash list"),
-    Command("statistics", "I", "statistics", "Counts, sizes and growth", synonyms="stats numbers growth size count",
-            shell="stats"),
+    _IN_LIST["undo"],
+    _IN_LIST["redo"],
+    replace(_IN_LIST["reload"], footer=True),
+    *(replace(_IN_LIST[name], key=f"{key},{number}") for number, (name, _, key, _) in enumerate(TABS, 1)),
+    _IN_LIST["changes"],
+    _IN_LIST["statistics"],
     *common_commands(out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
-)  # fmt: skip
+)
 _LINES_BELOW = 12
 """What a pane needs for all but the rows of the upper list, so that the lower one shows some of its own."""
 _NEEDS_MEMORIES = frozenset({"clean_up", "snapshot", "statistics"})
