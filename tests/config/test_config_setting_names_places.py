@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.setting_names import (
+from zeroclaw_tui.config.schema import (
     SETTINGS,
+)
+from zeroclaw_tui.config.setting_names import (
     Target,
     default_of,
     environment_lines,
@@ -91,22 +93,6 @@ def test_a_spelling_of_the_url_that_the_file_uses_is_kept(spelling: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("version", "uses_them", "place"),
-    [
-        (None, True, "storage.provider.config.pgvector_enabled"),
-        (None, False, "memory.postgres.vector_enabled"),
-        ("0.6.1", False, "storage.provider.config.pgvector_enabled"),
-        ("0.6.2", True, "storage.provider.config.pgvector_enabled"),
-        ("0.7.4", True, "memory.postgres.vector_enabled"),
-    ],
-)
-def test_the_first_spelling_of_vectors_only_where_it_counts(version: str | None, uses_them: bool, place: str) -> None:
-    target = Target(1, False, False, version)
-    file = document("[storage.provider.config]\npgvector_dimensions = 3\n" if uses_them else "")
-    assert ".".join(place_of("storage.postgres.vector_enabled", file, target)) == place
-
-
-@pytest.mark.parametrize(
     ("name", "text", "value"),
     [
         ("memory.backend", 'memory.backend = "  Postgres "', "Postgres"),
@@ -172,7 +158,7 @@ def test_a_wrong_type_names_the_key_and_shows_no_value(name: str, text: str, sen
         ("memory.embedding_api_key", ["0.8.2"], ["0.8.1", "0.7.5"]),
         ("storage.sqlite.open_timeout_secs", ["0.1.2", "0.7.5", "0.8.4"], []),
         ("storage.postgres.db_url", ["0.1.2", "0.6.2", "0.7.4", "0.8.4"], ["0.6.3", "0.7.3"]),
-        ("storage.postgres.vector_enabled", ["0.6.1", "0.6.2", "0.7.4", "0.8.0"], ["0.6.0", "0.6.3", "0.7.3"]),
+        ("storage.postgres.vector_enabled", ["0.7.4", "0.8.0"], ["0.6.1", "0.7.3"]),
         ("storage.qdrant.url", ["0.1.7", "0.7.5", "0.8.4"], ["0.1.6"]),
         ("storage.lucid.binary_path", ["0.8.4"], ["0.7.5", "0.8.0", "0.8.3"]),
         ("storage.lucid.budget", [], ["0.1.2", "0.7.5", "0.8.4"]),

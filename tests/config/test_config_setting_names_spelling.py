@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.config.schema import MEMORY_KEYS
-from zeroclaw_tui.config.setting_names import SETTINGS, alias_in, setting_name
+from zeroclaw_tui.config.schema import (
+    MEMORY_KEYS,
+    SETTINGS,
+)
+from zeroclaw_tui.config.setting_names import (
+    alias_in,
+    setting_name,
+)
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 
 URL = "storage.postgres.db_url"
@@ -40,8 +46,6 @@ def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> No
         ("storage.postgres.work.database_url", URL),
         ("storage.postgres.work.db_url", URL),
         ("storage.provider.config.schema", "storage.postgres.schema"),
-        ("storage.provider.config.pgvector_enabled", "storage.postgres.vector_enabled"),
-        ("storage.provider.config.pgvector_dimensions", "storage.postgres.vector_dimensions"),
         ("memory.postgres.vector_enabled", "storage.postgres.vector_enabled"),
         ("memory.qdrant.url", "storage.qdrant.url"),
         ("qdrant.api_key", "storage.qdrant.api_key"),

@@ -148,12 +148,6 @@ def test_qdrant_variables_fill_or_override(tmp_path: Path) -> None:
     assert config.sources["storage.api_key"] == "environment QDRANT_API_KEY"
 
 
-def test_mem0_variables_fill(tmp_path: Path) -> None:
-    text = '[memory]\nbackend = "mem0"\nauto_save = true\n[memory.mem0]\nurl = "http://config"\n'
-    config = load(tmp_path, text, MEM0_URL="http://env", MEM0_USER_ID="me")
-    assert (config.storage["url"], config.storage["user_id"]) == ("http://config", "me")
-
-
 def test_lucid_variables(tmp_path: Path) -> None:
     config = load(
         tmp_path,

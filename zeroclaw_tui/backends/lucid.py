@@ -25,7 +25,8 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_of
+from zeroclaw_tui.config.schema import settings_of
+from zeroclaw_tui.config.storage import source_of
 from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -90,7 +91,7 @@ class LucidConfig:
     @classmethod
     def of(cls, config: MemoryConfig) -> LucidConfig:
         """The settings of a config, by where each comes from."""
-        names = frozenset(map(source_of, (LUCID_COMMAND, *LUCID_VARIABLES)))
+        names = frozenset(source_of(setting.variable) for setting in settings_of("lucid"))
         by_variable = {name for name in config.storage if config.sources.get(f"storage.{name}") in names}
         return cls(
             {name: value for name, value in config.storage.items() if name in by_variable},

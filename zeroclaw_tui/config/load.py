@@ -22,7 +22,7 @@ from zeroclaw_tui.config.memory_config import (
     to_third_schema,
     violations,
 )
-from zeroclaw_tui.config.schema import KIND_WORDS, MEMORY_KEYS, Kind, MemoryKey, fits, version_numbers
+from zeroclaw_tui.config.schema import DAYS_BY_CATEGORY, KIND_WORDS, MEMORY_KEYS, Kind, Setting, fits, version_numbers
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.config.storage import (
     OTHERS_DB_URL,
@@ -50,32 +50,12 @@ _ROUTE_KEYS: Mapping[str, Kind] = {
     "api_key": "text",
 }
 _ENVIRONMENT_KEYS = {"openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY", "cohere": "COHERE_API_KEY"}
-_DIRECT = frozenset(
-    {
-        "vector_weight",
-        "keyword_weight",
-        "search_mode",
-        "min_relevance_score",
-        "rerank_enabled",
-        "rerank_strategy",
-        "rerank_threshold",
-        "mmr_lambda",
-        "importance_weight",
-        "recency_weight",
-        "candidate_multiplier",
-        "hygiene_enabled",
-        "archive_after_days",
-        "purge_after_days",
-        "conversation_retention_days",
-        "daily_retention_days",
-        "core_retention_days",
-        "embedding_cache_size",
-        "auto_save",
-    }
-)
+_DIRECT = MEMORY_KEYS.keys() & set(MemoryConfig._fields) - {"backend"}
+"""The settings that MemoryConfig has by their names."""
 _POLICY = ("threat_scan", "threat_scan_load_time")
 _MAKES_VECTORS = ("sqlite", "lucid", "qdrant")
-_TABLES = frozenset(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)
+_TABLES = frozenset(("mem0", *(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)))
+"""The tables below [memory]. That of mem0, which only 0.5.5 and 0.5.6 read, is passed over."""
 _WHOSE = f"The database is the one {OTHERS_DB_URL} names, which may be another program's"
 READ_ONLY = (
     f"{_WHOSE}: read only. Where it is ZeroClaw's, say so once in the inspector with b, or name its URL with "
@@ -247,7 +227,7 @@ def read_memory(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[s
     section = notes.table(document, "memory")
     flat = dict(_flat(section, notes))
     for name in flat:
-        if name not in MEMORY_KEYS:
+        if name not in MEMORY_KEYS and not name.startswith("mem0."):
             _note_unknown(name, notes)
     effective = {name: _value(key, flat, form, notes) for name, key in MEMORY_KEYS.items()}
     _note_missing(document, section, form, notes)
@@ -271,13 +251,13 @@ def _note_unknown(name: str, notes: Notes) -> None:
     notes.unknown(name, "[memory]", siblings)
 
 
-def _value(key: MemoryKey, flat: Mapping[str, Any], form: Form, notes: Notes) -> Any:
-    where = f"memory.{key.name}"
-    if key.name not in flat:
+def _value(key: Setting, flat: Mapping[str, Any], form: Form, notes: Notes) -> Any:
+    where, name = key.name, key.name.removeprefix("memory.")
+    if name not in flat:
         if _is_read(key, form):
             notes.sources.setdefault(where, DEFAULT)
         return _copy(key.default)
-    value = flat[key.name]
+    value = flat[name]
     problem = _wrong(key, value)
     if problem is not None:
         notes.sources[where] = DEFAULT
@@ -292,23 +272,23 @@ def _value(key: MemoryKey, flat: Mapping[str, Any], form: Form, notes: Notes) ->
     return float(value) if key.kind == "number" else value
 
 
-def _wrong(key: MemoryKey, value: Any) -> str | None:
+def _wrong(key: Setting, value: Any) -> str | None:
     """What the value must be, when ZeroClaw cannot read it into the key's type."""
     if not fits(key.kind, value):
         return KIND_WORDS[key.kind]
     if key.kind == "count" and value > key.largest:
         return f"a whole number from 0 to {key.largest}"
-    if key.name == "policy.retention_days_by_category" and not all(fits("count", days) for days in value.values()):
+    if key.name == DAYS_BY_CATEGORY and not all(fits("count", days) for days in value.values()):
         return "a table of whole numbers"
     return None
 
 
-def _is_choice(key: MemoryKey, value: str) -> bool:
+def _is_choice(key: Setting, value: str) -> bool:
     return value in key.choices if key.is_strict else value.strip().lower() in key.choices
 
 
-def _other_word(key: MemoryKey, value: str, notes: Notes) -> Any:
-    where = f"memory.{key.name}"
+def _other_word(key: Setting, value: str, notes: Notes) -> Any:
+    where = key.name
     words = ", ".join(key.choices)
     end = (
         "ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 takes the whole [memory] section for absent."
@@ -323,20 +303,20 @@ def _other_word(key: MemoryKey, value: str, notes: Notes) -> Any:
     return key.default
 
 
-def _in_range(key: MemoryKey, value: Any, form: Form) -> bool:
+def _in_range(key: Setting, value: Any, form: Form) -> bool:
     if key.kind not in ("count", "number"):
         return True
     low, high = key.bounds(form.reading_version)
     return math.isfinite(value) and low <= value <= high
 
 
-def _range_words(key: MemoryKey) -> str:
+def _range_words(key: Setting) -> str:
     if key.low is None:
         return "the finite numbers"
     return f"the numbers from {key.low:g}" if key.high is None else f"{key.low:g} to {key.high:g}"
 
 
-def _is_read(key: MemoryKey, form: Form) -> bool:
+def _is_read(key: Setting, form: Form) -> bool:
     """True when the ZeroClaw that reads the file, or where that is not known one of its generation, knows the key."""
     if form.version is not None:
         is_over = key.until is not None and not form.is_modern and form.version > version_numbers(key.until)
@@ -345,12 +325,10 @@ def _is_read(key: MemoryKey, form: Form) -> bool:
     return key.until is None if form.is_modern else key.since < "0.8"
 
 
-def _note_generation(key: MemoryKey, form: Form, notes: Notes) -> None:
+def _note_generation(key: Setting, form: Form, notes: Notes) -> None:
     if not _is_read(key, form):
         bound = f"from {key.since} on" if key.until is None else f"up to {key.until}"
-        notes.warn(
-            f"memory.{key.name} does nothing here: ZeroClaw reads it {bound} only.", concern_of(f"memory.{key.name}")
-        )
+        notes.warn(f"{key.name} does nothing here: ZeroClaw reads it {bound} only.", concern_of(key.name))
 
 
 def _note_missing(document: Mapping[str, Any], section: Mapping[str, Any], form: Form, notes: Notes) -> None:

@@ -1,5 +1,5 @@
-"""Every key of [memory] and [storage]: type, default, range, the versions that know it, and what it does; and
-the commented files of `defaults/`, from the wheel or from the source tree."""
+"""The table of settings: type, default, range, the versions that know each, its places in config.toml and the
+environment, and what it does; and the commented files of `defaults/`, from the wheel or from the source tree."""
 
 from __future__ import annotations
 
@@ -30,17 +30,22 @@ NEWEST_MODERN = "0.8.4"
 NEWEST_OLD = "0.7.5"
 POSTGRES_AWAY = ((0, 6, 3), (0, 7, 3))
 """The first and last version without the backend postgres."""
+DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
 U32 = 2**32 - 1
 I64 = 2**63 - 1
 
 
-class MemoryKey(NamedTuple):
-    """One key. `name` is dotted below [memory]; `low` and `high` bound what makes sense, both included, and `largest`
-    is the greatest whole number that its type holds.
+class Setting(NamedTuple):
+    """One setting. `low` and `high` bound what makes sense, both included, and `largest` is the greatest whole number
+    that its type holds.
 
-    `since` and `until` are the first and last ZeroClaw version that knows it; `until` None is still known. `choices`
+    `name` is `memory.<key>`, which is also its key in config.toml, or `storage.<kind>.<key>`, which ZeroClaw >= 0.8.0
+    spells `storage.<kind>.<alias>.<key>`; `old_key` is the key of the latter up to 0.7.5, empty where it has none.
+    `since` and `until` are the first and last ZeroClaw version that reads it; `until` None is still read. `choices`
     are the words it takes; `is_strict` says that ZeroClaw refuses any other word. `bounded_since` is the version from
-    which `high` holds, where older ones make sense of more.
+    which `high` holds, where older ones make sense of more. `variable` is the environment variable that ZeroClaw up to
+    0.7.5 prefers to config.toml, or, with `variable_fills`, asks where config.toml has no value. A smaller number in it
+    counts as `least`; without a `least` 0 counts as no value.
     """
 
     name: str
@@ -56,6 +61,15 @@ class MemoryKey(NamedTuple):
     choices: tuple[str, ...] = ()
     is_strict: bool = True
     is_secret: bool = False
+    old_key: str = ""
+    variable: str = ""
+    variable_fills: bool = False
+    least: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The last part of its name: "db_url"."""
+        return self.name.rpartition(".")[2]
 
     def bounds(self, version: Version | None) -> tuple[float, float]:
         """The least and the greatest number that make sense to a ZeroClaw of this version, to any where it is None."""
@@ -67,28 +81,28 @@ class MemoryKey(NamedTuple):
         return low, self.high
 
 
-def _days(name: str, default: int, about: str, since: str = "0.1.2") -> MemoryKey:
-    return MemoryKey(name, "count", default, about, since=since, low=0, largest=U32)
+def _days(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
+    return Setting(f"memory.{name}", "count", default, about, since=since, low=0, largest=U32)
 
 
-def _count(name: str, default: int | None, about: str, since: str = "0.1.2", until: str | None = None) -> MemoryKey:
-    return MemoryKey(name, "count", default, about, since=since, until=until, low=0)
+def _count(name: str, default: int | None, about: str, since: str = "0.1.2", until: str | None = None) -> Setting:
+    return Setting(f"memory.{name}", "count", default, about, since=since, until=until, low=0)
 
 
-def _switch(name: str, default: bool, about: str, since: str = "0.1.2", until: str | None = None) -> MemoryKey:
-    return MemoryKey(name, "switch", default, about, since=since, until=until)
+def _switch(name: str, default: bool, about: str, since: str = "0.1.2", until: str | None = None) -> Setting:
+    return Setting(f"memory.{name}", "switch", default, about, since=since, until=until)
 
 
-def _share(name: str, default: float, about: str, since: str = "0.1.2") -> MemoryKey:
-    return MemoryKey(name, "number", default, about, since=since, low=0.0, high=1.0)
+def _share(name: str, default: float, about: str, since: str = "0.1.2") -> Setting:
+    return Setting(f"memory.{name}", "number", default, about, since=since, low=0.0, high=1.0)
 
 
-def _text(name: str, default: str | None, about: str, since: str = "0.1.2", until: str | None = None) -> MemoryKey:
-    return MemoryKey(name, "text", default, about, since=since, until=until)
+def _text(name: str, default: str | None, about: str, since: str = "0.1.2", until: str | None = None) -> Setting:
+    return Setting(f"memory.{name}", "text", default, about, since=since, until=until)
 
 
 _GENERAL = (
-    _text("backend", "sqlite", "Where memory is kept."),
+    _text("backend", "sqlite", "Where memory is kept.")._replace(variable="ZEROCLAW_STORAGE_PROVIDER"),
     _switch("auto_save", True, "Stores user messages of 20 characters or more as conversation memories."),
     _text("default_namespace", "default", "The namespace of new memories; no ZeroClaw version acts on it.", "0.5.7"),
 )
@@ -102,19 +116,19 @@ _RETENTION = (
     _count("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
     _count("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
     _count("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
-    MemoryKey(
-        "evict_order",
+    Setting(
+        "memory.evict_order",
         "text",
         "value",
         "Which memories are deleted first above a limit.",
         since="0.8.3",
         choices=("value", "oldest"),
     ),
-    MemoryKey(
-        "pin_namespaces", "texts", (), "Namespaces never evicted; no ZeroClaw version acts on it.", since="0.8.3"
+    Setting(
+        "memory.pin_namespaces", "texts", (), "Namespaces never evicted; no ZeroClaw version acts on it.", since="0.8.3"
     ),
-    MemoryKey(
-        "pin_min_importance",
+    Setting(
+        "memory.pin_min_importance",
         "number",
         1.01,
         "Importance from which memories are never evicted; no ZeroClaw version acts on it.",
@@ -124,25 +138,27 @@ _RETENTION = (
 _EMBEDDING = (
     _text("embedding_provider", "none", "Embedding provider: none, openai, openrouter or custom:<url>."),
     _text("embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."),
-    MemoryKey("embedding_dimensions", "count", 1536, "Embedding dimensions; 0 disables embeddings.", low=0),
-    MemoryKey("embedding_api_key", "text", None, "The key of the embedding service.", since="0.8.2", is_secret=True),
+    Setting("memory.embedding_dimensions", "count", 1536, "Embedding dimensions; 0 disables embeddings.", low=0),
+    Setting(
+        "memory.embedding_api_key", "text", None, "The key of the embedding service.", since="0.8.2", is_secret=True
+    ),
     _switch("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
     _count("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
     _count("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
 )
 _SEARCH = (
-    MemoryKey("vector_weight", "number", 0.7, "Weight of the vector score.", low=0.0),
-    MemoryKey("keyword_weight", "number", 0.3, "Weight of the keyword score.", low=0.0),
-    MemoryKey(
-        "search_mode",
+    Setting("memory.vector_weight", "number", 0.7, "Weight of the vector score.", low=0.0),
+    Setting("memory.keyword_weight", "number", 0.3, "Weight of the keyword score.", low=0.0),
+    Setting(
+        "memory.search_mode",
         "text",
         "hybrid",
         "Search by keywords, by vectors, or both.",
         since="0.6.3",
         choices=("hybrid", "bm25", "embedding"),
     ),
-    MemoryKey(
-        "min_relevance_score",
+    Setting(
+        "memory.min_relevance_score",
         "number",
         0.4,
         "Relevance threshold: a memory with a lower score is not injected.",
@@ -151,16 +167,16 @@ _SEARCH = (
         # Before, scores by words alone are raw BM25, which has no upper end.
         bounded_since="0.8.4",
     ),
-    MemoryKey(
-        "retrieval_stages",
+    Setting(
+        "memory.retrieval_stages",
         "texts",
         ("cache", "fts", "vector"),
         "The stages of a search; only `cache` has an effect, from 0.8.4.",
         since="0.5.7",
     ),
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
-    MemoryKey(
-        "candidate_multiplier",
+    Setting(
+        "memory.candidate_multiplier",
         "count",
         4,
         "How many times the limit is fetched to rank again.",
@@ -170,8 +186,8 @@ _SEARCH = (
     ),
     _switch("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
     _count("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
-    MemoryKey(
-        "rerank_strategy",
+    Setting(
+        "memory.rerank_strategy",
         "text",
         "none",
         "How to rank again.",
@@ -190,8 +206,8 @@ _WRITING = (
     _switch("conflict_supersede_enabled", True, "Hides the memory that a new one replaces.", "0.8.3"),
     _switch("dedup_on_write", False, "Looks for near duplicates when memories are consolidated.", "0.8.3"),
     _share("dedup_jaccard_threshold", 0.8, "The share of common words that makes a duplicate.", "0.8.3"),
-    MemoryKey(
-        "dedup_action",
+    Setting(
+        "memory.dedup_action",
         "text",
         "reject",
         "What happens to a near duplicate.",
@@ -211,9 +227,8 @@ _FILES = (
     _switch("auto_hydrate", True, "Fills an empty store from that snapshot."),
     _switch("audit_enabled", False, "Logs every memory operation; from 0.8.4.", "0.5.7"),
     _days("audit_retention_days", 30, "Days that log is kept.", "0.5.7"),
-    _count("sqlite_open_timeout_secs", None, "Seconds to wait for the database file, at most 300.", until="0.7.5"),
-    MemoryKey(
-        "sqlite_journal_mode",
+    Setting(
+        "memory.sqlite_journal_mode",
         "text",
         "wal",
         "SQLite's journal.",
@@ -226,10 +241,10 @@ _FILES = (
 _POLICY = (
     _count("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
     _count("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no limit.", "0.5.7"),
-    MemoryKey("policy.retention_days_by_category", "table", {}, "Days each category is kept.", since="0.5.7"),
-    MemoryKey("policy.read_only_namespaces", "texts", (), "Namespaces the agent may not write.", since="0.5.7"),
-    MemoryKey(
-        "policy.threat_scan",
+    Setting(DAYS_BY_CATEGORY, "table", {}, "Days each category is kept.", since="0.5.7"),
+    Setting("memory.policy.read_only_namespaces", "texts", (), "Namespaces the agent may not write.", since="0.5.7"),
+    Setting(
+        "memory.policy.threat_scan",
         "text",
         "on",
         "Withholds memories that look like an attack or a credential.",
@@ -238,8 +253,8 @@ _POLICY = (
         is_strict=False,
     ),
     _switch("policy.threat_scan_load_time", True, "Scans when memories are read as well.", "0.8.4"),
-    MemoryKey(
-        "policy.threat_scan_on_hit",
+    Setting(
+        "memory.policy.threat_scan_on_hit",
         "text",
         "reject",
         "What happens to a flagged memory when it is written.",
@@ -248,76 +263,238 @@ _POLICY = (
         is_strict=False,
     ),
     _switch("policy.redact_on_write", False, "Redacts credentials and addresses before storing.", "0.8.4"),
-    MemoryKey(
-        "policy.redact_categories",
+    Setting(
+        "memory.policy.redact_categories",
         "texts",
         ("secret", "api_key", "private_key", "email", "phone"),
         "What is redacted.",
         since="0.8.4",
     ),
 )
-_STORES = (
-    _text("qdrant.url", None, "Where Qdrant answers.", "0.1.7", "0.7.5"),
-    _text("qdrant.collection", "zeroclaw_memories", "The Qdrant collection.", "0.1.7", "0.7.5"),
-    MemoryKey("qdrant.api_key", "text", None, "Qdrant's key.", since="0.1.7", until="0.7.5", is_secret=True),
-    _switch("postgres.vector_enabled", False, "Adds vector columns, which nothing fills.", "0.7.4", "0.7.5"),
-    _count("postgres.vector_dimensions", 1536, "The length of those vectors.", "0.7.4", "0.7.5"),
-    _text("mem0.url", "http://localhost:8765", "Where mem0 answers.", "0.5.5", "0.5.6"),
-    _text("mem0.user_id", "zeroclaw", "The user at mem0.", "0.5.5", "0.5.6"),
-    _text("mem0.app_name", "zeroclaw", "The application at mem0.", "0.5.5", "0.5.6"),
-    _switch("mem0.infer", True, "Lets mem0 infer facts.", "0.5.5", "0.5.6"),
-    _text("mem0.extraction_prompt", None, "What mem0 extracts.", "0.5.5", "0.5.6"),
+_BY_CATEGORY = tuple(
+    Setting(
+        f"{DAYS_BY_CATEGORY}.{category}",
+        "count",
+        None,
+        f"Days a {category} memory is kept, above the setting of that category; 0 is forever.",
+        since=since,
+        low=0,
+        largest=U32,
+    )
+    for category, since in (("conversation", "0.5.7"), ("daily", "0.8.1"), ("core", "0.8.1"))
 )
+"""The categories that ZeroClaw looks up in that table."""
+_SQLITE = (
+    Setting(
+        "storage.sqlite.open_timeout_secs",
+        "count",
+        None,
+        "Seconds to wait for the database file, at most 300.",
+        low=0,
+        high=300,
+        old_key="memory.sqlite_open_timeout_secs",
+    ),
+)
+_POSTGRES = (
+    Setting(
+        "storage.postgres.db_url",
+        "text",
+        None,
+        "The address of the database, with user and password.",
+        is_secret=True,
+        old_key="storage.provider.config.db_url",
+        variable="ZEROCLAW_STORAGE_DB_URL",
+    ),
+    Setting(
+        "storage.postgres.schema",
+        "text",
+        "public",
+        "The PostgreSQL schema that holds the table.",
+        old_key="storage.provider.config.schema",
+    ),
+    Setting(
+        "storage.postgres.table",
+        "text",
+        "memories",
+        "The table that holds the memories.",
+        old_key="storage.provider.config.table",
+    ),
+    Setting(
+        "storage.postgres.connect_timeout_secs",
+        "count",
+        None,
+        "Seconds to wait for the server, at most 300.",
+        low=1,
+        high=300,
+        old_key="storage.provider.config.connect_timeout_secs",
+        variable="ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS",
+    ),
+    Setting(
+        "storage.postgres.vector_enabled",
+        "switch",
+        False,
+        "Adds pgvector columns, which nothing fills.",
+        since="0.7.4",
+        old_key="memory.postgres.vector_enabled",
+    ),
+    Setting(
+        "storage.postgres.vector_dimensions",
+        "count",
+        1536,
+        "The length of those vectors.",
+        since="0.7.4",
+        low=1,
+        old_key="memory.postgres.vector_dimensions",
+    ),
+)
+_QDRANT = (
+    Setting(
+        "storage.qdrant.url",
+        "text",
+        None,
+        "Where Qdrant answers.",
+        since="0.1.7",
+        old_key="memory.qdrant.url",
+        variable="QDRANT_URL",
+        variable_fills=True,
+    ),
+    Setting(
+        "storage.qdrant.collection",
+        "text",
+        "zeroclaw_memories",
+        "The Qdrant collection.",
+        since="0.1.7",
+        old_key="memory.qdrant.collection",
+        variable="QDRANT_COLLECTION",
+    ),
+    Setting(
+        "storage.qdrant.api_key",
+        "text",
+        None,
+        "Qdrant's key.",
+        since="0.1.7",
+        is_secret=True,
+        old_key="memory.qdrant.api_key",
+        variable="QDRANT_API_KEY",
+        variable_fills=True,
+    ),
+)
+_LUCID = (
+    Setting(
+        "storage.lucid.binary_path", "text", "lucid", "The lucid program.", since="0.8.4", variable="ZEROCLAW_LUCID_CMD"
+    ),
+    Setting(
+        "storage.lucid.recall_timeout_ms",
+        "count",
+        3000,
+        "Timeout for lucid recall in milliseconds.",
+        since="0.8.4",
+        low=1,
+        variable="ZEROCLAW_LUCID_RECALL_TIMEOUT_MS",
+        least=20,
+    ),
+    Setting(
+        "storage.lucid.store_timeout_ms",
+        "count",
+        3000,
+        "Timeout for storing in lucid in milliseconds.",
+        since="0.8.4",
+        low=1,
+        variable="ZEROCLAW_LUCID_STORE_TIMEOUT_MS",
+        least=50,
+    ),
+    Setting(
+        "storage.lucid.budget",
+        "count",
+        200,
+        "The most tokens requested from lucid.",
+        until="0.7.5",
+        low=1,
+        variable="ZEROCLAW_LUCID_BUDGET",
+    ),
+    Setting(
+        "storage.lucid.local_hit_threshold",
+        "count",
+        3,
+        "Number of local hits from which lucid is not asked.",
+        until="0.7.5",
+        low=1,
+        variable="ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD",
+        least=1,
+    ),
+    Setting(
+        "storage.lucid.failure_cooldown_ms",
+        "count",
+        15000,
+        "Milliseconds to wait after lucid failed.",
+        until="0.7.5",
+        low=100,
+        variable="ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS",
+        least=100,
+    ),
+)
+_MEMORY = (*_GENERAL, *_RETENTION, *_EMBEDDING, *_SEARCH, *_WRITING, *_FILES, *_POLICY)
 
-MEMORY_KEYS: Mapping[str, MemoryKey] = MappingProxyType(
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
-        key.name: key
-        for group in (_GENERAL, _RETENTION, _EMBEDDING, _SEARCH, _WRITING, _FILES, _POLICY, _STORES)
-        for key in group
+        setting.name: setting
+        for setting in (*_MEMORY, *_BY_CATEGORY, *_SQLITE, *_POSTGRES, *_QDRANT, *_LUCID)
+        if setting.kind != "table"
     }
 )
+"""Every setting by its name. The table `memory.policy.retention_days_by_category` is three settings, one for each
+category that ZeroClaw looks up."""
 
-STORAGE_KEYS: Mapping[str, Mapping[str, Kind]] = MappingProxyType(
+
+def settings_of(kind: str) -> tuple[Setting, ...]:
+    """The settings of a backend's store."""
+    return tuple(setting for name, setting in SETTINGS.items() if name.startswith(f"storage.{kind}."))
+
+
+def _moved(setting: Setting) -> Setting:
+    return setting._replace(name=setting.old_key, until=NEWEST_OLD)
+
+
+MEMORY_KEYS: Mapping[str, Setting] = MappingProxyType(
     {
-        "sqlite": {"path": "text", "open_timeout_secs": "count"},
-        "postgres": {
-            "db_url": "text",
-            "schema": "text",
-            "table": "text",
-            "connect_timeout_secs": "count",
-            "vector_enabled": "switch",
-            "vector_dimensions": "count",
-        },
-        "qdrant": {"url": "text", "collection": "text", "api_key": "text"},
-        "markdown": {"directory": "text"},
-        "lucid": {"binary_path": "text", "recall_timeout_ms": "count", "store_timeout_ms": "count"},
+        key.name.removeprefix("memory."): key
+        for key in (*_MEMORY, *map(_moved, SETTINGS.values()))
+        if key.name.startswith("memory.")
     }
 )
-"""The keys of `[storage.<kind>.<alias>]` (ZeroClaw >= 0.8.0)."""
-
-PROVIDER_CONFIG_KEYS: Mapping[str, Kind] = MappingProxyType(
+"""Every key of [memory] by its name there ("policy.threat_scan"), those included that are settings of a store now."""
+STORE_KINDS = ("sqlite", "postgres", "qdrant", "markdown", "lucid")
+"""The backends that have a table [storage.<kind>.<alias>] (ZeroClaw >= 0.8.0)."""
+NEVER_USED: Mapping[str, str] = MappingProxyType(
     {
-        "provider": "text",
-        "db_url": "text",
-        "schema": "text",
-        "table": "text",
-        "connect_timeout_secs": "count",
-        "pgvector_enabled": "switch",
-        "pgvector_dimensions": "count",
-        "tls": "switch",
+        "storage.sqlite.path": "ZeroClaw reads storage.sqlite.path but never uses it",
+        "storage.markdown.directory": "ZeroClaw reads storage.markdown.directory but never uses it",
+        "storage.postgres.tls": "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says",
     }
 )
-"""The keys of `[storage.provider.config]` (ZeroClaw <= 0.7.5)."""
+"""The keys that ZeroClaw reads and does nothing with, with a sentence."""
+PROVIDER_CONFIG = "storage.provider.config"
+"""The table of one store, PostgreSQL's as a rule, up to 0.7.5."""
+_UNUSED_PROVIDER_KEYS: Mapping[str, Kind] = {
+    "provider": "text",
+    "tls": "switch",
+    "pgvector_enabled": "switch",
+    "pgvector_dimensions": "count",
+}
+PROVIDER_CONFIG_KEYS: Mapping[str, Kind] = {
+    **_UNUSED_PROVIDER_KEYS,
+    **{setting.key: setting.kind for setting in _POSTGRES if setting.old_key.startswith(PROVIDER_CONFIG)},
+}
+
+
+def table_keys(kind: str) -> dict[str, Kind]:
+    """The keys of `[storage.<kind>.<alias>]`, each with its type; none for a kind that ZeroClaw does not know."""
+    unused: dict[str, dict[str, Kind]] = {"sqlite": {"path": "text"}, "markdown": {"directory": "text"}}
+    return unused.get(kind, {}) | {setting.key: setting.kind for setting in settings_of(kind) if setting.until is None}
+
 
 DB_URL_ALIASES = ("dbURL", "database_url", "databaseUrl")
 """Other spellings of `db_url` that ZeroClaw takes."""
-
-STORAGE_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "postgres": {"schema": "public", "table": "memories", "vector_enabled": False, "vector_dimensions": 1536},
-        "qdrant": {"collection": "zeroclaw_memories"},
-    }
-)
 
 
 def fits(kind: Kind, value: object) -> bool:

@@ -14,41 +14,33 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, shown
 from zeroclaw_tui.config.schema import (
+    DAYS_BY_CATEGORY,
     DB_URL_ALIASES,
     KIND_WORDS,
     MEMORY_KEYS,
+    NEVER_USED,
     NEWEST_MODERN,
     NEWEST_OLD,
     POSTGRES_AWAY,
-    STORAGE_KEYS,
-    U32,
-    MemoryKey,
+    PROVIDER_CONFIG,
+    SETTINGS,
+    STORE_KINDS,
+    Setting,
     fits,
     kind_of,
     version_numbers,
 )
-from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import HIDDEN
 
-DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
-
-_OTHERS = ("qdrant.", "postgres.", "mem0.", "sqlite_open_timeout_secs")
-"""Keys of [memory] that are another spelling of a storage setting, and mem0's, which only 0.5.5 and 0.5.6 knew."""
 BACKEND = "memory.backend"
 """The setting everything else depends on."""
-LUCID_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
-    {"storage.lucid.binary_path": LUCID_COMMAND}
-    | {f"storage.lucid.{key}": variable for variable, (key, _least) in LUCID_VARIABLES.items()}
-)
-"""The settings that ZeroClaw <= 0.7.5 asks its environment for, and nothing else."""
 _OLD_DEFAULTS: Mapping[str, Any] = {
     "storage.lucid.recall_timeout_ms": 500,
     "storage.lucid.store_timeout_ms": 800,
@@ -59,30 +51,6 @@ _IDENTIFIERS = ("storage.postgres.schema", "storage.postgres.table")
 _EMBEDDING_PROVIDERS = ("none", "openai", "openrouter")
 _PROVIDER_WORDS = "none, openai, openrouter or custom:<url>, from 0.8.0 also <type>.<alias>"
 DEFAULT_ALIAS = "default"
-PROVIDER_CONFIG: KeyPath = ("storage", "provider", "config")
-_IN_MEMORY = {
-    "storage.postgres.vector_enabled": "postgres.vector_enabled",
-    "storage.postgres.vector_dimensions": "postgres.vector_dimensions",
-    "storage.qdrant.url": "qdrant.url",
-    "storage.qdrant.collection": "qdrant.collection",
-    "storage.qdrant.api_key": "qdrant.api_key",
-    "storage.sqlite.open_timeout_secs": "sqlite_open_timeout_secs",
-}
-"""The storage settings that ZeroClaw <= 0.7.5 keeps below [memory]."""
-_FIRST_VECTORS = {
-    "storage.postgres.vector_enabled": "pgvector_enabled",
-    "storage.postgres.vector_dimensions": "pgvector_dimensions",
-}
-"""Their spelling in [storage.provider.config], which only 0.6.1 and 0.6.2 read."""
-_FIRST_VECTOR_VERSIONS = ((0, 6, 1), (0, 6, 2))
-_PROVIDER_CONFIG = "storage.provider.config."
-_KINDS = frozenset(STORAGE_KEYS)
-_OLD_VECTORS = {"pgvector_enabled": "vector_enabled", "pgvector_dimensions": "vector_dimensions"}
-_NEVER_USED = {
-    "storage.sqlite.path": "ZeroClaw reads storage.sqlite.path but never uses it",
-    "storage.markdown.directory": "ZeroClaw reads storage.markdown.directory but never uses it",
-    "storage.postgres.tls": "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says",
-}
 _LIKENESS_OF_A_SLIP = 0.75
 _LIKENESS_OF_A_NAME = 0.85
 
@@ -103,68 +71,6 @@ class Target(NamedTuple):
         return self.version or (NEWEST_MODERN if self.is_modern else NEWEST_OLD)
 
 
-def _text(name: str, about: str, default: str | None = None, **more: Any) -> MemoryKey:
-    return MemoryKey(name, "text", default, about, **more)
-
-
-def _count(name: str, about: str, default: int | None = None, **more: Any) -> MemoryKey:
-    return MemoryKey(name, "count", default, about, **more)
-
-
-_STORAGE = (
-    _text("postgres.db_url", "The address of the database, with user and password.", is_secret=True),
-    _text("postgres.schema", "The PostgreSQL schema that holds the table.", "public"),
-    _text("postgres.table", "The table that holds the memories.", "memories"),
-    _count("postgres.connect_timeout_secs", "Seconds to wait for the server, at most 300.", low=1, high=300),
-    MemoryKey("postgres.vector_enabled", "switch", False, "Adds pgvector columns, which nothing fills.", since="0.6.1"),
-    _count("postgres.vector_dimensions", "The length of those vectors.", 1536, since="0.6.1", low=1),
-    _text("qdrant.url", "Where Qdrant answers.", since="0.1.7"),
-    _text("qdrant.collection", "The Qdrant collection.", "zeroclaw_memories", since="0.1.7"),
-    _text("qdrant.api_key", "Qdrant's key.", since="0.1.7", is_secret=True),
-    _count("sqlite.open_timeout_secs", "Seconds to wait for the database file, at most 300.", low=0, high=300),
-    _text("lucid.binary_path", "The lucid program.", "lucid", since="0.8.4"),
-    _count("lucid.recall_timeout_ms", "Timeout for lucid recall in milliseconds.", 3000, since="0.8.4", low=1),
-    _count("lucid.store_timeout_ms", "Timeout for storing in lucid in milliseconds.", 3000, since="0.8.4", low=1),
-)
-_FROM_ENVIRONMENT_ONLY = (
-    _count("lucid.budget", "The most tokens requested from lucid.", 200, until="0.7.5", low=1),
-    _count("lucid.local_hit_threshold", "Number of local hits from which lucid is not asked.", 3, until="0.7.5", low=1),
-    _count(
-        "lucid.failure_cooldown_ms",
-        "Milliseconds to wait after lucid failed.",
-        15000,
-        until="0.7.5",
-        low=100,
-    ),
-)
-
-
-def _table() -> dict[str, MemoryKey]:
-    memory = [key._replace(name=f"memory.{key.name}") for key in MEMORY_KEYS.values() if _is_memorys(key)]
-    storage = [key._replace(name=f"storage.{key.name}") for key in (*_STORAGE, *_FROM_ENVIRONMENT_ONLY)]
-    return {key.name: key for key in (*memory, *_days_by_category(), *storage)}
-
-
-def _is_memorys(key: MemoryKey) -> bool:
-    return not key.name.startswith(_OTHERS) and key.kind != "table"
-
-
-def _days_by_category() -> list[MemoryKey]:
-    """The three categories that ZeroClaw looks up in the table of days; each is a setting of its own."""
-    versions = {"conversation": "0.5.7", "daily": "0.8.1", "core": "0.8.1"}
-    about = "Days a {} memory is kept, above the setting of that category; 0 is forever."
-    return [
-        _count(f"{DAYS_BY_CATEGORY}.{name}", about.format(name), since=since, low=0, largest=U32)
-        for name, since in versions.items()
-    ]
-
-
-SETTINGS: Mapping[str, MemoryKey] = MappingProxyType(_table())
-"""Every setting by its name: type, default, range, choices, is_secret, since and until (of its being read at all from
-config.toml, in either place), and one sentence. `backend` is among them as `memory.backend`. The table
-`memory.policy.retention_days_by_category` is three settings, one for each category that ZeroClaw looks up."""
-
-
 def default_of(name: str, target: Target) -> Any:
     """What this ZeroClaw takes where the file has no value; None where there is no default. Lists are new ones.
 
@@ -182,23 +88,36 @@ def default_of(name: str, target: Target) -> Any:
 def is_read(name: str, target: Target) -> bool:
     """True when a ZeroClaw of this target reads the setting from config.toml (and acts on the key at all).
 
-    With a known version exactly by since and until; without one by the generation. `storage.lucid.*` is read from
-    0.8.4 on; before, the environment is asked. `storage.sqlite.path` and `storage.markdown.directory` never are.
+    With a known version exactly by since and until; without one by the generation. `storage.sqlite.path` and
+    `storage.markdown.directory` never are.
     """
-    key = SETTINGS.get(name)
-    if key is None or name.removeprefix("storage.") in {only.name for only in _FROM_ENVIRONMENT_ONLY}:
+    setting = SETTINGS.get(name)
+    if setting is None:
         return False
     version = version_numbers(target.reading_version)
-    if name.startswith("storage.postgres.") and POSTGRES_AWAY[0] <= version <= POSTGRES_AWAY[1]:
+    is_only_variable = name.startswith("storage.") and not setting.old_key and version < (0, 8, 0)
+    if is_only_variable or (name.startswith("storage.postgres.") and POSTGRES_AWAY[0] <= version <= POSTGRES_AWAY[1]):
         return False
-    return version_numbers(key.since) <= version and (key.until is None or version <= version_numbers(key.until))
+    return version_numbers(setting.since) <= version and (
+        setting.until is None or version <= version_numbers(setting.until)
+    )
 
 
 def environment_variable(name: str, target: Target) -> str | None:
     """The variable that this ZeroClaw asks in place of its config for a setting, None where there is none."""
-    if version_numbers(target.reading_version) >= (0, 8, 0):
+    setting = SETTINGS[name]
+    is_old = version_numbers(target.reading_version) < (0, 8, 0)
+    return setting.variable if is_old and setting.variable and not setting.old_key else None
+
+
+def variable_of(name: str, target: Target, alias: str = DEFAULT_ALIAS) -> str | None:
+    """The variable that this ZeroClaw prefers to its config for a setting, None where there is none."""
+    if not target.is_modern:
+        return SETTINGS[name].variable or None
+    if name.startswith(DAYS_BY_CATEGORY):
         return None
-    return LUCID_ENVIRONMENT.get(name)
+    section, kind, *rest = name.split(".")
+    return "ZEROCLAW_" + "__".join((section, kind, *([alias] if section == "storage" else []), *rest))
 
 
 def reading_words(name: str) -> str:
@@ -278,14 +197,14 @@ def _toml(text: str) -> Any:
         return None
 
 
-def _in_range(key: MemoryKey, value: Any, version: str | None) -> Any:
+def _in_range(key: Setting, value: Any, version: str | None) -> Any:
     low, high = key.bounds(None if version is None else version_numbers(version))
     if not math.isfinite(value) or not low <= value <= high:
         raise _wrong(key, f"{value} is not")
     return value
 
 
-def _typeable(key: MemoryKey, text: str) -> str:
+def _typeable(key: Setting, text: str) -> str:
     """A text without anything that nobody types on purpose, and nobody sees in a config."""
     try:
         text.encode("utf-8")
@@ -296,7 +215,7 @@ def _typeable(key: MemoryKey, text: str) -> str:
     return text
 
 
-def _checked_text(key: MemoryKey, text: str) -> str:
+def _checked_text(key: Setting, text: str) -> str:
     if not text:
         if key.is_secret or key.default is None:
             return text
@@ -330,7 +249,7 @@ def _embedding_provider(text: str) -> str:
     )
 
 
-def _wrong(key: MemoryKey, found: str, word: str = "") -> UsageError:
+def _wrong(key: Setting, found: str, word: str = "") -> UsageError:
     what = "a secret text" if key.is_secret else _expected(key)
     near = difflib.get_close_matches(word.lower(), key.choices, n=1)
     hint = f"Did you mean {near[0]}?" if near else key.about
@@ -339,7 +258,7 @@ def _wrong(key: MemoryKey, found: str, word: str = "") -> UsageError:
     return UsageError(f"{key.name} must be {what}; {found}.", hint=hint)
 
 
-def _expected(key: MemoryKey) -> str:
+def _expected(key: Setting) -> str:
     if key.choices:
         return f"one of {', '.join(key.choices)}"
     if key.kind == "count":
@@ -359,38 +278,20 @@ def place_of(name: str, document: ConfigDocument, target: Target, alias: str = D
     if section == "memory":
         return tuple(name.split("."))
     aliased = _spelled(document, (section, kind, alias, *rest))
-    if kind == "lucid":
+    if not SETTINGS[name].old_key:
         return aliased
-    old = _old_place(name, document, target)
+    old = _spelled(document, tuple(SETTINGS[name].old_key.split(".")))
     if not target.has_aliases:
         return old
     is_moved = target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS
     return old if is_moved and document.has(old) and not document.has(aliased) else aliased
 
 
-def _old_place(name: str, document: ConfigDocument, target: Target) -> KeyPath:
-    """The place of a storage setting in the form up to 0.7.5."""
-    if name in _FIRST_VECTORS and _has_first_vectors(document, target):
-        return (*PROVIDER_CONFIG, _FIRST_VECTORS[name])
-    if name in _IN_MEMORY:
-        return ("memory", *_IN_MEMORY[name].split("."))
-    return _spelled(document, (*PROVIDER_CONFIG, name.rpartition(".")[2]))
-
-
-def _has_first_vectors(document: ConfigDocument, target: Target) -> bool:
-    if target.is_modern:
-        return False
-    if target.version is not None:
-        first, last = _FIRST_VECTOR_VERSIONS
-        return first <= version_numbers(target.version) <= last
-    return any(document.has((*PROVIDER_CONFIG, key)) for key in _FIRST_VECTORS.values())
-
-
 def _spelled(document: ConfigDocument, path: KeyPath) -> KeyPath:
     if path[-1] != "db_url" or document.has(path):
         return path
-    used = (*(((*path[:-1], spelling)) for spelling in DB_URL_ALIASES),)
-    return next((other for other in used if document.has(other)), path)
+    others = ((*path[:-1], spelling) for spelling in DB_URL_ALIASES)
+    return next((other for other in others if document.has(other)), path)
 
 
 def written_value(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> Any:
@@ -450,22 +351,22 @@ def setting_name(written: str) -> str:
 def is_left_out(written: str) -> bool:
     """True for a key that some ZeroClaw reads but none acts on by now, so that it is no setting."""
     name = _canonical(written.strip())
-    return name in _NEVER_USED or (name.startswith("memory.mem0.") and name.removeprefix("memory.") in MEMORY_KEYS)
+    return name in NEVER_USED or name.startswith("memory.mem0.")
 
 
 def alias_in(written: str) -> str | None:
     """The alias in a spelling such as `storage.postgres.work.db_url`, None where it has none."""
     section, *rest = written.strip().split(".")
-    return rest[1] if section == "storage" and len(rest) > 2 and rest[0] in _KINDS else None
+    return rest[1] if section == "storage" and len(rest) > 2 and rest[0] in STORE_KINDS else None
 
 
 def _canonical(written: str) -> str:
     """The name a spelling stands for; one that stands for none comes back as `memory.…` or as it is."""
-    if written.startswith(_PROVIDER_CONFIG):
-        key = written.removeprefix(_PROVIDER_CONFIG)
-        return "memory.backend" if key == "provider" else _storage("postgres", _OLD_VECTORS.get(key, key))
+    if written.startswith(f"{PROVIDER_CONFIG}."):
+        key = written.removeprefix(f"{PROVIDER_CONFIG}.")
+        return BACKEND if key == "provider" else _storage("postgres", key)
     section, *rest = written.split(".")
-    if section == "storage" and rest and rest[0] in _KINDS:
+    if section == "storage" and rest and rest[0] in STORE_KINDS:
         return _storage(rest[0], ".".join(rest[2:] if len(rest) > 2 else rest[1:]))
     if section == "storage":
         return _of_one_store(rest[0]) or written if len(rest) == 1 else written
@@ -473,7 +374,7 @@ def _canonical(written: str) -> str:
     kind, dot, below = key.partition(".")
     if key == "sqlite_open_timeout_secs":
         return "storage.sqlite.open_timeout_secs"
-    if dot and kind in _KINDS:
+    if dot and kind in STORE_KINDS:
         return _storage(kind, below)
     if key in (*DB_URL_ALIASES, "db_url") and section != "memory":
         return _storage("postgres", key)
@@ -494,8 +395,8 @@ def _storage(kind: str, key: str) -> str:
 
 
 def _never_used(name: str) -> UsageError:
-    if name in _NEVER_USED:
-        return UsageError(f"{_NEVER_USED[name]}.", hint="Leave it out.")
+    if name in NEVER_USED:
+        return UsageError(f"{NEVER_USED[name]}.", hint="Leave it out.")
     return UsageError(f"{name} is no longer a setting: only ZeroClaw 0.5.5 and 0.5.6 know mem0.", hint="Leave it out.")
 
 
@@ -549,7 +450,7 @@ def environment_lines(values: Mapping[str, Any], target: Target) -> tuple[str, .
         if variable is None or value is None:
             continue
         sign = "# " if value == default_of(name, target) else ""
-        least = LUCID_VARIABLES.get(variable, ("", None))[1]
+        least = SETTINGS[name].least
         shown_value = HIDDEN if SETTINGS[name].is_secret else str(value if least is None else max(value, least))
         lines.append(f"{sign}export {variable}={_quoted(shown_value)}")
     return tuple(lines)

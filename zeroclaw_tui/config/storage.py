@@ -12,33 +12,27 @@ from zeroclaw_tui.config.schema import (
     KIND_WORDS,
     MEMORY_KEYS,
     POSTGRES_AWAY,
+    PROVIDER_CONFIG,
     PROVIDER_CONFIG_KEYS,
-    STORAGE_DEFAULTS,
-    STORAGE_KEYS,
+    SETTINGS,
+    STORE_KINDS,
     Kind,
+    Setting,
     fits,
+    settings_of,
+    table_keys,
 )
 
 _GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")
 _SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
 
-STORAGE_PROVIDER = "ZEROCLAW_STORAGE_PROVIDER"
-STORAGE_DB_URL = "ZEROCLAW_STORAGE_DB_URL"
-STORAGE_TIMEOUT = "ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS"
+STORAGE_PROVIDER = SETTINGS["memory.backend"].variable
+STORAGE_DB_URL = SETTINGS["storage.postgres.db_url"].variable
 OTHERS_DB_URL = "DATABASE_URL"
 OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
 
 _OLD_PREFIXES = ("ZEROCLAW_STORAGE_", "ZEROCLAW_LUCID_")
 
-LUCID_COMMAND = "ZEROCLAW_LUCID_CMD"
-LUCID_VARIABLES: Mapping[str, tuple[str, int]] = {
-    "ZEROCLAW_LUCID_BUDGET": ("budget", 1),
-    "ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD": ("local_hit_threshold", 1),
-    "ZEROCLAW_LUCID_RECALL_TIMEOUT_MS": ("recall_timeout_ms", 20),
-    "ZEROCLAW_LUCID_STORE_TIMEOUT_MS": ("store_timeout_ms", 50),
-    "ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS": ("failure_cooldown_ms", 100),
-}
-"""Each whole-number variable of the Lucid bridge (ZeroClaw <= 0.7.5): our key, and the least value it takes."""
 ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
 _KNOWN_FOR_A_WHILE: Mapping[str, str] = {
     "mem0": "0.5.5 and 0.5.6 know",
@@ -108,7 +102,7 @@ def _kind_at(path: list[str]) -> Kind | None:
         key = MEMORY_KEYS.get(".".join(rest))
         return key.kind if key is not None and key.until is None else None
     if section == "storage":
-        return STORAGE_KEYS.get(rest[0], {}).get(rest[2]) if len(rest) == 3 else None
+        return table_keys(rest[0]).get(rest[2]) if len(rest) == 3 else None
     if section == "agents" and rest[1:] == ["workspace", "read_memory_from"]:
         return "texts"
     return "text" if len(rest) > 1 else None
@@ -130,27 +124,18 @@ def parsed(kind: Kind, text: str) -> Any:
     return value if fits(kind, value) else None
 
 
-def lucid_settings(environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-    """What the variables of the Lucid bridge say (ZeroClaw <= 0.7.5).
-
-    A number below its least is raised to it, but for the budget: one of 0 is left out.
-    """
-    settings: dict[str, Any] = {}
-    command = given(environ, LUCID_COMMAND)
-    if command:
-        settings["binary_path"] = command
-        notes.sources["storage.binary_path"] = source_of(LUCID_COMMAND)
-    for variable, (name, least) in LUCID_VARIABLES.items():
-        text = given(environ, variable)
-        number = parsed("count", text) if text else None
-        if name == "budget" and number == 0:
-            notes.warn(f"{variable} is 0 and is left out.")
-        elif number is not None:
-            settings[name] = max(number, least)
-            notes.sources[f"storage.{name}"] = source_of(variable)
-        elif text:
-            notes.warn(f"{variable} is not {KIND_WORDS['count']} and is left out.")
-    return settings
+def value_of_variable(setting: Setting, environ: Mapping[str, str], notes: Notes) -> Any:
+    """What the variable of a setting says (ZeroClaw <= 0.7.5), None where it says nothing that counts."""
+    text = given(environ, setting.variable)
+    if not text:
+        return None
+    value = parsed(setting.kind, text)
+    if setting.kind == "count" and value is not None:
+        value = max(value, setting.least or 0) or None
+    if value is None:
+        expected = "a whole number from 1" if setting.kind == "count" else KIND_WORDS[setting.kind]
+        notes.warn(f"{setting.variable} is not {expected} and is left out.")
+    return value
 
 
 class Backend(NamedTuple):
@@ -242,7 +227,7 @@ def read_storage(
     reveal: Reveal,
 ) -> dict[str, Any]:
     """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
-    is_own = backend.kind not in (*ZEROCLAW_BACKENDS, "mem0")
+    is_own = backend.kind not in ZEROCLAW_BACKENDS
     if is_own:
         settings = _own(document, backend, form, notes)
     elif form.is_modern:
@@ -258,10 +243,14 @@ def read_storage(
             settings[name] = reveal(value, f"storage.{name}")
     if backend.kind == "postgres":
         _postgres_url(settings, environ, form, notes)
-    defaults = STORAGE_DEFAULTS.get(backend.kind, {})
+    defaults = {} if backend.kind == "lucid" else _defaults(backend.kind)
     for name in defaults:
         notes.sources.setdefault(f"storage.{name}", DEFAULT)
     return {**defaults, **settings}
+
+
+def _defaults(kind: str) -> dict[str, Any]:
+    return {setting.key: setting.default for setting in settings_of(kind) if setting.default is not None}
 
 
 def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes) -> dict[str, Any]:
@@ -294,7 +283,7 @@ def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes
 def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
     alias = backend.alias or "default"
     kinds = notes.table(document, "storage")
-    aliases = notes.table(kinds, backend.kind) if backend.kind in STORAGE_KEYS else {}
+    aliases = notes.table(kinds, backend.kind) if backend.kind in STORE_KINDS else {}
     if alias not in aliases:
         if backend.kind in ("postgres", "qdrant"):
             notes.warn(
@@ -302,9 +291,8 @@ def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dic
                 f"{shown(backend.kind)} without."
             )
         return {}
-    settings = _typed(
-        _with_url(notes.table(aliases, alias)), STORAGE_KEYS[backend.kind], f"storage.{backend.kind}.{alias}", notes
-    )
+    table = _with_url(notes.table(aliases, alias))
+    settings = _typed(table, table_keys(backend.kind), f"storage.{backend.kind}.{alias}", notes)
     for name in ("path", "directory"):
         if name in settings:
             notes.warn(f"storage.{backend.kind}.{shown(alias)}.{name} is read by ZeroClaw but never used.")
@@ -318,52 +306,29 @@ def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dic
 def _before_aliases(
     document: Mapping[str, Any], memory: Mapping[str, Any], kind: str, environ: Mapping[str, str], notes: Notes
 ) -> dict[str, Any]:
-    match kind:
-        case "postgres":
-            provider = _with_url(notes.table(document, "storage", "provider", "config"))
-            settings = _typed(provider, PROVIDER_CONFIG_KEYS, "storage.provider.config", notes)
-            settings.pop("provider", None)
-            settings |= _below(memory, "postgres")
-            timeout = parsed("count", given(environ, STORAGE_TIMEOUT))
-            if timeout:
-                settings["connect_timeout_secs"] = timeout
-                notes.sources["storage.connect_timeout_secs"] = source_of(STORAGE_TIMEOUT)
-            return settings
-        case "qdrant":
-            return _qdrant(_below(memory, "qdrant"), environ, notes)
-        case "mem0":
-            return _mem0(_below(memory, "mem0"), environ, notes)
-        case "lucid":
-            return lucid_settings(environ, notes)
-        case "sqlite" if memory["sqlite_open_timeout_secs"] is not None:
-            return {"open_timeout_secs": memory["sqlite_open_timeout_secs"]}
-        case _:
-            return {}
-
-
-def _below(memory: Mapping[str, Any], table: str) -> dict[str, Any]:
-    prefix = f"{table}."
-    return {name.removeprefix(prefix): value for name, value in memory.items() if name.startswith(prefix)}
-
-
-def _qdrant(settings: dict[str, Any], environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-    """QDRANT_COLLECTION stands above the config; the other two only fill what it leaves out (ZeroClaw <= 0.7.5)."""
-    for name, variable in (("url", "QDRANT_URL"), ("collection", "QDRANT_COLLECTION"), ("api_key", "QDRANT_API_KEY")):
-        text = given(environ, variable)
-        if text and (name == "collection" or not settings.get(name)):
-            settings[name] = text
-            notes.sources[f"storage.{name}"] = source_of(variable)
+    """What the old keys and variables say (ZeroClaw <= 0.7.5)."""
+    provider = {}
+    if kind == "postgres":
+        table = _with_url(notes.table(document, *PROVIDER_CONFIG.split(".")))
+        provider = _typed(table, PROVIDER_CONFIG_KEYS, PROVIDER_CONFIG, notes)
+    settings: dict[str, Any] = {}
+    for setting in settings_of(kind):
+        section, _, key = setting.old_key.partition(".")
+        value = memory.get(key) if section == "memory" else provider.get(setting.key)
+        source = ""
+        if setting.variable and not (value and setting.variable_fills) and setting.variable != STORAGE_DB_URL:
+            value, source = _overridden(value, setting, environ, notes)
+        if value is not None:
+            settings[setting.key] = value
+        if source:
+            notes.sources[f"storage.{setting.key}"] = source
     return settings
 
 
-def _mem0(settings: dict[str, Any], environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-    """The variables stand in for what the config leaves out (ZeroClaw 0.5.5 and 0.5.6)."""
-    for name in ("url", "user_id", "app_name", "extraction_prompt"):
-        variable = f"MEM0_{name.upper()}"
-        if given(environ, variable) and notes.sources.get(f"memory.mem0.{name}") != FILE:
-            settings[name] = given(environ, variable)
-            notes.sources[f"storage.{name}"] = source_of(variable)
-    return settings
+def _overridden(value: Any, setting: Setting, environ: Mapping[str, str], notes: Notes) -> tuple[Any, str]:
+    """The value of a setting's variable with its source, else the value as it is."""
+    from_variable = value_of_variable(setting, environ, notes)
+    return (value, "") if from_variable is None else (from_variable, source_of(setting.variable))
 
 
 def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> None:
@@ -398,16 +363,16 @@ def note_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, 
         if name == "provider" and form.schema < NEWEST_SCHEMA:
             settings = notes.table(document, "storage", "provider", "config")
             _note_unknown(settings, PROVIDER_CONFIG_KEYS, "[storage.provider.config]", notes)
-        elif form.is_modern and name in STORAGE_KEYS:
+        elif form.is_modern and name in STORE_KINDS:
             for alias in notes.table(document, "storage", name):
                 settings = notes.table(document, "storage", name, alias)
-                _note_unknown(settings, STORAGE_KEYS[name], f"[storage.{name}.{shown(alias)}]", notes)
+                _note_unknown(settings, table_keys(name), f"[storage.{name}.{shown(alias)}]", notes)
         elif name != kind or name in ZEROCLAW_BACKENDS:
-            notes.unknown(name, "[storage]", STORAGE_KEYS if form.is_modern else ("provider",))
+            notes.unknown(name, "[storage]", STORE_KINDS if form.is_modern else ("provider",))
     if form.is_modern and form.schema < NEWEST_SCHEMA:
         # These tables move to [storage] before [memory] is checked.
         for name in ("qdrant", "postgres"):
-            _note_unknown(notes.table(document, "memory", name), STORAGE_KEYS[name], f"[memory.{name}]", notes)
+            _note_unknown(notes.table(document, "memory", name), table_keys(name), f"[memory.{name}]", notes)
 
 
 def _note_unknown(settings: Mapping[str, Any], known: Mapping[str, Kind], place: str, notes: Notes) -> None:

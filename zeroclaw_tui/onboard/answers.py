@@ -16,8 +16,10 @@ from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import Notes, shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
+    DAYS_BY_CATEGORY,
     POSTGRES_AWAY,
-    STORAGE_KEYS,
+    SETTINGS,
+    STORE_KINDS,
     default_values,
     kind_of,
     version_numbers,
@@ -25,10 +27,7 @@ from zeroclaw_tui.config.schema import (
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
-    DAYS_BY_CATEGORY,
     DEFAULT_ALIAS,
-    LUCID_ENVIRONMENT,
-    SETTINGS,
     Target,
     alias_in,
     checked_value,
@@ -39,18 +38,15 @@ from zeroclaw_tui.config.setting_names import (
     parsed_value,
     reading_words,
     setting_name,
+    variable_of,
     written_value,
 )
 from zeroclaw_tui.config.storage import (
     OTHERS_DB_URL,
     OUR_DB_URLS,
-    STORAGE_DB_URL,
-    STORAGE_PROVIDER,
-    STORAGE_TIMEOUT,
     given,
-    lucid_settings,
-    parsed,
     source_of,
+    value_of_variable,
 )
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.situation import Situation
@@ -85,14 +81,6 @@ _EMBEDDING_PROVIDER = "memory.embedding_provider"
 AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _EXAMPLE = "For example --set memory.vector_weight=0.7."
-BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
-_GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")
-_TIMEOUT = "storage.postgres.connect_timeout_secs"
-_QDRANT = {
-    "storage.qdrant.url": "QDRANT_URL",
-    "storage.qdrant.collection": "QDRANT_COLLECTION",
-    "storage.qdrant.api_key": "QDRANT_API_KEY",
-}
 _SECTIONS = ("memory", "storage")
 _STORAGE_PROVIDER = "storage.provider.config.provider"
 
@@ -471,99 +459,47 @@ def _add(answers: dict[str, Given], name: str, answer: Given) -> None:
 
 def backend_in_environment(environ: Mapping[str, str], target: Target) -> Given | None:
     """The backend that the variable of this generation names, not yet checked; None when it is not set."""
-    variable = BACKEND_VARIABLE if target.is_modern else STORAGE_PROVIDER
-    text = given(environ, variable)
-    return _answer(text, variable) if text else None
+    variable = variable_of(BACKEND, target)
+    text = given(environ, variable) if variable else ""
+    return Given(text, "environment", source_of(str(variable))) if text else None
 
 
 def settings_in_environment(environ: Mapping[str, str], target: Target, kind: str, alias: str) -> dict[str, Given]:
     """What the environment says about memory and about the store of one backend; nothing about other stores.
 
-    Raises UsageError for a value of `ZEROCLAW_memory__…` or `ZEROCLAW_storage__…` (>= 0.8.0) that cannot be read, for
-    then ZeroClaw itself does not start, and for bytes that are no text; names that lead nowhere and old variables of a
-    wrong type are told elsewhere.
+    Raises UsageError for a value that cannot be read.
     """
-    answers = dict(_generic(environ, kind, alias)) if target.is_modern else {}
-    if kind == "postgres":
-        answers = dict(_postgres(environ, target)) | answers
-    elif kind == "qdrant":
-        answers = {name: _answer(given(environ, variable), variable) for name, variable in _QDRANT.items()} | answers
-    elif kind == "lucid":
-        answers = dict(_lucid(environ)) | answers
-    return {
-        name: _checked(name, answer, target)
-        for name, answer in answers.items()
-        if answer.value != "" and (is_read(name, target) or environment_variable(name, target))
-    }
+    answers: dict[str, Given] = {}
+    for name in SETTINGS:
+        is_of_store = name.startswith(("memory.", f"storage.{kind}.")) and name != BACKEND
+        if is_of_store and (is_read(name, target) or environment_variable(name, target)):
+            variables = [variable_of(name, target, alias), *(OUR_DB_URLS if name == DB_URL else ())]
+            variable = next((variable for variable in variables if variable and given(environ, variable)), None)
+            value = _value_of(name, variable, environ, target) if variable else None
+            if value is not None:
+                answers[name] = Given(value, "environment", source_of(str(variable)))
+    return answers
 
 
-def others_database(environ: Mapping[str, str]) -> Given | None:
-    """The database that DATABASE_URL names, which is often another program's; None unless it is PostgreSQL. Raises
-    UsageError for bytes that are no text."""
-    text = given(environ, OTHERS_DB_URL)
-    is_postgres = text.startswith(("postgres://", "postgresql://"))
-    return _checked(DB_URL, _answer(text, OTHERS_DB_URL), None) if is_postgres else None
-
-
-def _answer(value: object, variable: str) -> Given:
-    return Given(value, "environment", source_of(variable))
-
-
-def _checked(name: str, answer: Given, target: Target | None) -> Given:
-    version = None if target is None else target.reading_version
+def _value_of(name: str, variable: str, environ: Mapping[str, str], target: Target) -> Any:
+    """The value of a variable; None for one that ZeroClaw up to 0.7.5 leaves out."""
     try:
-        return replace(answer, value=checked_value(name, answer.value, version))
+        if target.is_modern or variable != SETTINGS[name].variable:
+            return parsed_value(name, given(environ, variable), target.reading_version)
+        value = value_of_variable(SETTINGS[name], environ, Notes())
+        return None if value is None else checked_value(name, value, target.reading_version)
     except UsageError as problem:
         raise UsageError(
-            f"The {answer.origin.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
+            f"The environment variable {variable} cannot be used: {problem.message}",
             hint="Fix the variable or unset it.",
         ) from problem
 
 
-def _generic(environ: Mapping[str, str], kind: str, alias: str) -> Iterator[tuple[str, Given]]:
-    for variable in sorted(environ):
-        matched = _GENERIC.fullmatch(variable)
-        if matched is None or variable == BACKEND_VARIABLE:
-            continue
-        section, path = matched.group(1), matched.group(2).split("__")
-        is_for_us = section == "memory"
-        if section == "storage" and len(path) == 3:
-            is_for_us = path[:2] == [kind, alias]
-            path = [path[0], path[2]]
-        name = ".".join((section, *path))
-        if name in SETTINGS and not name.startswith(DAYS_BY_CATEGORY):
-            value = _parsed(name, variable, environ[variable])
-            if is_for_us:
-                yield name, _answer(value, variable)
-
-
-def _parsed(name: str, variable: str, text: str) -> object:
-    try:
-        return parsed_value(name, text)
-    except UsageError as problem:
-        raise UsageError(
-            f"The environment variable {variable} cannot be read: {problem.message}",
-            hint="Fix the variable or unset it; ZeroClaw 0.8.0 and later does not start with it.",
-        ) from problem
-
-
-def _postgres(environ: Mapping[str, str], target: Target) -> Iterator[tuple[str, Given]]:
-    variables = OUR_DB_URLS if target.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS)
-    variable = next((variable for variable in variables if given(environ, variable)), None)
-    if variable:
-        yield DB_URL, _answer(given(environ, variable), variable)
-    seconds = parsed("count", given(environ, STORAGE_TIMEOUT))
-    if seconds and not target.is_modern:
-        # ZeroClaw itself never waits longer.
-        yield _TIMEOUT, _answer(min(seconds, 300), STORAGE_TIMEOUT)
-
-
-def _lucid(environ: Mapping[str, str]) -> Iterator[tuple[str, Given]]:
-    settings = lucid_settings(environ, Notes())
-    for name, variable in LUCID_ENVIRONMENT.items():
-        key = name.removeprefix("storage.lucid.")
-        if key in settings:
-            yield name, _answer(settings[key], variable)
+def others_database(environ: Mapping[str, str], target: Target) -> str | None:
+    """The database that DATABASE_URL names, which is often another program's; None unless it is PostgreSQL. Raises
+    UsageError for bytes that are no text."""
+    is_postgres = given(environ, OTHERS_DB_URL).startswith(("postgres://", "postgresql://"))
+    return _value_of(DB_URL, OTHERS_DB_URL, environ, target) if is_postgres else None
 
 
 def read_answers(path: Path) -> dict[str, Any]:
@@ -636,7 +572,7 @@ def _leaves(table: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
 
 def _storage(storage: Mapping[str, Any], document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
     for kind, table in storage.items():
-        if kind not in STORAGE_KEYS or not isinstance(table, dict):
+        if kind not in STORE_KINDS or not isinstance(table, dict):
             yield from _leaves({kind: table}, "storage")
             continue
         aliases = {name: below for name, below in table.items() if isinstance(below, dict)}

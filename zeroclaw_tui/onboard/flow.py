@@ -7,7 +7,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS
+from zeroclaw_tui.config.schema import (
+    SETTINGS,
+)
+from zeroclaw_tui.config.setting_names import (
+    BACKEND,
+)
 from zeroclaw_tui.onboard import probes
 from zeroclaw_tui.onboard.answers import Answers, Given
 from zeroclaw_tui.onboard.plan import Plan

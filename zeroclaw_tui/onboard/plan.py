@@ -13,7 +13,14 @@ from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, check_change, shown
 from zeroclaw_tui.config.save import save_config
-from zeroclaw_tui.config.schema import default_text, default_values, kind_of, version_numbers
+from zeroclaw_tui.config.schema import (
+    DAYS_BY_CATEGORY,
+    SETTINGS,
+    default_text,
+    default_values,
+    kind_of,
+    version_numbers,
+)
 from zeroclaw_tui.config.secrets import (
     ELSEWHERE,
     KEY_FILE,
@@ -30,19 +37,17 @@ from zeroclaw_tui.config.secrets import (
 )
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
-    DAYS_BY_CATEGORY,
     DEFAULT_ALIAS,
-    SETTINGS,
     Target,
     default_of,
     environment_lines,
-    environment_variable,
     is_read,
     parsed_value,
     place_of,
+    variable_of,
     written_value,
 )
-from zeroclaw_tui.config.storage import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
+from zeroclaw_tui.config.storage import OTHERS_DB_URL, given
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import counted
@@ -208,7 +213,7 @@ def _check_weights(answers: Answers, changes: Iterable[Change]) -> None:
 
 def _others(answers: Answers, missing: tuple[str, ...]) -> str:
     """The hint that another program's variable could be used, which needs a decision."""
-    if DB_URL not in missing or others_database(answers.situation.environ) is None:
+    if DB_URL not in missing or others_database(answers.situation.environ, answers.situation.target) is None:
         return ""
     return f'. {OTHERS_DB_URL} may belong to another program; to use it: --set db_url="${OTHERS_DB_URL}"'
 
@@ -742,37 +747,19 @@ def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterat
 
 def _overridden(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
     """The variables that ZeroClaw sets above what config.toml says, where they say something else."""
-    environ = answers.situation.environ
-    for name, variable in _variables(answers):
-        text = given(environ, variable)
+    situation, kind = answers.situation, answers.backend()
+    for name, setting in SETTINGS.items():
+        variable = variable_of(name, situation.target, answers.alias())
+        is_of_store = name.startswith(("memory.", f"storage.{kind}."))
+        fills = setting.variable_fills and not situation.target.is_modern
+        text = given(situation.environ, variable) if variable and is_of_store and not fills else ""
         if not text:
             continue
         value = after[name] if name in after else answers.value(name)
-        if name == BACKEND and not answers.situation.target.has_aliases:
+        if name == BACKEND and not situation.target.has_aliases:
             value = answers.backend()
         if not _means(name, text, value):
             yield f"The environment variable {variable} is set and overrides {name}."
-
-
-def _variables(answers: Answers) -> Iterator[tuple[str, str]]:
-    target, kind = answers.situation.target, answers.backend()
-    names = [name for name in SETTINGS if name.startswith(("memory.", f"storage.{kind}."))]
-    if target.is_modern:
-        for name in names:
-            section, *rest = name.split(".")
-            path = rest if section == "memory" else [rest[0], answers.alias(), *rest[1:]]
-            yield name, "ZEROCLAW_" + "__".join((section, *path))
-        return
-    yield BACKEND, STORAGE_PROVIDER
-    if kind == "postgres":
-        yield DB_URL, STORAGE_DB_URL
-        yield "storage.postgres.connect_timeout_secs", STORAGE_TIMEOUT
-    if kind == "qdrant":
-        yield "storage.qdrant.collection", "QDRANT_COLLECTION"
-    for name in names:
-        variable = environment_variable(name, target)
-        if variable is not None:
-            yield name, variable
 
 
 def _means(name: str, text: str, value: Any) -> bool:

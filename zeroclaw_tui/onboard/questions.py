@@ -9,9 +9,17 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import has_notes
 from zeroclaw_tui.config.masking import masked_secret
-from zeroclaw_tui.config.schema import default_values
+from zeroclaw_tui.config.schema import (
+    SETTINGS,
+    default_values,
+)
 from zeroclaw_tui.config.secrets import is_encrypted
-from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
+from zeroclaw_tui.config.setting_names import (
+    BACKEND,
+    default_of,
+    is_read,
+    parsed_value,
+)
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.memory.errors import UsageError
@@ -377,8 +385,7 @@ def _about_qdrant_key(answers: Answers) -> str:
 def _offered_db_url(answers: Answers) -> str:
     """The address there is; else that of DATABASE_URL, which may be another program's, to be taken or typed over."""
     value = as_text(answers.value(DB_URL))
-    others = others_database(answers.situation.environ)
-    return value or (str(others.value) if others else "")
+    return value or others_database(answers.situation.environ, answers.situation.target) or ""
 
 
 def _check_db_url(answers: Answers, url: Any) -> None:

@@ -29,7 +29,7 @@ from zeroclaw_tui.config.locations import (
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
 from zeroclaw_tui.config.save import list_backups
-from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
+from zeroclaw_tui.config.schema import STORE_KINDS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
@@ -331,9 +331,9 @@ def spells_aliases(values: Mapping[str, Any]) -> bool:
     memory, storage = values.get("memory", {}), values.get("storage", {})
     backend = memory.get("backend")
     kind, dot, _ = backend.strip().lower().partition(".") if isinstance(backend, str) else ("", "", "")
-    if dot and kind in STORAGE_KEYS:
+    if dot and kind in STORE_KINDS:
         return True
-    tables = [storage[kind] for kind in STORAGE_KEYS if isinstance(storage.get(kind), Mapping)]
+    tables = [storage[kind] for kind in STORE_KINDS if isinstance(storage.get(kind), Mapping)]
     return any(isinstance(below, Mapping) for table in tables for below in table.values())
 
 

@@ -149,7 +149,7 @@ def test_settings_of_memory_in_the_environment_from_0_8_0_on() -> None:
     assert gather(situation(environ=environ)).given == {}
     with pytest.raises(UsageError) as caught:
         gather(situation(target=ALIASED, environ={"ZEROCLAW_memory__vector_weight": "much"}))
-    assert "ZEROCLAW_memory__vector_weight cannot be read" in told(caught)
+    assert "ZEROCLAW_memory__vector_weight cannot be used" in told(caught)
 
 
 def test_lucid_in_the_environment_up_to_0_7_5() -> None:
