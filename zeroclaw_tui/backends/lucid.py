@@ -9,11 +9,8 @@ import asyncio
 import math
 import os
 import shutil
-import signal
 import time
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -22,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import ApplyOptions, T
 from zeroclaw_tui.backends.health import Health
+from zeroclaw_tui.backends.program import run_program, safe_output
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -33,7 +31,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent
@@ -110,76 +108,6 @@ class LucidConfig:
         names = ("binary_path", "recall_timeout_ms", "store_timeout_ms")
         given = {name: self.table[name] for name in names if self.table.get(name) not in (None, 0)}
         return replace(LucidSettings(recall_timeout_ms=3000, store_timeout_ms=3000), **given)
-
-
-async def run_program(command: str, arguments: Sequence[str], milliseconds: int) -> str:
-    """Run a program and return its output; bytes that are not UTF-8 become U+FFFD.
-
-    Raises NotReachable with one sentence if it cannot be run, fails or takes longer. Its whole process group is ended
-    then, and also if the task is cancelled.
-    """
-    try:
-        async with asyncio.timeout(milliseconds / 1000):
-            code, output, error = await _communicate([command, *arguments])
-    except TimeoutError:
-        raise NotReachable(f"{safe_output(command)} did not answer within {milliseconds} ms.") from None
-    except ValueError:
-        raise NotReachable("A text with a NUL or half a surrogate pair cannot be given to a program.") from None
-    except OSError as failure:
-        raise NotReachable(_why_not_run(command, failure)) from failure
-    if code != 0:
-        ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        line = safe_output(error.decode("utf-8", "replace").strip().partition("\n")[0])
-        raise NotReachable(f"{safe_output(command)} {ending}{f': {line}' if line else '.'}")
-    return output.decode("utf-8", "replace")
-
-
-def safe_output(text: str) -> str:
-    """Text from outside in a sentence: on one line, without secrets, not too long."""
-    return cut(one_line(mask_secrets(text)), 120)
-
-
-class _Output(asyncio.SubprocessProtocol):
-    """What a program writes; `is_complete` is set when it has ended and closed its output."""
-
-    def __init__(self) -> None:
-        self.by_descriptor = {1: b"", 2: b""}
-        self.is_complete = asyncio.Event()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.by_descriptor[fd] += data
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.is_complete.set()
-
-
-async def _communicate(command: Sequence[str]) -> tuple[int, bytes, bytes]:
-    """Give the exit code, the output and the error output of a program."""
-    loop = asyncio.get_running_loop()
-    starting = asyncio.ensure_future(
-        loop.subprocess_exec(_Output, *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
-    )
-    try:
-        transport, output = await asyncio.shield(starting)
-        await output.is_complete.wait()
-    except asyncio.CancelledError:
-        with suppress(OSError, ValueError):
-            transport, output = await starting
-            with suppress(ProcessLookupError):
-                os.killpg(transport.get_pid(), signal.SIGKILL)
-            # A child that left the group may hold the pipes for longer than the event loop runs.
-            transport.close()
-            await output.is_complete.wait()
-        raise
-    return transport.get_returncode() or 0, output.by_descriptor[1], output.by_descriptor[2]
-
-
-def _why_not_run(command: str, failure: OSError) -> str:
-    if not command:
-        return "The path of the lucid program is empty."
-    if "/" not in command and isinstance(failure, FileNotFoundError) and shutil.which(command) is None:
-        return f"{safe_output(command)} was not found on your PATH."
-    return f"{safe_output(command)} cannot be run: {failure.strerror or 'the system refuses it'}."
 
 
 def category_of(label: str) -> str:

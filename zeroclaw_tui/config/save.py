@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import BYTE_ORDER_MARK, read_config
 from zeroclaw_tui.config.masking import masked_line, masked_toml
+from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
@@ -277,11 +278,13 @@ def _time_of(stamp: str) -> datetime | None:
 class DiffLine:
     """A line that differs, or (`section`) the header of the table that the lines below it are in.
 
-    `text` is masked, but not yet cleaned of control characters; it has no line end.
+    `text` is masked, but not yet cleaned of control characters; it has no line end. `path` is the full path of the key
+    that it sets, empty for a header, a comment and a blank line.
     """
 
     kind: Kind
     text: str
+    path: KeyPath = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,12 +324,19 @@ class _Line(NamedTuple):
     shown: str
     is_header: bool
     is_statement: bool
+    path: KeyPath = ()
 
 
 def _lines_of(document: ConfigDocument) -> list[_Line]:
     shown = iter(_split(masked_toml(document.text)))
     return [
-        _Line(line, next(shown), statement.is_header and number == 0, statement.kind != "other")
+        _Line(
+            line,
+            next(shown),
+            statement.is_header and number == 0,
+            statement.kind != "other",
+            statement.path if statement.kind == "key" else (),
+        )
         for statement in document.statements
         for number, line in enumerate(_split(statement.text))
     ]
@@ -359,8 +369,8 @@ def _compared(old: Sequence[_Line], new: Sequence[_Line]) -> Difference:
         if header is not None and not begins_section and (gone or come):
             lines.append(DiffLine("section", header.shown.strip()))
             header = None
-        lines += [DiffLine("removed", line.shown) for line in gone]
-        lines += [DiffLine("added", line.shown) for line in come]
+        lines += [DiffLine("removed", line.shown, line.path) for line in gone]
+        lines += [DiffLine("added", line.shown, line.path) for line in come]
         pairs = min(len(gone), len(come))
         replaced, added, removed = replaced + pairs, added + len(come) - pairs, removed + len(gone) - pairs
         at_old, at_new = start_old + length, start_new + length

@@ -19,7 +19,6 @@ from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     POSTGRES_AWAY,
     SETTINGS,
-    STORE_KINDS,
     default_values,
     kind_of,
     version_numbers,
@@ -82,7 +81,6 @@ AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _EXAMPLE = "For example --set memory.vector_weight=0.7."
 _SECTIONS = ("memory", "storage")
-_STORAGE_PROVIDER = "storage.provider.config.provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +286,7 @@ class Answers:
             key = "uses_hygiene" if name == "memory.hygiene_enabled" else name.removeprefix("memory.")
             return None if profile is None else getattr(profile, key)
         is_due = self.writes_defaults() and self.current(name) is None
-        return _defaults(self.backend()).get(name) if is_due else None
+        return backend_defaults(self.backend()).get(name) if is_due else None
 
     def with_given(self, name: str, given: Given) -> Answers:
         """A copy with one more answer. Raises UsageError for a backend this ZeroClaw does not know, or a setting that
@@ -362,7 +360,7 @@ def _is_blank(value: object) -> bool:
 
 
 @cache
-def _defaults(backend: str) -> Mapping[str, Any]:
+def backend_defaults(backend: str) -> Mapping[str, Any]:
     """What the defaults file of a backend sets, by setting; nothing for a backend without one."""
     if backend not in BACKENDS_WITH_DEFAULTS:
         return {}
@@ -521,78 +519,30 @@ def read_answers(path: Path) -> dict[str, Any]:
 
 
 def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The settings of a TOML document by name, each checked; `where` is named when one cannot be read."""
+    """The settings below [memory] and [storage] of a TOML document by name, each checked; `where` is named when one
+    cannot be read. Raises BrokenConfig and UsageError."""
     found: dict[str, Any] = {}
-    override = ""
-    for written, value in _entries(document, where):
-        if written == _STORAGE_PROVIDER:
-            override = _provider(value, where)
-        elif not is_left_out(written):
-            name, value = _setting(written, value, where)
-            if name in found and found[name] != value:
+    for section in _SECTIONS:
+        table = document.get(section, {})
+        if not isinstance(table, dict):
+            raise BrokenConfig(f"{where}: {section} is {kind_of(table)} and must be a table.", hint="Fix that line.")
+        for written, value in _leaves(table, section):
+            if is_left_out(written):
+                continue
+            try:
+                name = setting_name(written)
+                value = checked_value(name, value)
+            except UsageError as problem:
+                raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from problem
+            if found.setdefault(name, value) != value:
                 raise UsageError(f"{where} sets {name} twice with different values.", hint="Leave one of them out.")
-            found[name] = value
-    # What is there overrides memory.backend in ZeroClaw <= 0.7.5, the only one that reads it.
-    return found | {"memory.backend": override} if override else found
-
-
-def _provider(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise BrokenConfig(
-            f"{where}: {_STORAGE_PROVIDER} is {kind_of(value)} and must be a text in quotes.", hint="Fix that line."
-        )
-    return value.strip()
-
-
-def _setting(written: str, value: Any, where: str) -> tuple[str, Any]:
-    try:
-        name = setting_name(written)
-        return name, checked_value(name, value)
-    except UsageError as problem:
-        raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from problem
-
-
-def _entries(document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
-    """Each setting below [memory] and [storage] as it is spelled, with its value."""
-    for name in _SECTIONS:
-        value = document.get(name, {})
-        if not isinstance(value, dict):
-            raise BrokenConfig(f"{where}: {name} is {kind_of(value)} and must be a table.", hint="Fix that line.")
-    yield from _leaves(document.get("memory", {}), "memory")
-    yield from _storage(document.get("storage", {}), document, where)
+    return found
 
 
 def _leaves(table: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+    """Each key with its full path and its value."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _leaves(value, f"{above}.{name}")
         else:
             yield f"{above}.{name}", value
-
-
-def _storage(storage: Mapping[str, Any], document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
-    for kind, table in storage.items():
-        if kind not in STORE_KINDS or not isinstance(table, dict):
-            yield from _leaves({kind: table}, "storage")
-            continue
-        aliases = {name: below for name, below in table.items() if isinstance(below, dict)}
-        plain = {name: value for name, value in table.items() if name not in aliases}
-        yield from _leaves(plain, f"storage.{kind}")
-        if aliases:
-            yield from _leaves(aliases[_meant_alias(kind, aliases, document, where)], f"storage.{kind}")
-
-
-def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, Any], where: str) -> str:
-    backend = document.get("memory", {}).get("backend", "")
-    named, dot, alias = str(backend).strip().partition(".")
-    if named.lower() == kind and dot and alias in aliases:
-        return alias
-    if len(aliases) == 1:
-        return next(iter(aliases))
-    if DEFAULT_ALIAS in aliases:
-        return DEFAULT_ALIAS
-    names = ", ".join(shown(name) for name in aliases)
-    raise UsageError(
-        f"{where} has several [storage.{kind}] tables ({names}), but memory.backend names none of them.",
-        hint="Keep one of them, or name one in memory.backend.",
-    )

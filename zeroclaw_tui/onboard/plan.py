@@ -17,7 +17,6 @@ from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     SETTINGS,
     default_text,
-    default_values,
     kind_of,
     version_numbers,
 )
@@ -59,6 +58,7 @@ from zeroclaw_tui.onboard.answers import (
     PROFILE_SETTINGS,
     VECTOR_WEIGHT,
     Answers,
+    backend_defaults,
     check_weights,
     is_tightened,
     others_database,
@@ -92,8 +92,6 @@ _WHY_NO_HYGIENE = {
     "markdown": "Hygiene is turned off so that no daily file is archived or deleted.",
     "none": "Hygiene is turned off because nothing is stored.",
 }
-_OLDEST = {False: (0, 1, 2), True: (0, 8, 0)}
-"""The first version of each generation."""
 _REMOTE = ("postgres", "qdrant")
 _VECTOR_SETTINGS = ("memory.embedding_provider", "memory.embedding_model", "memory.embedding_dimensions")
 
@@ -369,14 +367,9 @@ def _profile_names(answers: Answers) -> Iterator[str]:
 
 def _default_names(answers: Answers) -> Iterator[str]:
     """The settings of the backend's defaults file that are to be written."""
-    kind = answers.backend()
-    document = default_values(kind)
-    memory = document["memory"]
-    provider = document.get("storage", {}).get("provider", {}).get("config", {})
-    names = [f"memory.{name}" for name in memory if name not in ("backend", "qdrant")]
-    names += [f"storage.qdrant.{name}" for name in memory.get("qdrant", {})]
-    names += [f"storage.{kind}.{name}" for name in provider if name != "provider"]
-    for name in names:
+    for name in backend_defaults(answers.backend()):
+        if name == BACKEND:
+            continue
         is_absent = written_of(answers, name) is None
         is_known = answers.situation.is_new or is_read(name, answers.situation.target)
         if name in PROFILE_SETTINGS or (is_absent and is_known):
@@ -557,18 +550,11 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_of_vectors(answers, after, changed),
         *_of_the_backend(answers, changed),
         *_of_missing_password(answers, after, changed),
-        *_of_newer_keys(answers, changed),
         *_of_another_store(answers, changed),
         *_taken_from_environment(answers, changed),
         *_overridden(answers, after),
-        *_of_other_readers(answers, changed),
     ]
     return tuple(dict.fromkeys(notes))
-
-
-def _of_other_readers(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    if changed and answers.situation.is_shared:
-        yield "Other users can read config.toml now. After writing, only its owner can."
 
 
 def _is_switched(answers: Answers, changed: frozenset[str]) -> bool:
@@ -605,24 +591,20 @@ def left_store(plan: Plan) -> str | None:
     return old if can_copy and _may_hold_memories(answers.situation) else None
 
 
-def _title(answers: Answers) -> str:
-    return BACKEND_TITLES[answers.backend()]
-
-
 def _of_unasked_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     """Why unrequested keys are added to an existing file."""
     if answers.situation.is_new:
         return
     if answers.writes_defaults():
         if answers.situation.has_no_key:
-            yield f"config.toml has no settings yet, so all defaults for {_title(answers)} are added."
+            title = BACKEND_TITLES[answers.backend()]
+            yield f"config.toml has no settings yet, so all defaults for {title} are added."
         return
     unasked = [name for name in _needed(answers) if name in changed and not answers.is_asked(name)]
     if unasked:
         keys = _listed([name.removeprefix("memory.") for name in unasked])
-        are = "is" if len(unasked) == 1 else "are"
+        are, them = ("is", "it") if len(unasked) == 1 else ("are", "them")
         fails = "0.8.0 ignores a [memory]" if answers.situation.target.is_modern else "up to 0.7.5 does not start"
-        them = "it" if len(unasked) == 1 else "them"
         yield f"{keys} {are} added because ZeroClaw {fails} without {them}."
 
 
@@ -712,18 +694,6 @@ def _of_missing_password(answers: Answers, after: Mapping[str, Any], changed: fr
             "The database URL has no password. ZeroClaw reads neither PGPASSWORD nor ~/.pgpass, so the server must "
             "accept this user without one."
         )
-
-
-def _of_newer_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """Where the version that reads the file is not known: the keys asked for that an older one of its form ignores."""
-    target = answers.situation.target
-    if target.version is not None:
-        return
-    oldest = _OLDEST[target.is_modern]
-    for name in sorted(changed & set(answers.given)):
-        since = SETTINGS[name].since
-        if answers.given[name].source in ASKED_BY_NAME and version_numbers(since) > oldest:
-            yield f"{name} needs ZeroClaw {since} or later. Older versions ignore it."
 
 
 def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str]:

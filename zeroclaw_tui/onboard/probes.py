@@ -6,20 +6,18 @@ import asyncio
 import copy
 import os
 import shutil
-import signal
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from subprocess import DEVNULL, Popen
-from typing import IO, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.backends.factory import create_memory, create_probe, has_database
 from zeroclaw_tui.backends.health import StartCheck, StartProbe
+from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
@@ -38,6 +36,7 @@ from zeroclaw_tui.memory.errors import (
     DriverMissing,
     EmbeddingFailed,
     InspectorError,
+    NotReachable,
     Refused,
 )
 from zeroclaw_tui.memory.text import counted, one_line
@@ -61,8 +60,6 @@ _URL_SHAPE = "It should look like postgres://user:password@host:5432/database."
 _WITHOUT_TLS = "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel."
 _NO_VECTORS = "ZeroClaw cannot store anything in Qdrant without an embedding provider"
 _FALL_BACK = "Without lucid, ZeroClaw uses only its own SQLite database."
-_BYTES_AT_ONCE = 4096
-_LONGEST_LINE = 65536
 _SENT_TEXT = "Who prefers tea?"
 _KEYS = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
@@ -356,33 +353,22 @@ def _qdrant_key(answers: Answers) -> str:
 
 
 async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
-    """Run `lucid version` in a process group of its own, which is ended whatever happens."""
+    """Run `lucid version`."""
     command = _lucid_command(answers)
-    environ = dict(answers.situation.environ)
-    program = shutil.which(command, path=environ.get("PATH", os.defpath))
+    program = shutil.which(command, path=answers.situation.environ.get("PATH", os.defpath))
     if program is None:
         return _not_found(command, answers)
     began = time.perf_counter()
     try:
-        async with asyncio.timeout(seconds):
-            line, code = await _first_line(program, environ)
-    except TimeoutError:
+        output = await run_program(program, ["version"], round(seconds * 1000))
+    except NotReachable as failure:
         return _bad_lucid(
-            f"{shown(command)} version did not end within {seconds:g} s.", "Run it in a terminal to see what it does."
+            f"{failure.message.rstrip('.')}.", f"Run `{shown(command)} version` in a terminal to see why."
         )
-    except OSError as error:
-        return _bad_lucid(
-            f"{shown(command)} cannot be run: {error.strerror or 'the system refuses it'}.",
-            "Check that it is a program for this machine; a script needs #! in its first line.",
-        )
-    if code != 0:
-        ended = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        return _bad_lucid(f"{shown(command)} version {ended}.", "Run it in a terminal to see why.", REFUSED)
     milliseconds = (time.perf_counter() - began) * 1000
-    version_line = f": {shown(line)}" if line else ""
-    return Finding(
-        "lucid", "good", f"{shown(command)} answers in {milliseconds:.0f} ms{version_line}", facts=(shown(program),)
-    )
+    version = shown(output.strip().partition("\n")[0])
+    answer = f"{shown(command)} answers in {milliseconds:.0f} ms{f': {version}' if version else ''}"
+    return Finding("lucid", "good", answer, facts=(shown(program),))
 
 
 def _lucid_command(answers: Answers) -> str:
@@ -406,72 +392,8 @@ def _not_found(command: str, answers: Answers) -> Finding:
     return replace(_bad_lucid(sentence, hint), wrong=(_LUCID_BINARY,))
 
 
-def _bad_lucid(sentence: str, hint: str, exit_code: int = NOT_REACHABLE) -> Finding:
-    return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, exit_code)
-
-
-async def _first_line(program: str, environ: dict[str, str]) -> tuple[str, int]:
-    """The first line the program prints, and its exit code. Its whole process group is gone afterwards."""
-    reading, writing = os.pipe()
-    with os.fdopen(writing, "wb", buffering=0) as output:
-        # A pipe of our own can be closed even while a grandchild that fled its group holds the other end.
-        stream, transport = await _stream_of(reading)
-        try:
-            process = _started(program, environ, output)
-            output.close()
-            return await _watched(process, stream)
-        finally:
-            transport.close()
-
-
-def _started(program: str, environ: dict[str, str], output: IO[bytes]) -> Popen[bytes]:
-    """The program in a session of its own. Nothing is awaited here: cancelled in the middle of asyncio's way of
-    starting, the program alone would be ended, and its children left behind."""
-    return Popen(
-        [program, "version"], stdin=DEVNULL, stdout=output, stderr=DEVNULL, env=environ, start_new_session=True
-    )
-
-
-async def _watched(process: Popen[bytes], stream: asyncio.StreamReader) -> tuple[str, int]:
-    ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
-    draining = None
-    try:
-        line = await _line_of(stream)
-        # What the program still prints is thrown away so that it can end.
-        draining = asyncio.ensure_future(_drain(stream))
-        code = await asyncio.shield(ended)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if draining is not None:
-            draining.cancel()
-        # The killed process is waited for even when this is being cancelled, so that none is left behind.
-        await asyncio.shield(ended)
-    return line.decode("utf-8", "replace").strip(), code
-
-
-async def _stream_of(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
-    stream = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(descriptor, "rb", buffering=0)
-    )
-    return stream, transport
-
-
-async def _line_of(stream: asyncio.StreamReader) -> bytes:
-    """The first line with something in it; a program that prints nothing gives an empty one."""
-    text = b""
-    while len(text) < _LONGEST_LINE and b"\n" not in text.lstrip():
-        more = await stream.read(_BYTES_AT_ONCE)
-        if not more:
-            break
-        text += more
-    return text.lstrip().partition(b"\n")[0]
-
-
-async def _drain(stream: asyncio.StreamReader) -> None:
-    while await stream.read(_BYTES_AT_ONCE):
-        pass
+def _bad_lucid(sentence: str, hint: str) -> Finding:
+    return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint)
 
 
 async def _probe_embedding(answers: Answers, seconds: float) -> Finding:

@@ -11,7 +11,6 @@ from zeroclaw_tui.backends.factory import has_notes
 from zeroclaw_tui.config.masking import masked_secret
 from zeroclaw_tui.config.schema import (
     SETTINGS,
-    default_values,
 )
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import (
@@ -30,6 +29,7 @@ from zeroclaw_tui.onboard.answers import (
     KEYWORD_WEIGHT,
     VECTOR_WEIGHT,
     Answers,
+    backend_defaults,
     check_weights,
     known_backends,
     others_database,
@@ -154,25 +154,8 @@ def as_text(value: Any) -> str:
 
 def default_value(answers: Answers, setting: str) -> Any:
     """The default that counts for these answers: of the backend's file where that is written, else ZeroClaw's own."""
-    if answers.writes_defaults():
-        section, _, name = setting.rpartition(".")
-        document = default_values(answers.backend())
-        for path in _sections(section):
-            values = document
-            for part in path:
-                values = values.get(part, {})
-            if name in values:
-                return values[name]
-    return default_of(setting, answers.situation.target)
-
-
-def _sections(section: str) -> tuple[tuple[str, ...], ...]:
-    """Where a defaults file may have the settings that are named below `section`."""
-    return {
-        "memory": (("memory",),),
-        "storage.postgres": (("storage", "provider", "config"),),
-        "storage.qdrant": (("memory", "qdrant"),),
-    }.get(section, ())
+    own = default_of(setting, answers.situation.target)
+    return backend_defaults(answers.backend()).get(setting, own) if answers.writes_defaults() else own
 
 
 def reader(setting: str, *, empty: Empty = "default", check: Check | None = None) -> Callable[[Answers, str], Any]:

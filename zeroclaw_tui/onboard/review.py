@@ -326,22 +326,16 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
     defaults: list[str] = []
     followed: set[KeyPath] = set()
     comments = 0
-    table = ""
     for line in difference.lines:
-        text = line.text.partition("#")[0].strip()
-        if text.startswith("["):
-            table = text.strip("[] \t")
-        name = line.text.partition("=")[0].strip().replace('"', "")
-        path = tuple(f"{table}.{name}".strip(".").replace('"', "").split("."))
-        change = unasked.get(path)
-        if is_short and line.kind == "added" and not text:
+        change = unasked.get(line.path)
+        if is_short and line.kind == "added" and line.text.lstrip()[:1] in ("", "#"):
             comments += 1
         elif change is not None and change.before is None:
-            defaults.append(text)
+            defaults.append(line.text.partition("#")[0].strip())
         elif change is not None:
-            followed.add(path)
+            followed.add(line.path)
         else:
-            is_encrypted = line.kind == "added" and path in encrypted
+            is_encrypted = line.kind == "added" and line.path in encrypted
             yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_encrypted else "")]
     more = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:

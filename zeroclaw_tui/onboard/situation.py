@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +32,7 @@ from zeroclaw_tui.config.schema import STORE_KINDS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
-from zeroclaw_tui.files.disk import exists, is_folder, names_in, status_of
+from zeroclaw_tui.files.disk import exists, is_folder, names_in
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.text import counted, mask_secrets
@@ -166,8 +165,6 @@ class Situation:
     """True when the newest memories of a database here have vectors."""
     agent_folders: Mapping[str, Path] = field(default_factory=dict)
     """The folders of notes of the agents that the config has, as far as they are there."""
-    is_shared: bool = False
-    """True when others than its owner may read the config.toml."""
 
     @property
     def config_dir(self) -> Path:
@@ -254,13 +251,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         environ=environ,
         has_vectors=has_vectors,
         agent_folders=folders,
-        is_shared=_is_shared(config_file),
     )
-
-
-def _is_shared(config_file: Path) -> bool:
-    status = status_of(config_file)
-    return status is not None and bool(status.st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, ...]:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,8 +34,6 @@ _INSPECT = Choice("inspect", "Open the inspector")
 _WELCOME: Line = [("dim", "Nothing is written until you confirm at the end. Press Ctrl-C to cancel.")]
 _DEFAULT_RULE = "the default"
 _LABEL_CELLS = 11
-_MOMENT = 0.01
-"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,34 +67,11 @@ def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Wi
     EOFError.
     """
     wizard = _Wizard(asker, request, environ)
-    with _no_interrupt_lost():
-        try:
-            return wizard.run()
-        except (KeyboardInterrupt, EOFError):
-            wizard.say_interrupted()
-            raise
-
-
-@contextmanager
-def _no_interrupt_lost() -> Iterator[None]:
-    """Interrupt a moment later once more where Ctrl-C fell into the callback of a weak reference, of which a closing
-    event loop has many: Python drops what is raised there and shows a traceback."""
-    before = sys.unraisablehook
-
-    def interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
-        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            before(unraisable)
-            return
-        main = threading.main_thread().ident
-        assert main is not None
-        # At once it would fall into this hook.
-        threading.Timer(_MOMENT, signal.pthread_kill, (main, signal.SIGINT)).start()
-
-    sys.unraisablehook = interrupt_again
     try:
-        yield
-    finally:
-        sys.unraisablehook = before
+        return wizard.run()
+    except (KeyboardInterrupt, EOFError):
+        wizard.say_interrupted()
+        raise
 
 
 class _Wizard:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.lucid_program import LucidProgram, until, wait_for_end, write_program, write_saying
 
-from zeroclaw_tui.backends.lucid import run_program
+from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.memory.errors import NotReachable
 
 PATIENT = 60_000

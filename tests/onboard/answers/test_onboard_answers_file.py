@@ -22,21 +22,7 @@ def file(tmp_path: Path) -> Path:
     [
         ("[memory]\nbackend = 'postgres'\n[storage.postgres]\nschema = 'x'\n", ("postgres", "x")),
         ("memory.backend = 'postgres'\n[storage.provider.config]\nschema = 'x'\n", ("postgres", "x")),
-        (
-            "[memory]\nbackend = 'sqlite'\n[storage.provider.config]\nprovider = 'postgres'\nschema = 'x'\n",
-            ("postgres", "x"),
-        ),
         ("[memory]\nbackend = 'postgres.work'\n[storage.postgres.work]\nschema = 'x'\n", ("postgres.work", "x")),
-        (
-            "[memory]\nbackend = 'postgres.b'\n[storage.postgres.a]\nschema = 'y'\n"
-            "[storage.postgres.b]\nschema = 'x'\n",
-            ("postgres.b", "x"),
-        ),
-        (
-            "[memory]\nbackend = 'postgres'\n[storage.postgres.a]\nschema = 'y'\n"
-            "[storage.postgres.default]\nschema = 'x'\n",
-            ("postgres", "x"),
-        ),
         ("\ufeff[memory]\r\nbackend = 'postgres'\r\n[storage.postgres]\r\nschema = 'x'\r\n", ("postgres", "x")),
     ],
 )
@@ -86,10 +72,9 @@ def test_a_whole_config_is_taken_for_its_memory(file: Path) -> None:
             "sets storage.postgres.db_url twice with different values.",
         ),
         ("memory = 3", "memory is a whole number and must be a table."),
-        ("[storage.provider.config]\nprovider = 1", "storage.provider.config.provider is a whole number"),
         (
             "[memory]\nbackend = 'sqlite'\n[storage.postgres.a]\nschema = 'x'\n[storage.postgres.b]\nschema = 'y'\n",
-            "has several [storage.postgres] tables (a, b), but memory.backend names none of them.",
+            "sets storage.postgres.schema twice with different values.",
         ),
         ("a = ", "line 1, column 5"),
     ],

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -105,33 +102,6 @@ def test_a_walk_to_the_end_writes_and_ends_well(make_world: MakeWorld, probes: F
     text = world.config_file.read_text()
     assert 'backend = "markdown"          # where' in text
     assert text.endswith("[channels_config]\ncli = true\n")
-
-
-def test_ctrl_c_counts_although_it_falls_into_a_callback_whose_errors_python_drops(
-    make_world: MakeWorld, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = make_world(OLD)
-
-    def falls(reference: weakref.ref[Moment]) -> None:
-        raise KeyboardInterrupt
-
-    def dropped(moment: Moment) -> Reply:
-        thing = Moment("menu", "", "")
-        reference = weakref.ref(thing, falls)
-        del thing
-        assert reference() is None
-        threading.Event().wait(30)
-        return ENTER
-
-    asker = ScriptedAsker(dropped)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run_wizard(asker, Request(), world.environ)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert "Nothing was changed" in asker.all_said
-    assert "KeyboardInterrupt" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("reply", ["inspect", "nothing", ENTER], ids=["inspector", "nothing", "enter"])

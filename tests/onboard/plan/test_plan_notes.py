@@ -50,17 +50,6 @@ def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
     assert "archive_after_days stays" not in told
 
 
-def test_who_may_read_the_file_no_longer_is_said(tmp_path: Path) -> None:
-    """Another user's ZeroClaw, as in a container, would not start with it."""
-    world = World(tmp_path, SQLITE)
-    told = "Other users can read config.toml now."
-    for mode, is_told in ((0o640, True), (0o604, True), (0o600, False)):
-        world.file.chmod(mode)
-        assert (told in noted(world, "auto_save=false")) == is_told
-    world.file.chmod(0o644)
-    assert told not in noted(world)
-
-
 def test_a_missing_section_is_not_tightened_by_the_defaults_of_today(tmp_path: Path) -> None:
     told = noted(World(tmp_path, 'api_key = "k"\n'), memory="sqlite")
     assert "stays" not in told

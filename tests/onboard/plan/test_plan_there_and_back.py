@@ -160,16 +160,6 @@ def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, 
     assert not world.plan("vector_weight=0.5").is_empty
 
 
-def test_a_key_that_an_older_zeroclaw_ignores_is_told_where_the_version_is_not_known(tmp_path: Path) -> None:
-    world = world_of(tmp_path, SQLITE, "workspace")
-    world.file.chmod(0o600)
-    told = "memory.search_mode needs ZeroClaw 0.6.3 or later. Older versions ignore it."
-    assert told in world.plan("search_mode=bm25").notes
-    known = world.situation().target._replace(version="0.7.5")
-    assert not world.plan("search_mode=bm25", target=known).notes
-    assert not world.plan("vector_weight=0.5").notes
-
-
 @pytest.mark.parametrize(
     ("version", "is_taken"), [(None, True), ("0.1.7", True), ("0.7.5", True), ("0.8.3", True), ("0.8.4", False)]
 )
