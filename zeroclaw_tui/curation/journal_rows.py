@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,10 @@ SCHEMA = (
     CHANGES_OF_ACTION,
     "CREATE INDEX changes_of_id ON changes(id)",
     "CREATE INDEX changes_in_trash ON changes(action) WHERE before IS NOT NULL AND after IS NULL AND undone = 0",
+)
+INSERT_CHANGE = (
+    "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, key, content, after_state,"
+    " before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 _COUNTED = (MEMORIES, FILE, AUDIT_LOG, OTHER_ROW)
@@ -92,16 +97,17 @@ class RowCodec:
         return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
 
 
-def insert_change(
-    connection: sqlite3.Connection,
-    codec: RowCodec,
-    action: int,
-    change: RowChange,
-    *,
-    undone: bool = False,
-    number: int | None = None,
-) -> int:
-    """Store a change and return its number. Of a row with an `after_state` only id and key are stored."""
+def insert_changes(
+    connection: sqlite3.Connection, codec: RowCodec, action: int, changes: Sequence[RowChange], *, undone: bool = False
+) -> range:
+    """Store changes in a transaction that is open, and return their numbers."""
+    connection.executemany(INSERT_CHANGE, [(None, *columns_of_change(codec, action, one, undone)) for one in changes])
+    last = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
+    return range(last - len(changes) + 1, last + 1)
+
+
+def columns_of_change(codec: RowCodec, action: int, change: RowChange, undone: bool) -> tuple[Any, ...]:
+    """Return the columns of a change, without its number. Of a row with an `after_state` only id and key are stored."""
     row, before, after = change.row, change.before, change.after
     if change.after_state is not None and after is not None:
         after = Row(after.id, {"key": after.values.get("key")}, after.handle, after.agent)
@@ -109,18 +115,13 @@ def insert_change(
     has_own_column = before is not None and isinstance(content, str) and is_unicode(content)
     rows = [one for one in (before, after) if one is not None]
     comes_along = any(name in one.values for one in rows for name in _COMES_ALONG)
-    inserted = connection.execute(
-        "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, key, content, after_state,"
-        " before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            number, action, row.table, codec.name(row), row.table in _COUNTED and not comes_along, undone,
-            sum(one.size for one in rows), _searchable(key) if isinstance(key, str) else None,
-            content if has_own_column else None, change.after_state,
-            None if before is None else codec.pack(before, without_content=has_own_column),
-            None if after is None else codec.pack(after),
-        ),
+    return (
+        action, row.table, codec.name(row), row.table in _COUNTED and not comes_along, undone,
+        sum(one.size for one in rows), _searchable(key) if isinstance(key, str) else None,
+        content if has_own_column else None, change.after_state,
+        None if before is None else codec.pack(before, without_content=has_own_column),
+        None if after is None else codec.pack(after),
     )  # fmt: skip
-    return inserted.lastrowid or 0
 
 
 def bindable(text: str) -> str | bytes:

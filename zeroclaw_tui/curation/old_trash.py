@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.curation.journal_rows import CHANGES_OF_ACTION, SCHEMA, VERSION, RowCodec, insert_change
+from zeroclaw_tui.curation.journal_rows import (
+    CHANGES_OF_ACTION,
+    INSERT_CHANGE,
+    SCHEMA,
+    VERSION,
+    RowCodec,
+    columns_of_change,
+)
 from zeroclaw_tui.files.database import columns_of, transaction
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.change import (
@@ -77,7 +84,8 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
                     f"The trash of an earlier version, {file}, cannot be converted: change {number} is damaged.",
                     hint="Nothing was changed. Move the file away: the trash is then empty.",
                 ) from error
-            insert_change(connection, codec, action, RowChange(before, after), undone=bool(is_undone), number=number)
+            columns = columns_of_change(codec, action, RowChange(before, after), bool(is_undone))
+            connection.execute(INSERT_CHANGE, (number, *columns))
         counted = "SELECT action FROM changes WHERE is_counted"
         connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action NOT IN ({counted})")
         for table in ("blobs", "kept", "old_actions", "stores", "clock"):

@@ -6,7 +6,7 @@ import asyncio
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.journal_records import (
     find_actions,
     forget,
 )
-from zeroclaw_tui.curation.journal_rows import bindable, insert_change
+from zeroclaw_tui.curation.journal_rows import bindable, insert_changes
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, NOTES_FILE, Journal, RowChange
 
@@ -70,7 +70,7 @@ class RunningAction(Journal):
         self._has_begun |= bool(changes)
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        self._recorded = [insert_change(connection, self._file.codec, self.number, change) for change in changes]
+        self._recorded = [*insert_changes(connection, self._file.codec, self.number, changes)]
 
     def withdraw(self) -> None:
         """Delete what the last `record` saved."""
@@ -205,7 +205,7 @@ class Turn(RunningAction):
             if change.reverses is not None:
                 self._turn(connection, change, change.reverses)
             if change.reverses is None or change.replaces:
-                self._recorded.append(self._save(connection, change))
+                self._recorded += self._save(connection, change)
 
     def withdraw(self) -> None:
         """Delete what the last `record` saved, and put the bits back."""
@@ -250,15 +250,15 @@ class Turn(RunningAction):
                     "UPDATE changes SET content = NULL, before = ? WHERE number = ?", (codec.pack(old), number)
                 )
 
-    def _save(self, connection: sqlite3.Connection, change: RowChange) -> int:
+    def _save(self, connection: sqlite3.Connection, change: RowChange) -> Iterable[int]:
         codec = self._file.codec
         if change.row.table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE):
             # It comes along with a memory: a part of what is turned.
             turned = RowChange(change.after, change.before) if self._undone else change
-            return insert_change(connection, codec, self.number, turned, undone=self._undone)
+            return insert_changes(connection, codec, self.number, [turned], undone=self._undone)
         if self._replaced is None:
             self._replaced = self._new_action(connection, f"replaced by {self._verb} of change {self.number}")
-        return insert_change(connection, codec, self._replaced, change)
+        return insert_changes(connection, codec, self._replaced, [change])
 
     def _end(self, connection: sqlite3.Connection) -> None:
         if not self.is_cancelled:
