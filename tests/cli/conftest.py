@@ -116,6 +116,42 @@ def agents_install(tmp_path: Path) -> Path:
     return tmp_path / "zc8"
 
 
+@dataclass(frozen=True)
+class Brain:
+    """The database of the install, as another program sees it."""
+
+    path: Path
+
+    def rows(self, what: str = "rowid, *") -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.execute(f"SELECT {what} FROM memories ORDER BY rowid").fetchall()
+
+    def keys(self) -> set[str]:
+        return {key for (key,) in self.rows("key")}
+
+    def execute(self, *statements: str) -> None:
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def drop_triggers(self) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        self.execute(*(f"DROP TRIGGER {name}" for (name,) in names))
+
+    def add_noise(self, count: int) -> None:
+        """Add memories of the category noise."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            for number in range(count):
+                at = "2026-02-01T10:00:00+00:00"
+                insert(connection, f"n-{number}", f"noise_{number}", f"noise {number}", "noise", at, None)
+
+
+@pytest.fixture
+def brain(install: Path) -> Brain:
+    return Brain(install / "workspace" / "memory" / "brain.db")
+
+
 def insert(
     connection: sqlite3.Connection,
     memory_id: str,

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +15,10 @@ from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
 from support.replaying import library_of
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.cli.plans import Copies, copies_left, print_done
+from zeroclaw_tui.cli.plans import Copies, print_done
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_of
-from zeroclaw_tui.curation.traces.copies import Copy, Text
+from zeroclaw_tui.curation.traces.copies import Copy
 
 Run = Callable[..., Any]
 
@@ -110,32 +107,3 @@ async def test_what_was_done_is_told_before_copies_are_looked_for(capsys: pytest
     assert code == 0
     assert "✓ Deleted it." in told_before[0]
     assert "Also found in: trash (1)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-async def test_who_breaks_the_look_off_is_told_what_is_done_and_what_is_not(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, as_json: bool
-) -> None:
-    looking = asyncio.Event()
-
-    async def find_for_ever(*arguments: object) -> list[Copy]:
-        looking.set()
-        await asyncio.Event().wait()
-        return []
-
-    monkeypatch.setattr("zeroclaw_tui.curation.traces.copies.find_copies", find_for_ever)
-    library, outcome = library_of(InMemory()), Outcome("clear", 3)
-    given = argparse.Namespace(json=as_json, clean_copies=True)
-    look = partial(copies_left, library, given, outcome, [Text("some-id", "some key", "some text")])
-    telling = asyncio.create_task(print_done(library, given, plan_of(()), outcome, look, ("✓ Cleared 3/3 entries.",)))
-    await looking.wait()
-    telling.cancel()
-    assert await telling == 130
-    told = capsys.readouterr()
-    missing = "The change is done, but the search for other copies of its texts was stopped, and none was cleaned."
-    assert told.err == f"zeroclaw: {missing}\n"
-    if as_json:
-        document = json.loads(told.out)
-        assert (document["count"], document["notes"], document["cleaned"]) == (3, [missing], None)
-    else:
-        assert told.out == "✓ Cleared 3/3 entries.\n"

@@ -1,8 +1,12 @@
-"""`memory trash`: what was deleted is listed, comes back, or goes for ever; each memory has a history."""
+"""`memory trash`, `undo`, `redo` and `get --history`: what was changed here is listed, comes back, or goes."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,59 +27,40 @@ def _keys(memory: Run, *options: str) -> list[str]:
     return [entry["key"] for entry in memory("trash", "list", "--json", *options).json["entries"]]
 
 
-def test_an_empty_trash_is_told(memory: Run) -> None:
-    answer = memory("trash", "list")
-    assert answer.code == 0
-    assert answer.out.startswith("The trash is empty.\n")
-    assert memory("trash", "list", "--json").json["total"] == 0
+def _numbers(memory: Run) -> dict[str, str]:
+    return {entry["key"]: str(entry["number"]) for entry in memory("trash", "list", "--json").json["entries"]}
 
 
-@pytest.mark.parametrize("verb", [("get",), ("forget", "--yes"), ("edit", "--content", "x")])
-def test_a_memory_asked_for_that_was_deleted_has_its_way_back_told(emptied: Run, verb: tuple[str, ...]) -> None:
-    name, *options = verb
-    answer = emptied(name, "pet", *options)
-    assert answer.code == 1
-    assert "No memory entry found for key: pet" in answer.err
-    (number,) = [one["number"] for one in emptied("trash", "list", "--json").json["entries"] if one["key"] == "pet"]
-    assert f"`zeroclaw memory trash restore {number}`" in answer.err
-    assert emptied("trash", "restore", str(number), "--yes").code == 0
-    assert emptied("get", "pet").code == 0
-
-
-def test_list_as_json(emptied: Run, install: Path) -> None:
+def test_the_trash_is_listed_in_pages_and_by_text(emptied: Run) -> None:
     document = emptied("trash", "list", "--json").json
     assert list(document) == ["backend", "location", "total", "offset", "limit", "usage", "entries"]
     assert [entry["key"] for entry in document["entries"]] == ["tz", "lang", "pet"]
     first = document["entries"][0]
-    assert (first["id"], first["content"], first["session_id"], first["verb"]) == (
-        "id-3",
-        "Timezone is EST",
-        "tg_1",
-        "purge",
-    )
+    assert (first["id"], first["content"], first["verb"]) == ("id-3", "Timezone is EST", "purge")
     assert {"number", "action", "deleted_at", "until", "size", "store"} <= set(first)
     assert first["until"] > first["deleted_at"]
     assert set(document["usage"]) == {"rows", "bytes", "days_kept", "bytes_kept", "oldest"}
-    assert (document["usage"]["rows"], document["usage"]["days_kept"]) == (3, 30)
-
-
-def test_list_for_people_in_pages_and_by_text(emptied: Run) -> None:
     shown = emptied("trash", "list", "--limit", "2").out
-    assert "Timezone is EST" in shown
+    for words in ("Timezone is EST", "1 more; use --offset 2.", "each stays for 30 days"):
+        assert words in shown
     assert "Cat named Mio" not in shown
-    assert "1 more; use --offset 2." in shown
-    assert "each stays for 30 days" in shown
     assert _keys(emptied, "--contains", "RUST") == ["lang"]
     assert _keys(emptied, "--offset", "2") == ["pet"]
-    assert _keys(emptied, "--limit", "0") == []
+    assert emptied("trash", "empty", "--yes").code == 0
+    assert emptied("trash", "list").out.startswith("The trash is empty.\n")
 
 
-@pytest.mark.parametrize(
-    ("how", "left"),
-    [
-        (("--all",), []), (("--contains", "rust"), ["tz", "pet"]), (("--id", "id-2"), ["tz", "lang"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("verb", [("get",), ("forget", "--yes"), ("edit", "--content", "x")])
+def test_a_memory_that_was_deleted_is_answered_with_its_way_back(emptied: Run, verb: tuple[str, ...]) -> None:
+    name, *options = verb
+    answer = emptied(name, "pet", *options)
+    assert (answer.code, "No memory entry found for key: pet" in answer.err) == (1, True)
+    number = _numbers(emptied)["pet"]
+    assert f"`zeroclaw memory trash restore {number}`" in answer.err
+    assert emptied("trash", "restore", number, "--yes").code == 0
+
+
+@pytest.mark.parametrize(("how", "left"), [(("--all",), []), (("--contains", "rust"), ["tz", "pet"])])
 def test_restore_brings_back_what_is_named(emptied: Run, how: tuple[str, ...], left: list[str]) -> None:
     document = emptied("trash", "restore", *how, "--json").json
     assert (document["verb"], document["count"]) == ("restore", 3 - len(left))
@@ -84,97 +69,49 @@ def test_restore_brings_back_what_is_named(emptied: Run, how: tuple[str, ...], l
 
 
 def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Run) -> None:
-    numbers = {entry["key"]: str(entry["number"]) for entry in emptied("trash", "list", "--json").json["entries"]}
+    numbers = _numbers(emptied)
     answer = emptied("trash", "restore", numbers["pet"], numbers["lang"])
     assert (answer.code, "Restored 2 memories." in answer.out) == (0, True)
-    assert emptied("get", "pet", "--json").json["id"] == "id-2"
-    again = emptied("trash", "restore", numbers["pet"])
-    assert again.code == 1
-    assert numbers["pet"] in again.err
+    for nothing in (("999",), ("--contains", "zebra"), (numbers["pet"],)):
+        refused = emptied("trash", "restore", *nothing)
+        assert (refused.code, refused.out, "trash" in refused.err) == (1, "", True)
     assert emptied("redo", "--yes", "--json").json["redone"]["verb"] == "forget"
     assert emptied("get", "pet").code == 1
 
 
-def test_restore_says_before_what_comes_back_and_what_is_in_its_way(emptied: Run) -> None:
-    emptied("store", "pet", "Dog named Rex")
-    (other,) = [entry["id"] for entry in emptied("list", "--json").json["entries"] if entry["key"] == "pet"]
-    before = emptied("list", "--json").json
-    shown = emptied("trash", "restore", "--all", "--dry-run")
-    assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
-    told = f"'pet' (id id-2): the key exists again (id {other})."
-    for words in ("Restore 3 memories?", 'comes back:  pet  "Cat named Mio"', "1 in conflict", told):
-        assert words in shown.out
-    assert "becomes pet (restored)." in emptied("trash", "restore", "--all", "--dry-run", "--rename").out
-    planned = emptied("trash", "restore", "--all", "--dry-run", "--json", "--overwrite").json
-    assert (planned["verb"], planned["dry_run"], planned["count"], planned["action"]) == ("restore", True, 3, None)
-    assert {entry["key"] for entry in planned["entries"]} == {"tz", "lang", "pet"}
-    assert planned["clashes"] == [{"id": "id-2", "key": "pet", "because": told, "present": other}]
-    refused = emptied("trash", "restore", "--all", "--dry-run", "--json").json
-    assert (refused["count"], refused["on_clash"], refused["clashing"]) == (0, "refuse", 1)
-    alone = emptied("trash", "restore", "--contains", "rust", "--dry-run", "--json", "--read-only").json
-    assert (alone["count"], alone["clashing"]) == (1, 0)
-    assert "Conflicts were not checked" in alone["notes"][0]
-    assert (emptied("list", "--json").json, len(_keys(emptied))) == (before, 3)
-
-
-@pytest.mark.parametrize("how", [("999",), ("--contains", "zebra"), ("--id", "id-99")])
-def test_restore_of_nothing(emptied: Run, how: tuple[str, ...]) -> None:
-    for options in ((), ("--dry-run",)):
-        answer = emptied("trash", "restore", *how, *options)
-        assert (answer.code, answer.out) == (1, "")
-        assert "trash" in answer.err
-    assert len(_keys(emptied)) == 3
-
-
-def test_empty_lets_go_for_ever(emptied: Run, install: Path) -> None:
-    number = emptied("trash", "list", "--json").json["entries"][2]["number"]
-    dry = emptied("trash", "empty", str(number), "--dry-run")
-    assert "Permanently delete 1 memory?" in dry.out
-    assert len(_keys(emptied)) == 3
-    document = emptied("trash", "empty", str(number), "--yes", "--json").json
-    assert (document["verb"], document["count"], document["action"]) == ("empty", 1, None)
+def test_emptying_deletes_permanently(emptied: Run, install: Path) -> None:
+    number = _numbers(emptied)["pet"]
+    assert "Permanently delete 1 memory?" in emptied("trash", "empty", number, "--dry-run").out
+    assert emptied("trash", "empty", number, "--yes", "--json").json["count"] == 1
     assert _keys(emptied) == ["tz", "lang"]
     assert emptied("trash", "empty", "--yes").out == "✓ 2 memories permanently deleted.\n"
-    assert _keys(emptied) == []
-    kept = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))
-    assert not any(word in kept for word in (b"Mio", b"Timezone is EST", b"User prefers Rust"))
+    left = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))
+    assert not any(word in left for word in (b"Mio", b"Timezone is EST", b"User prefers Rust"))
 
 
-def test_history_tells_every_step_with_what_changed(memory: Run) -> None:
+def test_history_has_every_step_with_what_changed(memory: Run) -> None:
+    assert memory("get", "--history", "pet").out == "No change was made to this memory here.\n"
     memory("edit", "pet", "--content", "Cat named Kiki", "--category", "daily")
     memory("forget", "pet", "--yes")
-    memory("undo", "--yes")
     document = memory("get", "--history", "pet", "--json").json
     assert list(document) == ["backend", "location", "ids", "versions"]
-    assert document["ids"] == ["id-2"]
     assert [version["verb"] for version in document["versions"]] == ["forget", "edit"]
     edit = document["versions"][1]
     assert set(edit) == {"action", "verb", "at", "id", "before", "after", "diff"}
     assert (edit["before"]["content"], edit["after"]["category"]) == ("Cat named Mio", "daily")
     assert edit["diff"].splitlines()[1:] == ["-Cat named Mio", "+Cat named Kiki"]
-    assert document["versions"][0]["after"] is None
     shown = memory("get", "--history", "--id", "id-2").out
     assert "category: core → daily" in shown
     assert "+Cat named Kiki" in shown
-
-
-def test_a_deleted_memory_has_a_history_too(emptied: Run) -> None:
-    assert [v["verb"] for v in emptied("get", "--history", "pet", "--json").json["versions"]] == ["forget"]
-    emptied("store", "pet", "Dog named Rex")
-    again = emptied("get", "--history", "pet", "--json").json
-    assert [version["verb"] for version in again["versions"]] == ["store", "forget"]
-    assert len(again["ids"]) == 2
-
-
-def test_history_of_nothing(memory: Run) -> None:
-    assert memory("get", "--history", "pet").out == "No change was made to this memory here.\n"
+    memory("store", "pet", "Dog named Rex")
+    again = memory("get", "--history", "pet", "--json").json
+    assert ([version["verb"] for version in again["versions"]], len(again["ids"])) == (["store", "forget", "edit"], 2)
     for asked in (("nobody",), ("--id", "id-99")):
         answer = memory("get", "--history", *asked)
-        assert (answer.code, answer.out) == (1, "")
-        assert "No memory entry found" in answer.err
+        assert (answer.code, answer.out, "No memory entry found" in answer.err) == (1, "", True)
 
 
-def test_hostile_text_stays_harmless_in_every_listing(memory: Run) -> None:
+def test_hostile_text_is_harmless_in_every_listing(memory: Run) -> None:
     evil = "\x1b]0;owned\x07 \x9b31m \u202egnp.exe"
     assert memory("store", f"evil{evil}", evil, "--category", evil).code == 0
     assert memory("edit", f"evil{evil}", "--content", f"{evil} again").code == 0
@@ -185,12 +122,145 @@ def test_hostile_text_stays_harmless_in_every_listing(memory: Run) -> None:
         assert not set("\x1b\x07\x9b\u202e") & set(answer.out + answer.err)
 
 
-def test_a_broken_trash_is_one_sentence(memory: Run, install: Path) -> None:
-    (install / "zeroclaw-tui").mkdir()
-    (install / "zeroclaw-tui" / "trash.db").write_bytes(b"no database at all " * 300)
-    for arguments in (("trash", "list"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("store", "a", "b")):
-        answer = memory(*arguments)
-        assert (answer.code, answer.out) == (3, ""), answer
-        assert "trash.db" in answer.err
-        assert "Traceback" not in answer.err
-    assert memory("get", "pet").code == 0
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        ("edit", "pet", "--category", "core"),
+        ("purge", "--category", "nobody has it", "--yes"),
+        ("clear", "--category", "nobody has it", "--yes"),
+        ("hygiene", "--as-of", "2020-01-01", "--yes"),
+        ("forget", "food", "--forever", "--yes"),
+    ],
+)
+def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
+    nothing: tuple[str, ...], memory: Run, brain: Any
+) -> None:
+    """A loop of `undo --yes` goes on until nothing is left."""
+    memory(*nothing)
+    before = brain.keys()
+    assert memory("forget", "tz", "--yes").code == 0
+    memory(*nothing)
+    assert memory("store", "pet", "Mio", "--category", "core").code == 0
+    memory(*nothing)
+    assert "Undid: stored pet. (1 change)" in memory("undo", "--yes").out
+    assert [memory("undo", "--yes").code for _ in range(2)] == [0, 1]
+    assert brain.keys() == before
+
+
+def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Run, brain: Any) -> None:
+    numbers = [memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet", "editor")]
+    listed = memory("undo", "--list", "--json").json["actions"]
+    found = [(one["number"], one["verb"], one["summary"], one["open"]) for one in listed]
+    keys = ("editor", "pet", "tz")
+    assert found == [(number, "forget", f"deleted {key}", 1) for number, key in zip(numbers[::-1], keys, strict=True)]
+    done = memory("undo", "--id", str(numbers[1]), "--yes", "--json").json
+    assert set(done["undone"]) == {"number", "verb", "at", "summary", "count"}
+    assert (done["undone"]["number"], done["next"]["number"]) == (numbers[1], numbers[2])
+    assert brain.keys() & {"tz", "pet", "editor"} == {"pet"}
+    assert "undone: deleted pet" in memory("undo", "--list").out
+    for wanted, sentence in ((numbers[1], "is already undone"), (999, "has no change 999")):
+        answer = memory("undo", "--id", str(wanted), "--yes")
+        assert (answer.code, sentence in answer.err) == (1, True)
+    number = str(memory("edit", "pet", "--content", "Cat named Mia", "--json").json["action"])
+    memory("edit", "pet", "--content", "Cat named Mo")
+    refused = memory("undo", "--id", number, "--yes")
+    assert (refused.code, "pet" in refused.err) == (1, True)
+
+
+def test_changes_are_shown_on_the_clock_of_who_looks(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for zone, key in (("Pacific/Kiritimati", "tz"), ("Pacific/Pago_Pago", "pet")):
+        monkeypatch.setenv("TZ", zone)
+        assert memory("forget", key, "--yes").code == 0
+    monkeypatch.setenv("TZ", "UTC")
+    made = [one["at"] for one in memory("undo", "--list", "--json").json["actions"]]
+    assert [at[-6:] for at in made] == ["-11:00", "+14:00"]
+    here = [datetime.fromisoformat(at).astimezone(UTC).strftime("%Y-%m-%d %H:%M") for at in made]
+    assert [line[8:24] for line in memory("undo", "--list").out.splitlines()[1:]] == here
+    assert [line[8:24] for line in memory("trash", "list").out.splitlines()[1:3]] == here
+
+
+def test_redo_does_what_undo_undid_until_something_else_is_changed(memory: Run, brain: Any) -> None:
+    first, second = (memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet"))
+    assert memory("redo", "--yes").code == 1
+    assert [memory("undo", "--yes").code for _ in range(2)] == [0, 0]
+    nothing = memory("undo", "--yes")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "every change is already undone. `zeroclaw memory redo`" in " ".join(nothing.err.split())
+    planned = memory("redo", "--dry-run", "--json").json
+    assert (planned["verb"], planned["dry_run"], planned["redone"]["number"]) == ("redo", True, first)
+    assert [entry["key"] for entry in planned["entries"]] == ["tz"]
+    assert "goes:  tz" in memory("redo", "--dry-run").out
+    done = memory("redo", "--yes", "--json").json
+    assert (done["count"], done["redone"]["summary"], done["next"]["number"]) == (1, "deleted tz", second)
+    assert "Redid: deleted pet. (1 change)" in memory("redo", "--yes").out
+    assert not brain.keys() & {"tz", "pet"}
+    memory("undo", "--yes")
+    memory("store", "new", "text")
+    assert "Nothing to redo." in memory("redo", "--yes").err
+    assert memory("redo", "--id", str(second), "--yes").code == 0
+    assert "is not undone" in memory("redo", "--id", str(second), "--yes").err
+
+
+def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Run, brain: Any) -> None:
+    memory("forget", "pet", "--yes")
+    present = memory("store", "pet", "Dog named Rex", "--json").json["entry"]["id"]
+    number = str(memory("undo", "--list", "--json").json["actions"][1]["number"])
+    before = brain.rows()
+    because = f"'pet' (id id-2): the key exists again (id {present})."
+    conflict = {"id": "id-2", "key": "pet", "because": because, "present": present}
+    for command in (("undo", "--id", number, "--yes"), ("trash", "restore", _numbers(memory)["pet"])):
+        answer = memory(*command, "--json")
+        assert (answer.code, answer.told, answer.err.count(because)) == (1, "", 1)
+        assert answer.json["error"]["message"] == f"{because} Nothing was restored."
+        assert answer.json["error"]["clashes"] == [conflict]
+        assert all(option in answer.err for option in ("--overwrite", "--rename"))
+        plan = [word for word in command if word != "--yes"]
+        shown = memory(*plan, "--dry-run").out
+        assert all(words in shown for words in (because, "1 in conflict, so", 'comes back:  pet  "Cat named Mio"'))
+        for way, count in (("refuse", 0), ("overwrite", 1), ("rename", 1)):
+            planned = memory(*plan, "--dry-run", "--json", *([] if way == "refuse" else [f"--{way}"])).json
+            assert (planned["count"], planned["on_clash"], planned["clashing"]) == (count, way, 1)
+            assert planned["clashes"] == [conflict]
+            assert planned["renamed"] == ({"pet": "pet (restored)"} if way == "rename" else {})
+    assert brain.rows() == before
+    assert memory("trash", "restore", _numbers(memory)["pet"], "--overwrite").code == 0
+    assert memory("get", "pet", "--json").json["content"] == "Cat named Mio"
+
+
+def test_a_memory_of_another_store_comes_back_only_where_that_store_is_gone(
+    memory: Run, install: Path, brain: Any
+) -> None:
+    """ZeroClaw 0.8 moves the database to another folder."""
+    before = brain.rows()
+    memory("forget", "pet", "--yes")
+    number = _numbers(memory)["pet"]
+    other = install / "other" / "brain.db"
+    other.parent.mkdir()
+    shutil.copy(brain.path, other)
+    refused = memory("--backend", "sqlite", "--location", str(other), "trash", "restore", number)
+    assert (refused.code, refused.out, "deleted from another store" in refused.err) == (1, "", True)
+    moved = type(brain)(install / "data" / "memory" / "brain.db")
+    moved.path.parent.mkdir(parents=True)
+    brain.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.move(brain.path, moved.path)
+    shutil.rmtree(install / "workspace")
+    (install / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
+    assert "--every-store lists them" in memory("trash", "list").out
+    assert _keys(memory, "--every-store") == ["pet"]
+    assert memory("trash", "restore", number).code == 0
+    assert moved.rows() == before
+    assert memory("redo", "--yes").code == 0
+    assert [row for row in before if row not in moved.rows()] == [row for row in before if "pet" in row]
+
+
+def test_the_command_that_a_deletion_prints_can_be_run_without_our_script_on_path(
+    memory: Run, install: Path, brain: Any
+) -> None:
+    before = brain.keys()
+    answer = memory("forget", "tz", "--yes", PATH="/usr/bin:/bin")
+    command = re.findall("`(.+ memory undo)`", answer.out)[0]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(install)}
+    line = f"{command} --yes --config-dir {install}"
+    done = subprocess.run(line, shell=True, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert brain.keys() == before

@@ -76,6 +76,8 @@ OPTIONS = {
         " takes it."
         for option in _RECALL_OPTIONS
     },
+    ("trash restore", "--id"): "`trash restore --id` was removed; restore by the number that `zeroclaw memory trash"
+    " list` shows.",
     ("reindex", "--per-minute"): "`--per-minute` was removed; `reindex` waits and tries again by itself when the"
     " provider reports too many requests.",
     ("list", "--blocks"): "`--blocks` was removed; `zeroclaw memory list` shows a memory for each line.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
@@ -33,38 +33,37 @@ from zeroclaw_tui.cli.plans import (
     NOTHING_DONE,
     Copies,
     Progress,
-    can_be_typed,
     changed_fields,
     check_can_ask,
     check_writable,
-    cleaned_lines,
     confirm,
     confirm_count,
     confirm_typed,
     copies_left,
-    copies_lines,
     copies_of_plan,
     difference_lines,
     named_as_json,
     plan_entries,
     plan_lines,
     print_change,
+    print_copies,
     print_done,
     print_notes,
-    spared_lines,
+    superseded_lines,
     undo_hint,
     with_triggers,
 )
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
-from zeroclaw_tui.memory.text import counted, one_line, padded
+from zeroclaw_tui.memory.text import counted, is_unicode, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
@@ -83,13 +82,9 @@ ZeroClaw's own command, with its options and output. It deletes all memories, no
 deleted for one agent only; `zeroclaw memory undo` reverses it. Superseded memories stay, as in ZeroClaw."""
 
 
-Removing = Literal["forget", "purge", "clear"]
-_DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}
-STDIN = "-"
-TYPED = "erase"
+_STDIN = "-"
+_ERASING = "erase"
 _KIND_CELLS = 16
-_FOR_EVER = "This cannot be undone: it also deletes these rows from the trash."
-_HISTORY = "The text may also be in the history of your shell; with - it is read from stdin."
 
 
 def _store_options(parser: argparse.ArgumentParser) -> None:
@@ -142,13 +137,13 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
         asks=False,
     )
     assert outcome is not None
-    replaced = _replaced(library, outcome)
+    is_replaced = await _has_replaced(library, outcome)
     print_notes(outcome)
     if given.json:
-        _print_result(library, outcome, NO_COPIES, replaced=replaced is not None)
+        _print_result(library, outcome, NO_COPIES, replaced=is_replaced)
         return DONE
-    what = repr(in_one_line(draft.key)) + (" over the old one" if replaced is not None else "")
-    undo_does = "brings that back" if replaced is not None else ""
+    what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
+    undo_does = "brings that back" if is_replaced else ""
     write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=what, undo_does=undo_does)}")])
     return DONE
 
@@ -220,27 +215,20 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 async def _print_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
     after = outcome.row
     fields = changed_fields(before, after) if after is not None else []
-    look = partial(copies_left, library, given, outcome) if "content" in fields else _no_copies
     print_notes(outcome)
+    if not given.json and after is not None and outcome.count:
+        key = repr(in_one_line(after.entry().key))
+        write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=key)}")])
+        write_lines(difference_lines(before, after))
+        sys.stdout.flush()
+    copies = await copies_left(library, given, outcome) if "content" in fields else NO_COPIES
     if given.json:
-        copies = await look()
         _print_result(library, outcome, copies, fields=fields)
-        return copies.code
-    if not outcome.count or after is None:
+    elif outcome.count:
+        print_copies(copies, cleaning=given.clean_copies)
+    else:
         write_lines([(outcome.headline(),)])
-        return DONE
-    key = repr(in_one_line(after.entry().key))
-    write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=key)}")])
-    write_lines(difference_lines(before, after))
-    sys.stdout.flush()
-    copies = await look()
-    write_lines(cleaned_lines(copies.cleaned))
-    write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
-    return copies.code
-
-
-async def _no_copies() -> Copies:
-    return NO_COPIES
+    return copies.exit_code
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Value]:
@@ -274,34 +262,28 @@ def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> No
 
 
 def text_given(typed: str, what: str) -> str:
-    """A text that is given, or for - all of stdin but for one line end. Raises UsageError for what is no UTF-8."""
-    if typed != "-":
+    """Return a text that is given, or for - all of stdin but for one line end. Raises UsageError unless it is UTF-8."""
+    if typed != _STDIN:
         return _utf_8(typed, what)
     data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"The text on stdin is not UTF-8 (byte {error.start:,}).", hint="Convert it first. Nothing was changed."
-        ) from error
+        raise UsageError(f"The text on stdin is not UTF-8 (byte {error.start:,}).", hint="Convert it first.") from error
 
 
 def _utf_8(typed: str, what: str) -> str:
-    try:
-        typed.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is not UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.") from error
+    if not is_unicode(typed):
+        raise UsageError(f"{what} is not UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.")
     return typed
 
 
-def _replaced(library: Library, outcome: Outcome) -> Row | None:
-    """The memory that a store replaced, out of the trash."""
-    from zeroclaw_tui.memory.change import MEMORIES
-
+async def _has_replaced(library: Library, outcome: Outcome) -> bool:
+    """Return whether a memory was stored over another one, which is in the trash then."""
     if outcome.action is None:
-        return None
-    changes = (change for batch in library.trash.open_changes(outcome.action.number)() for change in batch)
-    return next((change.before for change in changes if change.before and change.before.table == MEMORIES), None)
+        return False
+    numbers = await library.trash.numbers_of_change(outcome.action.number)
+    return any(version.before is not None for version in await library.trash.versions(numbers))
 
 
 def _print_result(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> None:
@@ -475,83 +457,74 @@ async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
     return await plan_entries(library, found)
 
 
-async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
+async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
     if given.dry_run:
         return await _print_plan(library, given, plan, verb)
     if not plan.count:
-        return await _print_nothing(library, given, verb, "Nothing matches.", plan)
+        return _print_nothing(library, given, verb, "Nothing matches.", plan)
     if not given.yes:
         copies = await copies_of_plan(library, plan)
         shown = await plan_lines(library, plan, verb, forever=given.forever, copies=copies)
-        if not _agreed(plan, verb, shown, forever=given.forever):
+        doing = f"{verb}{' permanently' if given.forever else ''}"
+        is_typed = given.forever or plan.is_typed
+        if not (confirm_count(plan.count, doing, shown) if is_typed else confirm("Go on?", shown)):
             return REFUSED
-    outcome, look = await _carry_out(library, given, plan, verb)
-    if outcome is None:
-        return REFUSED
-    what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else ""
-    if given.yes and not given.json:
-        write_lines(spared_lines(plan, verb), sys.stderr)
-    way = undo_hint() if verb == "forget" else ""
-    done: Line = (Styled("✓", GREEN), f" {outcome.headline(way, what=what)}")
-    return await print_done(library, given, plan, outcome, look, done)
+    elif not given.json:
+        write_lines(superseded_lines(plan, verb), sys.stderr)
+    is_one = verb == "forget"
+    what = f"key {in_one_line(plan.stamps[0].key)!r}" if is_one else ""
+    return await _carry_out(
+        library, given, plan, verb, lambda outcome: outcome.headline(undo_hint() if is_one else "", what=what)
+    )
 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
-    """`key` is the one that goes, None where all of a scope do."""
-
+    """Delete the memory of a key, or with None all that the options leave, in the words of ZeroClaw."""
     if not plan.count:
-        return await _print_nothing(library, given, "clear", "No memory entries found.", plan)
+        return _print_nothing(library, given, "clear", "No memory entries found.", plan)
     if key is None and not given.json:
         write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
-        # What ZeroClaw itself prints stays as it is.
-        write_lines([] if given.dry_run else spared_lines(plan, "clear"), sys.stderr)
+        write_lines([] if given.dry_run else superseded_lines(plan, "clear"), sys.stderr)
     if given.dry_run:
         return await _print_plan(library, given, plan, "clear")
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-    if not given.yes and not confirm(f"Delete {what}?", []):
+    if not given.yes and not confirm(f"Delete {what}?"):
         return REFUSED
-    outcome, look = await _carry_out(library, given, plan, "clear")
-    if outcome is None:
-        return REFUSED
-    ending = f" Cleared {outcome.count}/{plan.count} entries." if key is None else f" Deleted key: {in_one_line(key)}"
-    return await print_done(library, given, plan, outcome, look, (Styled("✓", GREEN), ending))
 
+    def headline(outcome: Outcome) -> str:
+        return f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
 
-def _agreed(plan: PurgePlan, verb: Removing, shown: Sequence[Line], *, forever: bool) -> bool:
-    key = plan.stamps[0].key
-    if forever and verb == "forget" and can_be_typed(key):
-        return confirm_typed("Type its key to delete it permanently:", (key,), shown)
-    if forever or plan.is_typed:
-        return confirm_count(plan.count, f"{verb}{' permanently' if forever else ''}", shown)
-    return confirm("Go on?", shown)
+    return await _carry_out(library, given, plan, "clear", headline)
 
 
 async def _carry_out(
-    library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing
-) -> tuple[Outcome | None, Callable[[], Awaitable[Copies]]]:
-    """What became of it, None after a no; and the look for copies elsewhere, which is still to be done."""
+    library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, headline: Callable[[Outcome], str]
+) -> int:
+    """Delete the memories of a plan, say so, and then where else their texts are."""
     from zeroclaw_tui.curation.changes import remove_memories
-    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import texts_of_plan
 
-    # Afterwards neither the store nor the trash could tell what to look for.
+    # Afterwards neither the store nor the trash has the texts.
     texts = await texts_of_plan(library, plan) if given.forever else []
-    with Progress(_DOING[verb], plan.count) as progress:
+    with Progress("Deleting", plan.count) as progress:
         outcome = await with_triggers(
             library,
             given,
             lambda: remove_memories(library, plan, verb, forever=given.forever, on_progress=progress.advance),
             asks=True,
         )
-    return outcome, partial(copies_left, library, given, outcome or Outcome(verb, 0), texts)
+    if outcome is None:
+        return REFUSED
+    look = partial(copies_left, library, given, outcome, texts)
+    return await print_done(library, given, plan, outcome, look, (Styled("✓", GREEN), f" {headline(outcome)}"))
 
 
-async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
+async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     copies = await copies_of_plan(library, plan)
     if given.json:
-        entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
+        entries = [named_as_json(version) for version in plan.stamps[:MOST_ENTRIES]]
         more = plan.as_json()
         print_change(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
     else:
@@ -560,16 +533,14 @@ async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePl
     return DONE
 
 
-async def _print_nothing(
-    library: Library, given: argparse.Namespace, verb: Removing, sentence: str, plan: PurgePlan
-) -> int:
+def _print_nothing(library: Library, given: argparse.Namespace, verb: Verb, sentence: str, plan: PurgePlan) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
         print_change(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
     else:
         write_lines([(sentence,)])
-        write_lines(spared_lines(plan, verb), sys.stderr)
+        write_lines(superseded_lines(plan, verb), sys.stderr)
     return DONE
 
 
@@ -617,12 +588,17 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     matcher = TextMatcher(text_given(text, "The text") for text in given.text)
     if not given.dry_run:
         check_writable(library, given)
-        _check_can_ask(given)
-    report_file = _report_file(library, given)
+        if _STDIN in given.text and not given.yes:
+            raise UsageError(
+                "The text comes from stdin, so there is no terminal to answer in.",
+                hint="--yes erases without asking; --dry-run only shows what would happen.",
+            )
+        check_can_ask(_ERASING, yes=given.yes)
+    report_file = None if given.report is None else _new_file(given.report)
     copy = None if given.export is None else expanded(given.export)
     code = await _erase(library, given, await plan_erase(library, matcher), copy, report_file)
-    if given.text != [STDIN] and not (given.json or given.dry_run):
-        note(f"zeroclaw: {_HISTORY}")
+    if given.text != [_STDIN] and not (given.json or given.dry_run):
+        note("zeroclaw: The text may also be in the history of your shell; with - it is read from stdin.")
     return code
 
 
@@ -633,14 +609,21 @@ async def _erase(
     copy: Path | None = None,
     report_file: Path | None = None,
 ) -> int:
-    """Show a plan, ask, and carry it out; the exit code. `copy` is where the memories are written to before."""
+    """Show a plan, ask, carry it out, and print the report. `copy` is where the memories are written to before."""
     from zeroclaw_tui.curation.traces.erase import erase_texts, write_copy
 
     if given.dry_run:
-        return _show_erasure(library, given, plan)
+        if given.json:
+            about = {"backend": library.memory.name, "location": library.memory.about.location}
+            document({"verb": _ERASING, "dry_run": True, **about, **plan.as_json()})
+        else:
+            write_lines(_erasure_lines(plan))
+            note(NOTHING_DONE)
+        return DONE
     if plan.taken and not given.yes:
-        shown = [*erasure_lines(plan), (Styled(f"  {_FOR_EVER}", YELLOW),)]
-        if not confirm_typed(f"Type {TYPED} to do it:", (TYPED,), shown):
+        warning = "This cannot be undone: it also deletes these rows from the trash."
+        shown = [*_erasure_lines(plan), (Styled(f"  {warning}", YELLOW),)]
+        if not confirm_typed(f"Type {_ERASING} to do it:", (_ERASING,), shown):
             return REFUSED
     if copy is not None:
         count = await write_copy(library, plan, copy)
@@ -648,14 +631,19 @@ async def _erase(
     with Progress("Erasing", len(plan.taken)) as progress:
         report = await erase_texts(library, plan, progress.advance, copy)
     _write_report(report, report_file, as_json=given.json)
-    _print_report(given, report)
+    if given.json:
+        document(_report_as_json(report))
+    else:
+        *lines, end = report.sentences()
+        write_lines([(one_line(line),) for line in lines])
+        write_lines([(Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW), f" {end}")])
     if report.is_stopped:
         return INTERRUPTED
     return DONE if report.is_complete else REFUSED
 
 
-def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
-    """Where the text is, what of that is erased, and what is only named."""
+def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
+    """Show where the text is, what of that is erased, and what is only named."""
     yield (Styled(plan.title, BOLD),)
     for sentence in plan.sentences():
         yield (f"  {sentence}",)
@@ -670,75 +658,32 @@ def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
         yield (Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM),)
 
 
-def _check_can_ask(given: argparse.Namespace) -> None:
-    if STDIN in given.text and not given.yes:
-        raise UsageError(
-            "The text comes from stdin, so there is no terminal to answer in.",
-            hint="--yes erases without asking; --dry-run only shows what would happen.",
-        )
-    check_can_ask(TYPED, yes=given.yes)
-
-
-def _report_file(library: Library, given: argparse.Namespace) -> Path | None:
-    """Where the report goes. Raises UsageError and Refused for what it cannot go to, before anything is done."""
-    from zeroclaw_tui.curation.export import refuse_own_files
-
-    if given.report is None:
-        return None
-    path = expanded(given.report)
-    if path.is_dir() or not path.parent.is_dir():
+def _new_file(name: str) -> Path:
+    """Return the path of a file that can be created. Raises UsageError, Refused."""
+    path = expanded(name)
+    if not path.parent.is_dir():
         raise UsageError(f"{path} cannot be written.", hint="Name a file in an existing directory.")
-    refuse_own_files(library, path.resolve(), one_line(str(path)))
-    if path.exists() and not _is_report(path):
-        raise Refused(f"{one_line(str(path))} already exists and is not a report.", hint="Name a new file.")
+    if path.exists():
+        raise Refused(f"{one_line(str(path))} already exists.", hint="Name a new file for the report.")
     return path
-
-
-def _is_report(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(100).lstrip(b"{\n ")
-    return not start or start.startswith((b"Report of ", b'"verb": "erase"'))
 
 
 def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> None:
     import json
 
-    from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
+    from zeroclaw_tui.files.disk import replace_bytes
 
     if path is None:
         return
     if as_json or path.suffix == ".json":
-        text = json.dumps(report_as_json(report), ensure_ascii=False, indent=2)
+        text = json.dumps(_report_as_json(report), ensure_ascii=False, indent=2)
     else:
         text = "\n".join(report.sentences())
-    data = f"{text}\n".encode("utf-8", "backslashreplace")
-    retry_if_changed(lambda: replace_bytes(path, read_bytes(path), data), path)
+    replace_bytes(path, None, f"{text}\n".encode("utf-8", "backslashreplace"))
 
 
-def report_as_json(report: EraseReport) -> dict[str, Any]:
-    """The document of a run."""
-    return {"verb": TYPED, "dry_run": False, **report.as_json()}
-
-
-def _print_report(given: argparse.Namespace, report: EraseReport) -> None:
-    if given.json:
-        document(report_as_json(report))
-        return
-    *lines, end = report.sentences()
-    write_lines([(one_line(line),) for line in lines])
-    sign = Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW)
-    write_lines([(sign, f" {end}")])
-    sys.stdout.flush()
-
-
-def _show_erasure(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
-    if given.json:
-        about = {"backend": library.memory.name, "location": library.memory.about.location}
-        document({"verb": TYPED, "dry_run": True, **about, **plan.as_json()})
-    else:
-        write_lines(erasure_lines(plan))
-        note(NOTHING_DONE)
-    return DONE
+def _report_as_json(report: EraseReport) -> dict[str, Any]:
+    return {"verb": _ERASING, "dry_run": False, **report.as_json()}
 
 
 def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from zeroclaw_tui.cli.output import (
@@ -43,27 +43,20 @@ if TYPE_CHECKING:
 
 
 NOTHING_DONE = "zeroclaw: Nothing was changed."
-LONGEST_TYPED = 40
-_YES = ("y", "yes")
-Result = TypeVar("Result")
-MOST_CLASHES_SHOWN = 10
-_WAYS_ON = (
-    "Pass --overwrite to replace the existing memory or --rename to keep both; `zeroclaw memory {}` reverses either."
-)
-_REPAIRED = "Restored ZeroClaw's triggers and rebuilt the keyword index."
-ROWS_AT_ONCE = 500
-KEY_CELLS, TEXT_CELLS, LEAST_TEXT = 24, 44, 12
-FOR_EVER = "This cannot be undone: earlier versions are also deleted from the trash."
 MOST_ENTRIES = 1000
-"""What takes a change back, behind what was done."""
+"""How many memories a document names at most."""
 MOST_NAMED = 10
-"""How many memories that came under another key a command names."""
-_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
+"""How many conflicts, and memories with another key, a command names at most."""
 LOOKED_FOR_BEFORE = 10_000
-"""Up to so many memories a plan says where copies lie; above that only what comes after the removal does."""
+"""Plans for more memories name no conflicts and no copies before the change."""
+_WAYS_ON = "Pass --overwrite to replace the existing memory or --rename to keep both."
+_KEY_CELLS, _TEXT_CELLS, _LEAST_TEXT = 24, 44, 12
+_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
+_FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
+_SECONDS_BETWEEN_LINES = 5.0
 MOST_COMPARED = 200_000
 """Characters; comparing longer texts line by line could take minutes."""
-FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
+Result = TypeVar("Result")
 
 
 def undo_hint() -> str:
@@ -81,14 +74,8 @@ def check_can_ask(verb: str, *, yes: bool) -> None:
 
 
 def confirm(question: str, shown: Iterable[Line] = ()) -> bool:
-    """Ask for yes or no; no answer is a no. Ctrl-c says that nothing was done and goes on as KeyboardInterrupt."""
-    return _agreed(f"{question} [y/N] ", shown, lambda answer: answer.lower() in _YES)
-
-
-def confirm_typed(question: str, expected: Iterable[str], shown: Iterable[Line] = ()) -> bool:
-    """Ask for a text to be typed; anything else is a no."""
-    accepted = tuple(expected)
-    return _agreed(f"{question} ", shown, lambda answer: answer in accepted)
+    """Ask for yes or no; no answer is a no. Ctrl-c says that nothing was changed and goes on as KeyboardInterrupt."""
+    return confirm_typed(f"{question} [y/N]", ("y", "yes"), shown)
 
 
 def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
@@ -96,30 +83,22 @@ def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
     return confirm_typed(f"Type {count:,} to {doing}:", (str(count), f"{count:,}"), shown)
 
 
+def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line] = ()) -> bool:
+    """Ask for one of some texts to be typed, in any case; anything else is a no."""
+    is_accepted = typed(f"{question} ", shown).lower() in accepted
+    if not is_accepted:
+        note(NOTHING_DONE)
+    return is_accepted
+
+
 def typed(question: str, shown: Iterable[Line] = ()) -> str:
     """Ask for a line of text; "" where none was typed or the input has ended."""
-    sys.stdout.flush()
-    write_lines([*shown], sys.stderr)
-    sys.stderr.write(display_text(question))
-    sys.stderr.flush()
-    return _answer()
-
-
-def can_be_typed(text: str) -> bool:
-    """True for a text that a person can be asked to type."""
-    return 0 < len(text) <= LONGEST_TYPED and text.isprintable() and text == text.strip()
-
-
-def _agreed(question: str, shown: Iterable[Line], holds: Callable[[str], bool]) -> bool:
-    agreed = holds(typed(question, shown))
-    if not agreed:
-        note(NOTHING_DONE)
-    return agreed
-
-
-def _answer() -> str:
     import signal
 
+    sys.stdout.flush()
+    write_lines(shown, sys.stderr)
+    sys.stderr.write(display_text(question))
+    sys.stderr.flush()
     # The event loop would only note a ctrl-c and go on waiting for the line.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -168,66 +147,48 @@ async def with_triggers(
             if not confirm("Restore them and continue?", [(f"{missing.message} {missing.hint}",)]):
                 return None
     await repair(library)
-    note(f"zeroclaw: {_REPAIRED}")
+    note("zeroclaw: Restored ZeroClaw's triggers and rebuilt the keyword index.")
     return await change()
 
 
-async def with_conflict_sentences(change: Callable[[], Awaitable[Result]], *, back: str = "undo") -> Result:
-    """Make a change that brings something back; Conflicts are raised again in the words of a command.
-
-    Of several each is named on stderr.
-
-    `back` is the verb that reverses what the change then does.
-    """
+async def with_conflict_sentences(change: Callable[[], Awaitable[Result]]) -> Result:
+    """Make a change; Conflicts are raised again in the words of a command. Of several each is named on stderr."""
     from zeroclaw_tui.memory.change import Conflicts
 
     try:
         return await change()
-    except Conflicts as clashes:
-        if clashes.total > 1:
-            for sentence in _named_clashes(clashes.found, clashes.total):
+    except Conflicts as conflicts:
+        if conflicts.total > 1:
+            for sentence in _conflict_sentences(conflicts.found, conflicts.total):
                 note(f"zeroclaw: {sentence}")
-        clashes.message += " Nothing was restored."
-        clashes.hint = _WAYS_ON.format(back)
+        conflicts.message += " Nothing was restored."
+        conflicts.hint = _WAYS_ON
         raise
 
 
-def clash_lines(foreseen: ApplyResult, on_conflict: OnConflict, *, back: str = "undo") -> Iterator[Line]:
-    """What is in the way of what would come back, and what becomes of it; then what else would be said of it."""
-    if foreseen.conflict_count:
-        yield (Styled(f"  {_conflict_sentence(foreseen.conflict_count, on_conflict)}", YELLOW),)
-        for sentence in _named_clashes(foreseen.conflicts, foreseen.conflict_count):
+def conflict_lines(preview: ApplyResult, on_conflict: OnConflict) -> Iterator[Line]:
+    """Say what conflicts with what would come back, and what happens to it; then the notes of the preview."""
+    count = preview.conflict_count
+    if count:
+        come, replace = ("comes", "replaces") if count == 1 else ("come", "replace")
+        happens = {
+            "refuse": "in conflict, so nothing would be restored",
+            "overwrite": f"{come} back and {replace} the current version, which goes to the trash",
+            "rename": f"{come} back under another key",
+        }
+        yield (Styled(f"  {count:,} {happens[on_conflict]}:", YELLOW),)
+        for sentence in _conflict_sentences(preview.conflicts, count):
             yield ("    ", sentence)
         if on_conflict == "refuse":
-            yield (Styled(f"  {_WAYS_ON.format(back)}", DIM),)
-    for sentence in (*renamed_sentences(foreseen.renamed, MOST_NAMED, is_plan=True), *foreseen.notes):
+            yield (Styled(f"  {_WAYS_ON}", DIM),)
+    for sentence in (*renamed_sentences(preview.renamed, MOST_NAMED, is_plan=True), *preview.notes):
         yield ("  ", one_line(sentence))
 
 
-def _conflict_sentence(count: int, on_conflict: OnConflict) -> str:
-    come, replace = ("comes", "replaces") if count == 1 else ("come", "replace")
-    becomes = {
-        "refuse": "in conflict, so nothing would be restored",
-        "overwrite": f"{come} back and {replace} the current version, which goes to the trash",
-        "rename": f"{come} back under another key",
-        "skip": "in conflict and would be left out",
-    }
-    return f"{count:,} {becomes[on_conflict]}:"
-
-
-def clashes_as_json(foreseen: ApplyResult, on_conflict: OnConflict) -> dict[str, Any]:
-    """The same by the names of a plan's document."""
-    named = [found.as_json() for found in foreseen.conflicts]
-    return {"on_clash": on_conflict, "clashing": foreseen.conflict_count, "clashes": named}
-
-
-def _named_clashes(found: Sequence[RowConflict], total: int) -> Iterator[str]:
-    yield from (on_conflict.words for on_conflict in found[:MOST_CLASHES_SHOWN])
-    if total > MOST_CLASHES_SHOWN:
-        yield f"… {total - MOST_CLASHES_SHOWN:,} more."
-
-
-_SECONDS_BETWEEN_LINES = 5.0
+def _conflict_sentences(found: Sequence[RowConflict], total: int) -> Iterator[str]:
+    yield from (conflict.words for conflict in found[:MOST_NAMED])
+    if total > MOST_NAMED:
+        yield f"… {total - MOST_NAMED:,} more."
 
 
 class Progress:
@@ -314,73 +275,65 @@ async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> Purg
     from zeroclaw_tui.curation.purge_plan import plan_of
 
     handles = list(dict.fromkeys(entry.handle for entry in entries))
-    return plan_of(
-        [
-            stamp
-            for start in range(0, len(handles), ROWS_AT_ONCE)
-            for stamp in await versions_at(library.memory, handles[start : start + ROWS_AT_ONCE])
-        ]
-    )
+    starts = range(0, len(handles), 500)
+    return plan_of([one for at in starts for one in await versions_at(library.memory, handles[at : at + 500])])
 
 
 async def plan_lines(
     library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[Copy]
 ) -> list[Line]:
-    """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
-
-    question = f"{verb.capitalize()} {counted(plan.count)}{' permanently' if forever else ''}?"
-    lines = await what_lines(library, plan, question)
-    whereto = _whereto(plan, forever=forever, copies=copies)
-    return [*lines, *spared_lines(plan, verb), *whereto]
-
-
-def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
-    """The memories that stay although the filters leave them; none where there are none."""
-    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
-    spared = plan.superseded_sentence(way)
-    return [(Styled(f"  {spared}", YELLOW),)] if spared else []
-
-
-async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[Line]:
-    """A question, and which memories it is about."""
+    """Say how many memories go, of what and how old; show the first few, and say where they go and what stays."""
+    from zeroclaw_tui.curation.traces.copies import planned_sentence
     from zeroclaw_tui.memory.query import EXCERPTS, Query
 
-    samples = await library.memory.rows(Query(EXCERPTS, handles=[stamp.handle for stamp in plan.samples]))
+    samples = await library.memory.rows(Query(EXCERPTS, handles=[version.handle for version in plan.samples]))
+    question = f"{verb.capitalize()} {counted(plan.count)}{' permanently' if forever else ''}?"
     lines: list[Line] = [(Styled(question, BOLD),), ("  ", " · ".join(plan.sentences())), *map(_sample_line, samples)]
     if plan.count > len(samples):
         lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))
-    return lines
+    lines += superseded_lines(plan, verb)
+    if forever:
+        sentence = "This cannot be undone: earlier versions are also deleted from the trash."
+        lines.append((Styled(f"  {sentence}", YELLOW),))
+    else:
+        they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
+        lines.append((runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."),))
+    return [*lines, *([(f"  {planned_sentence(copies)}",)] if copies else [])]
+
+
+def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
+    """Say how many memories stay only because they are superseded; no line where there are none."""
+    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
+    sentence = plan.superseded_sentence(way)
+    return [(Styled(f"  {sentence}", YELLOW),)] if sentence else []
 
 
 def _sample_line(entry: MemoryEntry) -> Line:
     from zeroclaw_tui.memory.secret_text import masked
 
-    key, text = cut(one_line(masked(entry.key)), KEY_CELLS), f'"{one_line(masked(entry.content))}"'
-    room = min(TEXT_CELLS, width() - KEY_CELLS - 16)
-    if room < LEAST_TEXT:
-        return ("  ", key, "  ", cut(text, max(LEAST_TEXT, width() - cells(key) - 4)))
-    return ("  ", padded(key, KEY_CELLS), "  ", padded(cut(text, room), room), "  ", date_shown(entry.when))
-
-
-def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:
-    from zeroclaw_tui.curation.traces.copies import planned_sentence
-
-    if forever:
-        yield (Styled(f"  {FOR_EVER}", YELLOW),)
-    else:
-        they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
-        yield (runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."),)
-    if copies:
-        yield (f"  {planned_sentence(copies)}",)
+    key, text = cut(one_line(masked(entry.key)), _KEY_CELLS), f'"{one_line(masked(entry.content))}"'
+    room = min(_TEXT_CELLS, width() - _KEY_CELLS - 16)
+    if room < _LEAST_TEXT:
+        return ("  ", key, "  ", cut(text, max(_LEAST_TEXT, width() - cells(key) - 4)))
+    return ("  ", padded(key, _KEY_CELLS), "  ", padded(cut(text, room), room), "  ", date_shown(entry.when))
 
 
 class Copies(NamedTuple):
-    """Where texts still lie, what was cleaned, and the exit code of that; `notes` say what could not be told."""
+    """Where else the texts of a change are, and what was cleaned; `failure` is why that is not known in full."""
 
     found: tuple[Copy, ...] = ()
     cleaned: Outcome | None = None
-    code: int = DONE
-    notes: tuple[str, ...] = ()
+    failure: InspectorError | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """The failure as a sentence."""
+        return [] if self.failure is None else [f"The change is done, but other copies are not known: {self.failure}"]
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the failure."""
+        return DONE if self.failure is None else self.failure.exit_code
 
 
 NO_COPIES = Copies()
@@ -437,34 +390,27 @@ def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
     return {name: getattr(memory, name) for name in _NAMES}
 
 
-def trash_lines(outcome: Outcome) -> Iterator[Line]:
-    """Until when the trash keeps what a removal took, and what restores it."""
-    if outcome.action is not None:
-        yield (outcome.trash_sentence(date_shown(outcome.action.until), undo_hint()),)
+def print_copies(copies: Copies, *, cleaning: bool) -> None:
+    """Print what --clean-copies cleaned, then where else the text is: a line for all, and one for each place."""
+    from zeroclaw_tui.curation.traces.copies import cleaned_sentence, left_sentence
+
+    lines: list[Line] = []
+    if copies.cleaned is not None and copies.cleaned.count:
+        sentence = "That is a separate change, and undo reverses it first."
+        lines.append((f"{cleaned_sentence(copies.cleaned)} {sentence}",))
+    if copies.found:
+        lines.append((Styled(left_sentence(copies.found), YELLOW),))
+    for copy in copies.found:
+        mark = (" ", Styled("(can be cleaned)", YELLOW)) if copy.can_clean else ()
+        lines.append(("  ", copy.sentence, *mark))
+    if not cleaning and any(copy.can_clean for copy in copies.found):
+        lines.append((Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM),))
+    write_lines(lines)
+    for sentence in copies.notes:
+        note(f"zeroclaw: {sentence}")
 
 
-def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[Line]:
-    """Where the text still lies: a line of all, and one for each place."""
-    from zeroclaw_tui.curation.traces.copies import left_sentence
-
-    if not copies:
-        return
-    yield (Styled(left_sentence(copies), YELLOW),)
-    for copy in copies:
-        yield ("  ", copy.sentence, *_mark(copy))
-    if not cleaning and any(copy.can_clean for copy in copies):
-        yield (Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM),)
-
-
-def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
-    """What --clean-copies removed."""
-    from zeroclaw_tui.curation.traces.copies import cleaned_sentence
-
-    if cleaned is not None and cleaned.count:
-        yield (f"{cleaned_sentence(cleaned)} That is a separate change, and undo reverses it first.",)
-
-
-def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
+def skipped_lines(outcome: Outcome) -> Iterator[Line]:
     """Which memories were not touched, and under which keys others came back."""
     for sentence in (*outcome.skipped_sentences(with_ids=True), *renamed_sentences(outcome.renamed, MOST_NAMED)):
         yield (sentence,)
@@ -474,10 +420,6 @@ def print_notes(outcome: Outcome) -> None:
     """Say on stderr what the change remarked."""
     for sentence in outcome.notes:
         note(f"zeroclaw: {sentence}")
-
-
-def _mark(copy: Copy) -> Line:
-    return (" ", Styled("(can be cleaned)", YELLOW)) if copy.can_clean else ()
 
 
 def _cleaned_as_json(cleaned: Outcome | None) -> dict[str, Any] | None:
@@ -494,30 +436,30 @@ async def print_done(
     look: Callable[[], Awaitable[Copies]],
     done: Line,
 ) -> int:
-    """Tell it; the exit code. `done` says what was done.
+    """Print what was done, and return the exit code. `done` says it in one line.
 
-    `look` finds where the texts still lie. That can take a while in a big store, so what was done is told before.
+    `look` finds where else the texts are. That may take a while in a large store, so `done` is printed first.
     """
     print_notes(outcome)
     if given.json:
         copies = await look()
-        left = {*outcome.changed, *outcome.gone}
-        # Of a change that was stopped nobody here knows which were done: the trash does.
-        those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
-        entries = [named_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
+        skipped = {*outcome.changed, *outcome.gone}
+        # Of a change that was stopped only the trash knows which memories were deleted.
+        deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
+        entries = [named_as_json(version) for version in deleted[:MOST_ENTRIES]]
         print_change(library, outcome, entries=entries, copies=copies, **plan.as_json())
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
-        write_lines(left_alone_lines(outcome))
-        write_lines([] if outcome.verb == "forget" else trash_lines(outcome))
+        write_lines(skipped_lines(outcome))
+        if outcome.verb != "forget" and outcome.action is not None:
+            write_lines([(outcome.trash_sentence(date_shown(outcome.action.until), undo_hint()),)])
         sys.stdout.flush()
         copies = await look()
-        write_lines(cleaned_lines(copies.cleaned))
-        write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
+        print_copies(copies, cleaning=given.clean_copies)
     if outcome.cancelled:
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
         return INTERRUPTED
-    return REFUSED if outcome.changed else copies.code
+    return REFUSED if outcome.changed else copies.exit_code
 
 
 async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
@@ -532,53 +474,39 @@ async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
 async def copies_left(
     library: Library, given: argparse.Namespace, outcome: Outcome, texts: Sequence[Text] = ()
 ) -> Copies:
-    """Look where the texts that a change removed still lie, and clean with --clean-copies.
+    """Look where else the texts are that a change removed, and clean these places with --clean-copies.
 
-    Nothing where nothing was removed. `texts` are those of a change that left nothing in the trash. The change itself
-    is done: what fails here, or is broken off, is told and becomes the exit code.
+    `texts` are those of a change that left nothing in the trash.
     """
-    import asyncio
-
     from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies, texts_of
 
     if not outcome.count:
         return NO_COPIES
     cleaned: Outcome | None = None
-    missing = "the search for other copies of its texts was stopped"
-    if given.clean_copies:
-        missing += ", and none was cleaned"
     try:
         if outcome.action is not None:
             texts = await texts_of(library, outcome.action.number)
-        found = await find_copies(library, texts) if texts else []
+        found = await find_copies(library, texts)
         cleanable = [copy for copy in found if copy.can_clean]
-        if not (given.clean_copies and cleanable):
-            return Copies(tuple(found))
-        missing = "the copies were not all cleaned; `zeroclaw memory undo --list` shows what was"
-        cleaned = await clean_copies(library, cleanable)
-        missing = "other copies of its texts were not searched for again"
-        return Copies(tuple(await find_copies(library, texts)), cleaned)
+        if given.clean_copies and cleanable:
+            cleaned = await clean_copies(library, cleanable)
+            found = await find_copies(library, texts)
+        return Copies(tuple(found), cleaned)
     except InspectorError as error:
-        code, explanation = error.exit_code, f"The change is done, but not what concerns copies elsewhere: {error}"
-    except asyncio.CancelledError:
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
-        code, explanation = INTERRUPTED, f"The change is done, but {missing}."
-    note(f"zeroclaw: {explanation}")
-    return Copies((), cleaned, code, (explanation,))
+        return Copies((), cleaned, error)
 
 
 def changed_fields(before: Row, after: Row) -> list[str]:
     """The names of what differs for a person, content last."""
     old, new = before.entry(), after.entry()
-    return [name for name in (*FIELDS, "content") if getattr(old, name) != getattr(new, name)]
+    return [name for name in (*_FIELDS, "content") if getattr(old, name) != getattr(new, name)]
 
 
 def content_difference(before: Row | None, after: Row | None) -> list[str] | None:
-    """The unified diff of two contents, a string a line; None where they are equal or too long to compare."""
+    """Return the unified diff of two contents, a string for each line; None where they are equal or very long."""
     import difflib
 
-    old, new = _content(before), _content(after)
+    old, new = ("" if row is None else row.entry().content for row in (before, after))
     if old == new or len(old) + len(new) > MOST_COMPARED:
         return None
     lines = difflib.unified_diff(old.split("\n") if old else [], new.split("\n") if new else [], lineterm="", n=2)
@@ -586,37 +514,22 @@ def content_difference(before: Row | None, after: Row | None) -> list[str] | Non
 
 
 def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
-    """What differs, for people: a line for each field, then the diff of the content."""
+    """Show what differs: a line for each field, then the diff of the content."""
+    fields = changed_fields(before, after) if before is not None and after is not None else ["content"]
     if before is not None and after is not None:
         old, new = before.entry(), after.entry()
-        for name in changed_fields(before, after):
+        for name in fields:
             if name != "content":
-                yield (f"  {name.removesuffix('_id')}: ", *_from_to(old, new, name))
-    differing = content_difference(before, after)
-    if differing is None and _content(before) != _content(after):
-        yield (f"  content: {_size(before)} → {_size(after)}, too long to compare here",)
-    for line in differing or ():
-        yield ("  ", _styled(line))
-
-
-def _from_to(old: MemoryEntry, new: MemoryEntry, name: str) -> Line:
-    return (_shown(getattr(old, name)), " → ", _shown(getattr(new, name)))
+                yield (f"  {name.removesuffix('_id')}: {_shown(getattr(old, name))} → {_shown(getattr(new, name))}",)
+    lines = content_difference(before, after)
+    if lines is None and "content" in fields:
+        sizes = [NOTHING if row is None else size_shown(row.entry().size) for row in (before, after)]
+        yield (f"  content: {' → '.join(sizes)}, too long to compare here",)
+    for line in lines or ():
+        yield ("  ", Styled(line, {"+": GREEN, "-": RED}.get(line[:1], DIM)))
 
 
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return NOTHING if value is None else one_line(str(value)) or '""'
-
-
-def _styled(line: str) -> Styled:
-    code = {"+": GREEN, "-": RED}.get(line[:1], DIM)
-    return Styled(line, code)
-
-
-def _content(row: Row | None) -> str:
-    return "" if row is None else row.entry().content
-
-
-def _size(row: Row | None) -> str:
-    return NOTHING if row is None else size_shown(row.entry().size)

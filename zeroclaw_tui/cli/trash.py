@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import (
     add_dry_run,
@@ -34,16 +35,15 @@ from zeroclaw_tui.cli.plans import (
     Progress,
     check_can_ask,
     check_writable,
-    clash_lines,
-    clashes_as_json,
     confirm,
     confirm_count,
+    conflict_lines,
     content_difference,
     difference_lines,
-    left_alone_lines,
     named_as_json,
     print_change,
     print_notes,
+    skipped_lines,
     with_conflict_sentences,
     with_triggers,
 )
@@ -60,30 +60,27 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb, Version
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.memory.change import ApplyResult, Batches, RowChange
+    from zeroclaw_tui.memory.change import ApplyResult, ProgressCallback, RowChange
 
 
-SAMPLES = 3
-MOST_LISTED = 100
-_DONE = {"undo": "undone", "redo": "redone"}
-KEY_CELLS = 24
-ROWS_AT_ONCE = 500
-NOTHING_THERE = "The trash is empty."
+_SAMPLES = 3
+_MOST_LISTED = 100
+_MOST_FOUND = 10_000
+_KEY_CELLS = 24
+_EMPTY = "The trash is empty."
 
 
 def _undo_options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
-    )
+    _add_id(which)
     which.add_argument("--list", action="store_true", help="List the changes made here with their numbers")
-    _add_clash(parser)
+    _add_conflict_options(parser)
     add_dry_run(parser)
 
 
 @verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Say what the last change was, what taking it back does and what is in its way; ask, and do it.
+    """Undo the last change, or that of a number, once a person agrees.
 
     The document of an undo is that of every change (see `print_change`) with "undone": {"number", "verb", "at",
     "summary", "count"} of the change that was undone, or would be, and "next": the same of the one that another
@@ -98,107 +95,166 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     if given.list:
         return await _list_changes(library, given)
-    await _ready(library, given)
-    if given.id is not None:
-        last: Action | None = await changes.change_numbered(library, given.id)
-    else:
-        last = await library.trash.last()
-    if last is None:
-        raise await changes.nothing_to_undo(library)
-    return await _reverse(library, given, _Way("undo", "redo", "Undo it?", "Undoing", changes.undo), last)
+    await _check_can_turn(library, given)
+    return await _turn_action(library, given, await changes.action_to_undo(library, given.id), changes.undo)
 
 
 def _redo_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
-    )
-    _add_clash(parser)
+    _add_id(parser)
+    _add_conflict_options(parser)
     add_dry_run(parser)
 
 
 @verb("redo", "Redo the last undone change", CHANGED, _redo_options, changes=True)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Say what was undone last, what a redo does and what is in conflict; ask, and do it.
+    """Redo what was undone last, or the change of a number, once a person agrees.
 
     The document is that of `undo`, with "redone" in the place of "undone"; "next" is what another redo would do.
     """
     from zeroclaw_tui.curation import changes
 
-    await _ready(library, given)
-    change = await changes.undone_change(library, given.id)
-    return await _reverse(library, given, _Way("redo", "undo", "Redo it?", "Redoing", changes.redo), change)
+    await _check_can_turn(library, given)
+    return await _turn_action(library, given, await changes.action_to_redo(library, given.id), changes.redo)
 
 
-class _Way(NamedTuple):
-    """How a change is reversed, and what takes that `back`."""
-
-    verb: Literal["undo", "redo"]
-    back: str
-    question: str
-    doing: str
-    reverse: Callable[..., Awaitable[Outcome]]
-
-
-async def _ready(library: Library, given: argparse.Namespace) -> None:
+async def _check_can_turn(library: Library, given: argparse.Namespace) -> None:
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask(given.verb, yes=given.yes)
         await library.trash.recover(library.memory)
 
 
-async def _reverse(library: Library, given: argparse.Namespace, way: _Way, change: Action) -> int:
-    numbers = await library.trash.numbers_to_turn(change.number, way.verb)
-    count = change.open if way.verb == "undo" else change.count - change.open
-    rows = library.trash.changes_numbered(numbers)
+async def _turn_action(
+    library: Library, given: argparse.Namespace, action: Action, turn: Callable[..., Awaitable[Outcome]]
+) -> int:
+    """Show what an undo or a redo does, ask, and do it."""
+    numbers = await library.trash.numbers_to_turn(action.number, given.verb)
+    count = action.open if given.verb == "undo" else action.count - action.open
+    name = "undone" if given.verb == "undo" else "redone"
     if given.dry_run or not given.yes:
-        foreseen = await _foreseen(library, given, numbers, way.back)
-        head: Line = (f"Change {change.number}, {time_here(change.at)}: ", change.title)
-        lines = _plan_lines(given, head, rows, count, foreseen, way.back)
+        preview = await _preview(library, given, numbers)
+        head: Line = (f"Change {action.number}, {time_here(action.at)}: ", action.title)
+        lines = _plan_lines(library, given, head, numbers, count, preview)
         if given.dry_run:
-            facts: dict[str, Any] = {_DONE[way.verb]: change.as_json()}
-            return _print_plan(library, given, way.verb, rows, count, foreseen, lines, **facts)
-        if not confirm(way.question, lines):
+            return _print_plan(library, given, numbers, count, preview, lines, **{name: action.as_json()})
+        if not confirm(f"{given.verb.capitalize()} it?", lines):
             return REFUSED
-    with Progress(way.doing, count) as progress:
 
-        def work() -> Awaitable[Outcome]:
-            return way.reverse(
-                library,
-                expected=change.number,
-                number=given.id,
-                on_conflict=given.on_conflict,
-                on_progress=progress.advance,
-            )
+    def work(on_progress: ProgressCallback) -> Awaitable[Outcome]:
+        how = {"on_conflict": given.on_conflict, "on_progress": on_progress}
+        return turn(library, expected=action.number, number=given.id, **how)
 
-        outcome = await with_triggers(library, given, lambda: with_conflict_sentences(work, back=way.back), asks=True)
-    return REFUSED if outcome is None else await _print_done(library, given, outcome, count)
+    outcome = await _with_progress(library, given, f"{given.verb.capitalize()}ing", count, work)
+    if outcome is None:
+        return REFUSED
+    facts: dict[str, Any] = {}
+    if given.json:
+        following = await (library.trash.last() if given.verb == "undo" else library.trash.last_undone())
+        facts = {name: outcome.turned.as_json() if outcome.turned else None}
+        facts["next"] = following.as_json() if following else None
+    return _print_done(library, given, outcome, count, "change", **facts)
 
 
-async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequence[int], back: str) -> ApplyResult:
-    """What taking these back would do; for a question about so many that looking takes long, only how many they are.
+async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
+    """Return what undoing these changes would do; before a question about very many only how many they are.
 
     Raises Conflicts where a question would be about what cannot be done.
     """
-    from zeroclaw_tui.curation.changes import foresee
+    from zeroclaw_tui.curation.changes import preview_turn
     from zeroclaw_tui.memory.change import ApplyResult, Conflicts
 
     if not given.dry_run and len(numbers) > LOOKED_FOR_BEFORE:
         return ApplyResult(len(numbers))
 
     async def look() -> ApplyResult:
-        foreseen = await foresee(library, numbers, given.on_conflict)
-        if foreseen.conflict_count and given.on_conflict == "refuse" and not given.dry_run:
-            raise Conflicts(foreseen.conflicts, foreseen.conflict_count)
-        return foreseen
+        preview = await preview_turn(library, numbers, given.on_conflict)
+        if preview.conflict_count and given.on_conflict == "refuse" and not given.dry_run:
+            raise Conflicts(preview.conflicts, preview.conflict_count)
+        return preview
 
-    return await with_conflict_sentences(look, back=back)
+    return await with_conflict_sentences(look)
+
+
+def _plan_lines(
+    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, preview: ApplyResult
+) -> Iterator[Line]:
+    from zeroclaw_tui.curation.outcome import undo_sentence
+
+    yield head
+    for change in _first_changes(library, numbers, _SAMPLES):
+        yield ("  ", cut(undo_sentence(change), max(20, width() - 2)))
+    if count > _SAMPLES:
+        yield (Styled(f"  … {count - _SAMPLES:,} more", DIM),)
+    yield from conflict_lines(preview, given.on_conflict)
+
+
+def _print_plan(
+    library: Library,
+    given: argparse.Namespace,
+    numbers: Sequence[int],
+    count: int,
+    preview: ApplyResult,
+    lines: Iterator[Line],
+    **facts: Any,
+) -> int:
+    from zeroclaw_tui.curation.outcome import Outcome
+
+    if not given.json:
+        write_lines(lines)
+        note(NOTHING_DONE)
+        return DONE
+    verb: Verb = given.verb.removeprefix("trash ")
+    outcome = Outcome(verb, count if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
+    conflicts = [conflict.as_json() for conflict in preview.conflicts]
+    facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
+    entries = [named_as_json(change.row.entry()) for change in _first_changes(library, numbers, MOST_ENTRIES)]
+    print_change(library, outcome, dry_run=True, entries=entries, **facts)
+    return DONE
+
+
+def _first_changes(library: Library, numbers: Sequence[int], most: int) -> Iterator[RowChange]:
+    """Yield the first of these changes; those of notes files come along with their memories."""
+    from zeroclaw_tui.memory.change import NOTES_FILE
+
+    every = (change for batch in library.trash.changes_numbered(numbers)() for change in batch)
+    return islice((change for change in every if change.row.table != NOTES_FILE), most)
+
+
+async def _with_progress(
+    library: Library,
+    given: argparse.Namespace,
+    doing: str,
+    count: int,
+    work: Callable[[ProgressCallback], Awaitable[Outcome]],
+    *,
+    asks: bool = True,
+) -> Outcome | None:
+    with Progress(doing, count) as progress:
+        return await with_triggers(
+            library, given, lambda: with_conflict_sentences(lambda: work(progress.advance)), asks=asks
+        )
+
+
+def _print_done(
+    library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
+) -> int:
+    print_notes(outcome)
+    if given.json:
+        print_change(library, outcome, **facts)
+    else:
+        counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
+        write_lines([(Styled("✓", GREEN), f" {outcome.headline()}{counts}"), *skipped_lines(outcome)])
+    if not outcome.cancelled:
+        return DONE
+    note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, noun)}; {given.verb} again for the rest.")
+    return INTERRUPTED
 
 
 async def _list_changes(library: Library, given: argparse.Namespace) -> int:
-    actions = await library.trash.actions(limit=MOST_LISTED)
+    actions = await library.trash.actions(limit=_MOST_LISTED)
     if given.json:
         listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
-        document({"backend": library.memory.name, "location": library.memory.about.location, "actions": listed})
+        document({**_store_names(library), "actions": listed})
         return DONE
     if not actions:
         write_lines([("No changes recorded here.",)])
@@ -212,66 +268,8 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _plan_lines(
-    given: argparse.Namespace, head: Line, rows: Batches, count: int, foreseen: ApplyResult, back: str
-) -> Iterator[Line]:
-    from zeroclaw_tui.curation.outcome import undo_sentence
-
-    yield head
-    for row in islice(_each(rows), SAMPLES):
-        yield ("  ", cut(undo_sentence(row), max(20, width() - 2)))
-    if count > SAMPLES:
-        yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
-    yield from clash_lines(foreseen, given.on_conflict, back=back)
-
-
-def _print_plan(
-    library: Library,
-    given: argparse.Namespace,
-    verb: Verb,
-    rows: Batches,
-    count: int,
-    foreseen: ApplyResult,
-    lines: Iterator[Line],
-    **more: Any,
-) -> int:
-    from zeroclaw_tui.curation.outcome import Outcome
-
-    if given.json:
-        entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
-        planned = Outcome(verb, count if foreseen.written else 0, renamed=foreseen.renamed, notes=foreseen.notes)
-        more |= clashes_as_json(foreseen, given.on_conflict)
-        print_change(library, planned, dry_run=True, entries=entries, **more)
-    else:
-        write_lines(lines)
-        note(NOTHING_DONE)
-    return DONE
-
-
-async def _print_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
-
-    print_notes(outcome)
-    is_redo = outcome.verb == "redo"
-    change = outcome.turned
-    if given.json:
-        following = await (library.trash.last_undone() if is_redo else library.trash.last())
-        facts: dict[str, Any] = {_DONE[outcome.verb]: change.as_json() if change else None}
-        print_change(library, outcome, **facts, next=following.as_json() if following else None)
-    else:
-        write_lines([(Styled("✓", GREEN), f" {outcome.headline()} ({counted(outcome.count, 'change')})")])
-        write_lines(left_alone_lines(outcome))
-    if outcome.cancelled:
-        again = f"{outcome.verb} again for the rest"
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; {again}.")
-    return INTERRUPTED if outcome.cancelled else DONE
-
-
-def _each(rows: Batches) -> Iterator[RowChange]:
-    """The changes to show; those of notes files come with their memories."""
-    from zeroclaw_tui.memory.change import NOTES_FILE
-
-    for batch in rows():
-        yield from (change for change in batch if change.row.table != NOTES_FILE)
+def _store_names(library: Library) -> dict[str, str]:
+    return {"backend": library.memory.name, "location": library.memory.about.location}
 
 
 def _trash_list_options(parser: argparse.ArgumentParser) -> None:
@@ -306,17 +304,9 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
         if usage.rows and not total and not (given.contains or given.every_store):
             write_lines([("All of them are from other stores; --every-store lists them.",)])
         return DONE
-    document(
-        {
-            "backend": library.memory.name,
-            "location": library.memory.about.location,
-            "total": total,
-            "offset": given.offset,
-            "limit": given.limit,
-            "usage": asdict(usage),
-            "entries": [_row_as_json(row) for row in rows],
-        }
-    )
+    page = {"total": total, "offset": given.offset, "limit": given.limit}
+    entries = [_row_as_json(row) for row in rows]
+    document({**_store_names(library), **page, "usage": asdict(usage), "entries": entries})
     return DONE
 
 
@@ -330,8 +320,7 @@ def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
     parser.add_argument("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)")
     parser.add_argument("--all", action="store_true", help="All of this store")
-    parser.add_argument("--id", metavar="ID", help="The memory with this id")
-    _add_clash(parser)
+    _add_conflict_options(parser)
     add_dry_run(parser)
 
 
@@ -346,50 +335,33 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     if not given.dry_run:
         await _recover(library, given)
         check_writable(library, given)
-    numbers = await _numbers_meant(library, given)
+    numbers = await _numbers_given(library, given)
+    count = len(numbers)
     if given.dry_run:
         await check_restorable(library, numbers)
-        foreseen, count = await _foreseen(library, given, numbers, "undo"), len(numbers)
-        rows = library.trash.changes_numbered(numbers)
-        lines = _plan_lines(given, (Styled(f"Restore {counted(count)}?", BOLD),), rows, count, foreseen, "undo")
-        return _print_plan(library, given, "restore", rows, count, foreseen, lines)
-    with Progress("Restoring", len(numbers)) as progress:
-        outcome = await with_triggers(
-            library,
-            given,
-            lambda: with_conflict_sentences(
-                lambda: restore(library, numbers, on_conflict=given.on_conflict, on_progress=progress.advance),
-            ),
-            asks=False,
-        )
-    assert outcome is not None
-    print_notes(outcome)
-    if given.json:
-        print_change(library, outcome)
-    else:
-        write_lines([(Styled("✓", GREEN), f" {outcome.headline()}")])
-        write_lines(left_alone_lines(outcome))
-    if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(len(numbers))}.")
-    return INTERRUPTED if outcome.cancelled else DONE
+        preview = await _preview(library, given, numbers)
+        head = (Styled(f"Restore {counted(count)}?", BOLD),)
+        lines = _plan_lines(library, given, head, numbers, count, preview)
+        return _print_plan(library, given, numbers, count, preview, lines)
+
+    def work(on_progress: ProgressCallback) -> Awaitable[Outcome]:
+        return restore(library, numbers, on_conflict=given.on_conflict, on_progress=on_progress)
+
+    outcome = await _with_progress(library, given, "Restoring", count, work, asks=False)
+    return REFUSED if outcome is None else _print_done(library, given, outcome, count, "memory")
 
 
-async def _numbers_meant(library: Library, given: argparse.Namespace) -> list[int]:
-    """The numbers in the trash of what should come back. Raises UsageError, NotFound."""
-    ways = [bool(given.numbers), given.contains is not None, given.all, given.id is not None]
+async def _numbers_given(library: Library, given: argparse.Namespace) -> list[int]:
+    """Return the numbers of the memories to restore. Raises UsageError, NotFound."""
+    ways = [bool(given.numbers), given.contains is not None, given.all]
     if sum(ways) != 1:
         raise UsageError(
             "Restore what?" if not any(ways) else "Restore by one way at a time.",
-            hint="Give NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT, --id ID or --all.",
+            hint="Give NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT or --all.",
         )
-    if given.numbers:
-        return list(dict.fromkeys(given.numbers))
-    if given.id is not None:
-        found = [row.number async for row in _every_row(library) if row.row.id == given.id][:1]
-    else:
-        found = await library.trash.numbers(given.contains or "")
+    found = list(dict.fromkeys(given.numbers)) or await library.trash.numbers(given.contains or "")
     if not found:
-        raise NotFound("The trash has no such memory.", hint="`zeroclaw memory trash list` shows what does.")
+        raise NotFound("The trash has no such memory.", hint="`zeroclaw memory trash list` shows what it has.")
     return found
 
 
@@ -406,6 +378,8 @@ def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
 )
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Permanently delete from the trash; its document is that of every change, "verb" empty and `action` null."""
+    from zeroclaw_tui.curation.purge_plan import TYPED_FROM
+
     await _recover(library, given)
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
@@ -416,27 +390,22 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
         rows = [await library.trash.row(number) for number in numbers]
         count = len(rows)
     else:
-        rows, count = await library.trash.listing(limit=SAMPLES)
+        rows, count = await library.trash.listing(limit=_SAMPLES)
         if not count and not await library.trash.actions(limit=1):
-            return _print_empty(library, given, 0, [(NOTHING_THERE,)])
+            return _print_emptied(library, given, 0, [(_EMPTY,)])
     lines = _empty_lines(rows, count, everything=numbers is None)
     if given.dry_run:
-        return _print_empty(library, given, count, lines)
-    if not given.yes and not _agreed_to_empty(count, lines):
-        return REFUSED
-    gone = await library.trash.empty(numbers)
-    return _print_empty(library, given, gone, [(Styled("✓", GREEN), f" {counted(gone)} permanently deleted.")])
+        return _print_emptied(library, given, count, lines)
+    if not given.yes:
+        is_typed = count >= TYPED_FROM
+        ask = partial(confirm_count, count, "delete them permanently") if is_typed else partial(confirm, "Delete them?")
+        if not ask(lines):
+            return REFUSED
+    count = await library.trash.empty(numbers)
+    return _print_emptied(library, given, count, [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")])
 
 
-def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
-    from zeroclaw_tui.curation.purge_plan import TYPED_FROM
-
-    if count >= TYPED_FROM:
-        return confirm_count(count, "delete them permanently", shown)
-    return confirm("Delete permanently?", shown)
-
-
-def _print_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
+def _print_emptied(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
@@ -451,10 +420,10 @@ def _print_empty(library: Library, given: argparse.Namespace, count: int, lines:
 def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> list[Line]:
     head = f"Empty the trash of {counted(count)}?" if everything else f"Permanently delete {counted(count)}?"
     lines: list[Line] = [(Styled(head, BOLD),)]
-    for row in rows[:SAMPLES]:
+    for row in rows[:_SAMPLES]:
         lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
-    if count > SAMPLES:
-        lines.append((Styled(f"  … {count - SAMPLES:,} more", DIM),))
+    if count > _SAMPLES:
+        lines.append((Styled(f"  … {count - _SAMPLES:,} more", DIM),))
     last = "  This cannot be undone"
     last += ", and neither can any change made to this store so far." if everything else "."
     return [*lines, (Styled(last, YELLOW),)]
@@ -467,26 +436,24 @@ async def print_history(library: Library, given: argparse.Namespace) -> int:
     "after" (entries or null) and "diff", the unified diff of the content or null.
     """
     await _recover(library, given)
-    ids = await _ids_meant(library, given)
+    ids = await _ids_given(library, given)
     versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
     versions.sort(key=lambda found: found[1].action, reverse=True)
     if given.json:
-        document(
-            {
-                "backend": library.memory.name,
-                "location": library.memory.about.location,
-                "ids": ids,
-                "versions": [_version_as_json(wanted, version) for wanted, version in versions],
-            }
-        )
-    elif versions:
-        write_lines(line for _, version in versions for line in _version_lines(version))
-    else:
+        listed = [_version_as_json(wanted, version) for wanted, version in versions]
+        document({**_store_names(library), "ids": ids, "versions": listed})
+        return DONE
+    for _, version in versions:
+        row = version.after or version.before
+        key = one_line(row.entry().key) if row else ""
+        write_lines([(Styled(f"{time_here(version.at)}  {version.verb}", BOLD), f"  {key}")])
+        write_lines([*difference_lines(version.before, version.after), ()])
+    if not versions:
         write_lines([("No change was made to this memory here.",)])
     return DONE
 
 
-async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
+async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
     """The ids that have or had the key: deleted and stored anew, a memory has another."""
     agents = agents_given(given)
     present = await exactly(library, given.key, given.id, agents)
@@ -498,33 +465,26 @@ async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
         return [given.id]
     if len(present) > 1:
         raise several_agents(present)
-    ids = [entry.id for entry in present]
-    async for row in _every_row(library, given.key):
-        entry = row.row.entry()
-        if entry.key == given.key and (not agents or entry.agent in agents) and given.id in (None, entry.id):
-            ids.append(entry.id)
+    deleted, _ = await library.trash.listing(given.key or "", limit=_MOST_FOUND)
+    entries = [row.row.entry() for row in deleted]
+    ids = [entry.id for entry in present] + [
+        entry.id
+        for entry in entries
+        if entry.key == given.key and (not agents or entry.agent in agents) and given.id in (None, entry.id)
+    ]
     if not ids:
         raise NotFound(nothing_found(given.key, given.id), hint="Pass --id ID for a memory that was renamed.")
     return list(dict.fromkeys(ids))
 
 
-async def _every_row(library: Library, contains: str = "") -> AsyncIterator[TrashRow]:
-    offset, total = 0, 1
-    while offset < total:
-        rows, total = await library.trash.listing(contains, limit=ROWS_AT_ONCE, offset=offset)
-        for row in rows:
-            yield row
-        offset += ROWS_AT_ONCE
-
-
 def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace) -> Iterator[Line]:
     if not rows:
-        yield (NOTHING_THERE if not total else f"Nothing at offset {given.offset} (total: {total:,}).",)
+        yield (_EMPTY if not total else f"Nothing at offset {given.offset} (total: {total:,}).",)
         return
     wide = max(6, *(len(str(row.number)) for row in rows))
-    room = max(16, width() - wide - KEY_CELLS - 42)
+    room = max(16, width() - wide - _KEY_CELLS - 42)
     head = (
-        f"{padded('number', wide, right=True)}  {padded('deleted', 16)}  {padded('by', 7)}  {padded('key', KEY_CELLS)}"
+        f"{padded('number', wide, right=True)}  {padded('deleted', 16)}  {padded('by', 7)}  {padded('key', _KEY_CELLS)}"
     )
     yield (Styled(f"{head}  {padded('memory', room)}  {padded('size', 7, right=True)}", DIM),)
     for row in rows:
@@ -533,7 +493,7 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
             padded(str(row.number), wide, right=True) + "  ",
             padded(time_here(row.deleted_at), 16) + "  ",
             padded(row.verb, 7) + "  ",
-            Styled(_fitted(entry.key, KEY_CELLS), BOLD),
+            Styled(_fitted(entry.key, _KEY_CELLS), BOLD),
             "  " + _fitted(entry.content[: 4 * room], room) + "  ",
             padded(size_shown(row.size), 7, right=True),
         )
@@ -552,21 +512,6 @@ def _usage_text(usage: TrashUsage) -> str:
         f"{counted(usage.rows)} in the trash of this config dir, {size_shown(usage.bytes)} of"
         f" {size_shown(usage.bytes_kept)}; each stays for {usage.days_kept} days."
     )
-
-
-def _version_lines(version: Version) -> Iterator[Line]:
-    row = version.after or version.before
-    key = one_line(row.entry().key) if row else ""
-    yield (Styled(f"{time_here(version.at)}  {_done(version)}", BOLD), f"  {key}")
-    yield from difference_lines(version.before, version.after)
-    yield ()
-
-
-def _done(version: Version) -> str:
-    """What was done, in a word: an undo brings back, takes away or changes."""
-    if version.before is None:
-        return f"{version.verb}: here again" if version.verb in ("undo", "redo", "restore") else version.verb
-    return f"{version.verb}: gone" if version.after is None else version.verb
 
 
 def _row_as_json(row: TrashRow) -> dict[str, Any]:
@@ -595,7 +540,13 @@ def _version_as_json(id: str, version: Version) -> dict[str, Any]:
     }
 
 
-def _add_clash(parser: argparse.ArgumentParser) -> None:
+def _add_id(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
+    )
+
+
+def _add_conflict_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--overwrite", dest="on_conflict", action="store_const", const="overwrite", default="refuse",

@@ -223,9 +223,7 @@ async def undo(
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
-    action = await (library.trash.last() if number is None else change_numbered(library, number))
-    if action is None:
-        raise await nothing_to_undo(library)
+    action = await action_to_undo(library, number)
     return await _turn_action(library, "undo", action, expected, on_conflict, on_progress)
 
 
@@ -243,7 +241,7 @@ async def redo(
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
-    action = await undone_change(library, number)
+    action = await action_to_redo(library, number)
     return await _turn_action(library, "redo", action, expected, on_conflict, on_progress)
 
 
@@ -267,40 +265,39 @@ async def restore(
     return await _turn(library, "restore", wanted, on_conflict, on_progress)
 
 
-async def nothing_to_undo(library: Library) -> NotFound:
-    """Return the error for an undo where every change is already undone, or none is recorded."""
-    message = "Nothing to undo."
-    hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
-    if await library.trash.actions(limit=1):
-        message = "Nothing to undo: every change is already undone."
-        hint = "`zeroclaw memory undo --list` shows them."
-        if await library.trash.last_undone() is not None:
-            hint = f"`zeroclaw memory redo` redoes the last one. {hint}"
-    return NotFound(message, hint=hint)
+async def action_to_undo(library: Library, number: int | None = None) -> Action:
+    """Return the action that an undo undoes: the last one, or that of a number. Raises NotFound, Refused."""
+    if number is not None:
+        action = await _action_of_store(library, number)
+        if not action.open:
+            raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
+        return action
+    last = await library.trash.last()
+    if last is not None:
+        return last
+    if not await library.trash.actions(limit=1):
+        hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
+        raise NotFound("Nothing to undo.", hint=hint)
+    hint = "`zeroclaw memory undo --list` shows them."
+    if await library.trash.last_undone() is not None:
+        hint = f"`zeroclaw memory redo` redoes the last one. {hint}"
+    raise NotFound("Nothing to undo: every change is already undone.", hint=hint)
 
 
-async def change_numbered(library: Library, number: int) -> Action:
-    """Return an action of this store that can be undone. Raises NotFound, Refused."""
-    action = await _action_of_store(library, number)
-    if not action.open:
-        raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
-    return action
-
-
-async def undone_change(library: Library, number: int | None = None) -> Action:
+async def action_to_redo(library: Library, number: int | None = None) -> Action:
     """Return the action that a redo redoes: the one undone last, or that of a number.
 
     Raises NotFound where nothing was undone or another change came since, Refused for a number that is not undone.
     """
-    if number is None:
-        last = await library.trash.last_undone()
-        if last is None:
-            raise NotFound("Nothing to redo.", hint="Only an undo with no later change can be redone.")
-        return last
-    action = await _action_of_store(library, number)
-    if not await library.trash.numbers_to_turn(number, "redo"):
-        raise Refused(f"Change {number} is not undone.", hint="Nothing was changed.")
-    return action
+    if number is not None:
+        action = await _action_of_store(library, number)
+        if not await library.trash.numbers_to_turn(number, "redo"):
+            raise Refused(f"Change {number} is not undone.", hint="Nothing was changed.")
+        return action
+    last = await library.trash.last_undone()
+    if last is None:
+        raise NotFound("Nothing to redo.", hint="Only an undo with no later change can be redone.")
+    return last
 
 
 async def _action_of_store(library: Library, number: int) -> Action:
@@ -330,7 +327,7 @@ async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
             )
 
 
-async def foresee(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
+async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
     """Return what undoing these journaled changes would do now, with all conflicts; nothing is changed.
 
     Where nothing can be written, conflicts are not looked for, and a note says so.

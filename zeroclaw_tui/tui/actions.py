@@ -21,7 +21,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE, Batches
 from zeroclaw_tui.memory.days import absolute_time, moment
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
@@ -154,12 +154,13 @@ class Changes:
 
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
-        from zeroclaw_tui.curation.changes import change_numbered, nothing_to_undo, undo
+        from zeroclaw_tui.curation.changes import action_to_undo, undo
 
         await library.trash.recover(library.memory)
-        change = await (library.trash.last() if number is None else change_numbered(library, number))
-        if change is None:
-            inform(self._room, (await nothing_to_undo(library)).message)
+        try:
+            change = await action_to_undo(library, number)
+        except NotFound as nothing:
+            inform(self._room, nothing.message)
             return None
         if number is None and not await self._is_meant(library, change, "Undo"):
             return None
@@ -168,10 +169,10 @@ class Changes:
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Redo the change of a number, or the last undone one; None where none was redone."""
-        from zeroclaw_tui.curation.changes import redo, undone_change
+        from zeroclaw_tui.curation.changes import action_to_redo, redo
 
         await library.trash.recover(library.memory)
-        change = await undone_change(library, number)
+        change = await action_to_redo(library, number)
         if number is None and not await self._is_meant(library, change, "Redo"):
             return None
         count = change.count - change.open
@@ -300,13 +301,13 @@ class StoreRoom(Room[bool]):
 
 async def clash_words(library: Library, numbers: Sequence[int]) -> str | None:
     """The conflicts of undoing these journaled changes; None where there are none, or finding them takes long."""
-    from zeroclaw_tui.curation.changes import foresee
+    from zeroclaw_tui.curation.changes import preview_turn
 
     if len(numbers) > MOST_LOOKED_FOR:
         return None
     # The change itself asks about it or reports it.
     with suppress(InspectorError):
-        foreseen = await foresee(library, numbers)
+        foreseen = await preview_turn(library, numbers)
         if foreseen.conflict_count:
             return f"{_clash_title(foreseen.conflicts, foreseen.conflict_count)} You choose next what to do."
     return None

@@ -24,7 +24,7 @@ from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import edit_memory, foresee, redo, run_change, undo
+from zeroclaw_tui.curation.changes import edit_memory, preview_turn, redo, run_change, undo
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
@@ -212,7 +212,7 @@ async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, af
 async def preview_of_undo(library: Library) -> ApplyResult:
     last = await library.trash.last()
     assert last is not None
-    return await foresee(library, await library.trash.numbers_to_turn(last.number, "undo"))
+    return await preview_turn(library, await library.trash.numbers_to_turn(last.number, "undo"))
 
 
 async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place: Place) -> None:

@@ -21,7 +21,7 @@ from support.marks import plan_of_marked
 from support.racing import after_recording
 
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import foresee, remove_memories, undo
+from zeroclaw_tui.curation.changes import preview_turn, remove_memories, undo
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies, texts_of
 from zeroclaw_tui.files import database as connections
@@ -198,7 +198,7 @@ async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> 
             agent.execute("UPDATE sessions SET content = 'the agent wrote this' WHERE id = 1")
             assert outcome.action is not None
             numbers = await library.trash.numbers_of_change(outcome.action.number)
-            foreseen = await foresee(library, numbers)
+            foreseen = await preview_turn(library, numbers)
             with pytest.raises(Conflicts):
                 await undo(library)
             undone = await undo(library, on_conflict="skip")

@@ -1,0 +1,141 @@
+"""Questions in a real terminal: No is the default, large numbers are typed, ctrl-c leaves everything as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terminal import Terminal
+
+Run = Callable[..., Any]
+Ask = Callable[..., Terminal]
+
+
+@pytest.fixture
+def ask(script: Callable[[str], str], install: Path) -> Ask:
+    """Run `zeroclaw memory ...` in a terminal."""
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install)]
+    return lambda *arguments: Terminal([*command, *arguments], columns=100, lines=30)
+
+
+def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Any) -> None:
+    with ask("purge", "--session", "tg_1") as screen:
+        screen.wait_for(
+            "Purge 2 memories?", "core 1 · daily 1", "Cat named Mio", "They go to the trash", "Go on? [y/N]"
+        )
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+        assert "2 memories are in the trash until" in screen.text
+    assert len(brain.keys()) == 7
+
+
+@pytest.mark.parametrize("answer", [("enter",), ("yep", "enter"), ("\x04",)])
+def test_anything_but_yes_is_no(ask: Ask, brain: Any, answer: tuple[str, ...]) -> None:
+    with ask("forget", "pet") as screen:
+        screen.wait_for("Forget 1 memory?", "[y/N]")
+        screen.press(*answer)
+        assert screen.wait_exit() == 1
+        assert "Nothing was changed." in screen.text
+    assert len(brain.keys()) == 9
+
+
+@pytest.mark.parametrize("arguments", [("purge", "--category", "core"), ("undo",)])
+def test_ctrl_c_at_a_question_ends_it_at_once(ask: Ask, memory: Run, brain: Any, arguments: tuple[str, ...]) -> None:
+    assert memory("edit", "tz", "--category", "core").code == 0
+    with ask(*arguments) as screen:
+        screen.wait_for("[y/N]")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        assert "Nothing was changed." in screen.text
+        assert "Traceback" not in screen.text
+    assert len(brain.keys()) == 9
+
+
+@pytest.mark.parametrize(
+    ("command", "question", "answers"),
+    [
+        (("purge", "--category", "noise"), "Type 1,200 to purge:", {"y": 1, "1199": 1, "1,200": 0}),
+        (("forget", "pet", "--forever"), "Type 1 to forget permanently:", {"y": 1, "1": 0}),
+        (("trash", "empty"), "Type 12 to delete them permanently:", {"y": 1, "12": 0}),
+    ],
+)
+def test_what_is_much_or_permanent_needs_the_number(
+    ask: Ask, memory: Run, brain: Any, command: tuple[str, ...], question: str, answers: dict[str, int]
+) -> None:
+    brain.add_noise(12)
+    memory("purge", "--category", "noise", "--yes")
+    brain.add_noise(1200)
+    for answer, code in answers.items():
+        before = brain.keys(), memory("trash", "list", "--json").json["total"]
+        with ask(*command) as screen:
+            screen.wait_for(question)
+            screen.press(answer, "enter")
+            assert screen.wait_exit() == code
+        assert ((brain.keys(), memory("trash", "list", "--json").json["total"]) != before) == (code == 0)
+
+
+def test_clear_asks_once(ask: Ask, brain: Any) -> None:
+    with ask("clear") as screen:
+        screen.wait_for("Found 8 entries in 'all categories'.", "[y/N]")
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+    assert brain.keys() == {"lang_old"}
+
+
+def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Run, brain: Any) -> None:
+    number = str(memory("forget", "pet", "--yes", "--json").json["action"])
+    with ask("undo") as screen:
+        screen.wait_for(f"Change {number}, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
+        screen.press("n", "enter")
+        assert screen.wait_exit() == 1
+    memory("store", "pet", "Dog named Rex")
+    with ask("undo", "--id", number) as screen:
+        assert screen.wait_exit() == 1
+        assert "the key exists again" in screen.text
+        assert "Undo it?" not in screen.text
+    with ask("undo", "--id", number, "--rename") as screen:
+        screen.wait_for("1 comes back under another key", "pet becomes pet (restored).", "Undo it? [y/N]")
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+        assert "Undid: " in screen.text
+    assert len(brain.keys()) == 10
+
+
+def test_missing_triggers_are_restored_after_a_yes(ask: Ask, brain: Any) -> None:
+    brain.drop_triggers()
+    for last, code, left in (("n", 1, 9), ("y", 0, 8)):
+        with ask("forget", "pet") as screen:
+            screen.wait_for("Go on? [y/N]")
+            screen.press("y", "enter")
+            screen.wait_for("Restore them and continue? [y/N]")
+            screen.press(last, "enter")
+            assert screen.wait_exit() == code
+        assert len(brain.keys()) == left
+
+
+def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_reaches_no_terminal(
+    script: Callable[[str], str], install: Path, brain: Any, tmp_path: Path
+) -> None:
+    brain.execute("UPDATE memories SET category = char(27) || ']0;owned' || char(7) || char(155) WHERE key = 'pet'")
+    file = tmp_path / "answer.json"
+    command = f"{script('zeroclaw')} memory --config-dir {install} forget pet --json > {file}"
+    with Terminal(["/bin/sh", "-c", command], columns=100, lines=30) as screen:
+        screen.wait_for("Forget 1 memory?", "Cat named Mio", "[y/N]")
+        assert b"\x1b]0;owned" not in screen.raw
+        assert b"\xc2\x9b" not in screen.raw
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+    assert json.loads(file.read_text())["count"] == 1
+
+
+def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(ask: Ask, memory: Run, brain: Any) -> None:
+    brain.add_noise(1100)
+    with ask("purge", "--category", "noise", "--yes") as screen:
+        assert screen.wait_exit() == 0
+        assert b"Deleting " in screen.raw
+        assert "Deleting" not in screen.text
+        assert "Purged 1,100 memories." in screen.text
+    assert memory("undo", "--yes").err == ""

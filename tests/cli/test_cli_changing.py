@@ -1,0 +1,292 @@
+"""What holds for every command that changes memories: questions, plans, refusals, errors, agents, other programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+COMMON = [
+    "verb", "backend", "location", "dry_run", "count", "action", "until", "entries", "changed", "gone", "renamed",
+    "notes", "also_found_in", "cleaned",
+]  # fmt: skip
+STORE, EDIT = ("store", "k", "v"), ("edit", "pet", "--key", "x")
+ASKING = [
+    ("forget", "pet"), ("purge", "--category", "core"), ("clear",), ("clear", "--key", "pet"), ("undo",), ("redo",),
+    ("trash", "empty"), ("forget", "pet", "--forever"),
+]  # fmt: skip
+RESTORE = ("trash", "restore", "--all")
+
+
+@pytest.fixture
+def changed(memory: Run) -> Run:
+    """The install after a deletion, and another one that was undone: undo, redo and restore have something to do."""
+    for command in (("forget", "tz"), ("forget", "editor"), ("undo",)):
+        assert memory(*command, "--yes").code == 0
+    return memory
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_without_a_terminal_nothing_is_asked_and_nothing_done(
+    changed: Run, brain: Any, command: tuple[str, ...]
+) -> None:
+    before = brain.rows()
+    answer = changed(*command, "--json", stdin=b"y\n")
+    assert (answer.code, answer.told) == (2, "")
+    assert "--yes" in answer.json["error"]["hint"]
+    assert "--dry-run" in answer.err
+    assert brain.rows() == before
+
+
+@pytest.mark.parametrize("command", [*ASKING, RESTORE])
+def test_a_dry_run_shows_the_plan_and_changes_nothing(changed: Run, brain: Any, command: tuple[str, ...]) -> None:
+    before = brain.rows(), changed("trash", "list", "--json").json["entries"]
+    document = changed(*command, "--dry-run", "--json").json
+    assert list(document)[: len(COMMON)] == COMMON
+    assert (document["dry_run"], document["count"] > 0, document["action"]) == (True, True, None)
+    shown = changed(*command, "--dry-run")
+    assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
+    assert (brain.rows(), changed("trash", "list", "--json").json["entries"]) == before
+
+
+@pytest.mark.parametrize("command", [*ASKING, RESTORE, STORE, EDIT])
+def test_with_yes_a_document_says_what_was_done(changed: Run, command: tuple[str, ...]) -> None:
+    yes = () if command == RESTORE else ("--yes",)
+    document = changed(*command, *yes, "--json").json
+    assert list(document)[: len(COMMON)] == COMMON
+    verb = "empty" if command[:2] == ("trash", "empty") else command[-2] if command == RESTORE else command[0]
+    assert (document["verb"], document["dry_run"], document["count"] > 0) == (verb, False, True)
+    is_undoable = command[0] in ("store", "edit", "purge", "clear") or command == ("forget", "pet")
+    assert (document["action"] is not None) == (document["until"] is not None) == is_undoable
+
+
+@pytest.mark.parametrize("command", [*ASKING, RESTORE, STORE, EDIT])
+def test_read_only_refuses_with_the_reason(memory: Run, install: Path, brain: Any, command: tuple[str, ...]) -> None:
+    before = brain.rows()
+    answer = memory(*command, "--read-only")
+    assert (answer.code, answer.out) == (1, "")
+    assert "--read-only" in answer.err
+    assert "terminal" not in answer.err
+    assert brain.rows() == before
+    assert not (install / "zeroclaw-tui" / "trash.db").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("purge",), ("purge", "--superseded"), ("purge", "--contains", ""), ("purge", "pet", "--category", "core"),
+        ("purge", "--category", "core", "--regex", "  "), ("purge", "--id", "id-1", "--older-than", "1d"), ("forget",),
+        ("clear", "--key", "a", "--category", "core"), ("undo", "--overwrite", "--rename"), ("trash",),
+        ("trash", "restore"), ("trash", "restore", "1", "--all"), ("trash", "restore", "first"),
+        ("undo", "--id", "1", "--list"), ("get", "--history"), ("store", "k", "-"), ("edit", "pet", "--content", "-"),
+        ("store", "k", ""), ("store", " ", "text"), ("store", "k", "text", "--importance", "2"), ("store", "k"),
+        ("edit", "pet"), ("edit", "--content", "x"), ("edit", "pet", "--key", ""), ("edit", "pet", "--importance", "x"),
+        ("store", "k", "text", "--category", ""), ("edit", "pet", "--pinned", "--no-pinned"),
+        ("store", "k", "text", "--agent", "a", "--agent", "b"), ("store", b"\xff", "x"), ("store", "k", b"\xff"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_one_sentence_and_changes_nothing(
+    script: Callable[[str], str], install: Path, brain: Any, arguments: tuple[Any, ...]
+) -> None:
+    before = brain.rows()
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), *arguments, "--yes"]
+    done = subprocess.run(command, capture_output=True, timeout=60, input=b"not \xff utf-8", check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"zeroclaw: ")
+    assert b"Traceback" not in done.stderr
+    assert brain.rows() == before
+
+
+def test_a_keyword_index_without_triggers_is_repaired_only_with_yes(memory: Run, brain: Any) -> None:
+    brain.drop_triggers()
+    before = brain.rows()
+    for command in (STORE, EDIT):
+        refused = memory(*command)
+        assert (refused.code, refused.out) == (1, "")
+        assert "--yes" in refused.err
+    assert brain.rows() == before
+    answer = memory("forget", "pet", "--yes", "--json")
+    assert (answer.code, answer.json["count"]) == (0, 1)
+    assert "Restored ZeroClaw's triggers" in answer.err
+    assert memory("recall", "Mio", "--json").json["results"] == []
+
+
+def test_a_keyword_index_that_lacks_words_is_named(memory: Run, brain: Any) -> None:
+    before = brain.rows()
+    brain.execute("INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
+    refused = memory("edit", "pet", "--content", "Dog named Rex")
+    assert (refused.code, "keyword index does not match the memories" in refused.err) == (1, True)
+    assert brain.rows() == before
+    assert memory("purge", "--category", "core", "--yes").code == 0
+    assert memory("undo", "--yes").code == 0
+    assert brain.rows() == before
+    brain.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+
+
+def test_why_a_store_takes_no_change_is_said_once(memory: Run, brain: Any) -> None:
+    brain.execute("DROP TABLE embedding_cache", "CREATE TABLE embedding_cache (content_hash TEXT)")
+    for command in (("store", "k", "v"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("clear", "--yes", "--json")):
+        refused = memory(*command)
+        assert (refused.code, refused.told) == (1, "")
+        assert refused.err.count("no ZeroClaw version can open it") == 1
+
+
+def test_a_broken_trash_is_one_sentence(memory: Run, install: Path) -> None:
+    (install / "zeroclaw-tui").mkdir()
+    (install / "zeroclaw-tui" / "trash.db").write_bytes(b"no database at all " * 300)
+    for command in (("trash", "list"), ("forget", "pet", "--yes"), ("undo", "--yes"), STORE):
+        answer = memory(*command)
+        assert (answer.code, answer.out) == (3, "")
+        assert "trash.db" in answer.err
+        assert "Traceback" not in answer.err
+    assert memory("get", "pet").code == 0
+
+
+def test_agents_have_keys_of_their_own(run: Run, agents_install: Path) -> None:
+    place = ("--config-dir", str(agents_install), "--yes", "--json")
+    for command in (("forget", "lang"), ("clear", "--key", "lang"), ("purge", "lang"), ("edit", "lang", "--key", "x")):
+        answer = run("memory", *command, *place)
+        assert (answer.code, answer.told) == (1, "")
+        assert all(word in answer.err for word in ("default", "writer", "lang-writer"))
+    edited = run("memory", "edit", "lang", "--category", "daily", "--agent", "writer", *place).json
+    assert (edited["entry"]["id"], edited["entry"]["category"]) == ("lang-writer", "daily")
+    stored = run("memory", "store", "pen", "Mine now", "--agent", "default", "--new", *place).json
+    assert (stored["entry"]["agent"], stored["replaced"]) == ("default", False)
+    unknown = run("memory", "store", "pen", "Mine", "--agent", "nobody", *place)
+    assert (unknown.code, "nobody" in unknown.err) == (1, True)
+    assert run("memory", "purge", "lang", "--agent", "writer", *place).json["entries"][0]["id"] == "lang-writer"
+    assert run("memory", "clear", "--agent", "writer", *place).json["count"] == 1
+    assert run("memory", "list", *place).json["total"] == 2
+
+
+_BESIDE = """
+import sqlite3, sys
+import zeroclaw_tui.curation.changes as module
+done = module.{name}
+async def beside(*arguments, **more):
+    with sqlite3.connect({database!r}) as connection:
+        connection.execute("UPDATE memories SET content = 'written meanwhile' WHERE key = 'pet'")
+    connection.close()
+    return await done(*arguments, **more)
+module.{name} = beside
+from zeroclaw_tui.cli.main import zeroclaw
+sys.argv = ['zeroclaw', 'memory', '--config-dir', {install!r}, *{arguments!r}]
+sys.exit(zeroclaw())
+"""
+
+
+def test_a_memory_that_another_program_changed_meanwhile_stays(memory: Run, install: Path, brain: Any) -> None:
+    def beside(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        code = _BESIDE.format(name=name, database=str(brain.path), install=str(install), arguments=arguments)
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+    edited = beside("edit_memory", "edit", "pet", "--content", "mine")
+    assert (edited.returncode, edited.stdout) == (1, "")
+    assert "Another program changed this memory" in edited.stderr
+    brain.execute("UPDATE memories SET content = 'Cat' WHERE key = 'pet'")
+    purged = beside("remove_memories", "purge", "--session", "tg_1", "--yes", "--json")
+    document = json.loads(purged.stdout)
+    assert (purged.returncode, document["count"], document["changed"]) == (1, 1, ["id-2"])
+    assert [entry["key"] for entry in document["entries"]] == ["tz"]
+    assert memory("get", "pet", "--json").json["content"] == "written meanwhile"
+
+
+_INTERRUPTED = """
+import os, signal, sys, threading
+import zeroclaw_tui.cli.plans as plans
+real = plans.Progress.advance
+# A signal that comes right before the loop waits is only heard once something else wakes it.
+signal.signal(signal.SIGUSR1, lambda *_: None)
+def advance(self, done):
+    if 0 < done < 1200 and not self.stopped:
+        os.kill(os.getpid(), signal.SIGINT)
+        while not self.stopped: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+    return real(self, done)
+plans.Progress.advance = advance
+from zeroclaw_tui.cli.main import zeroclaw
+sys.argv = ['zeroclaw', 'memory', '--config-dir', {install!r}, *{arguments!r}]
+sys.exit(zeroclaw())
+"""
+
+
+def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
+    memory: Run, install: Path, brain: Any
+) -> None:
+    brain.add_noise(1200)
+    before = brain.rows()
+
+    def interrupted(*arguments: str) -> dict[str, Any]:
+        code = _INTERRUPTED.format(install=str(install), arguments=(*arguments, "--yes", "--json"))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 130, done.stderr
+        assert "Stopped after " in done.stderr
+        assert "Traceback" not in done.stderr
+        return dict(json.loads(done.stdout))
+
+    purged = interrupted("purge", "--category", "noise")["count"]
+    assert len(brain.rows()) == len(before) - purged
+    assert memory("purge", "--category", "noise", "--yes").code == 0
+    undone = interrupted("undo")["count"]
+    assert 0 < undone < 1200 - purged
+    assert memory("undo", "--yes", "--json").json["count"] == 1200 - purged - undone
+    assert memory("undo", "--yes", "--json").json["count"] == purged
+    assert brain.rows() == before
+
+
+def test_a_write_that_was_cut_off_is_rolled_back_before_a_change(memory: Run, install: Path, brain: Any) -> None:
+    """In 0.1.8's rollback journal a killed writer leaves a store that reading alone cannot open."""
+    database, hot = brain.path, install / "hot"
+    before = brain.rows()
+    hot.mkdir()
+    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = DELETE")
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE memories SET content = content || hex(zeroblob(9000))")
+        for name in ("brain.db", "brain.db-journal"):
+            shutil.copy(database.parent / name, hot / name)
+        writer.execute("ROLLBACK")
+    for name in ("brain.db", "brain.db-journal"):
+        shutil.copy(hot / name, database.parent / name)
+    assert memory("--read-only", "list").code == 3
+    stored = memory("store", "k", "v")
+    assert (stored.code, "The unfinished write was rolled back" in stored.err) == (0, True)
+    assert memory("undo", "--yes").err == ""
+    assert brain.rows() == before
+
+
+def test_changes_are_in_the_database_itself_unless_another_program_has_it_open(
+    memory: Run, brain: Any, tmp_path: Path
+) -> None:
+    """ZeroClaw 0.8 moves the database and leaves the log behind; so does who copies the one file."""
+    assert memory("forget", "pet", "--yes").code == 0
+    alone = Path(shutil.copy(brain.path, tmp_path / "alone.db"))
+    with closing(sqlite3.connect(alone)) as connection:
+        assert connection.execute("SELECT count(*) FROM memories WHERE key = 'pet'").fetchone() == (0,)
+    with closing(sqlite3.connect(brain.path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        before = other.execute("SELECT count(*) FROM memories").fetchone()
+        done = memory("forget", "tz", "--yes")
+        assert (done.code, done.err) == (0, "")
+        assert brain.path.with_name("brain.db-wal").stat().st_size > 0
+        other.execute("COMMIT")
+        assert other.execute("SELECT count(*) FROM memories").fetchone() == (before[0] - 1,)
+
+
+def test_a_database_without_an_install_has_its_trash_in_the_home(run: Run, brain: Any, tmp_path: Path) -> None:
+    lone = tmp_path / "copy.db"
+    brain.path.rename(lone)
+    assert run("memory", "forget", "pet", "--yes", "--location", str(lone)).code == 0
+    assert [path.name for path in Path.home().rglob("trash.db")] == ["trash.db"]
+    assert list(tmp_path.glob("*trash*")) == []
+    assert run("memory", "undo", "--yes", "--location", str(lone)).code == 0
+    assert run("memory", "get", "pet", "--location", str(lone)).code == 0
