@@ -1,80 +1,166 @@
-"""For every recorded recall and rows found and not found, the explanation agrees with what recall returned."""
+"""For recorded recalls: each explanation agrees with what was recalled, and a repair of its stop gets the memory on."""
 
 from __future__ import annotations
 
+import math
 import random
+import re
+import shutil
+import sqlite3
 from collections import Counter
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from explain_golden import RUNS, all_rows, asked, database, each_run, opened, sampled, with_settings
+from explain_world import NOW, library_of
+from support import golden
+from support.small_store import blob
+from support.test_embedder import embed
 
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import explained_by, gather_evidence, recall_memories, trial_of
+from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
+from zeroclaw_tui.testing.tools import entries_at, handles_of
 
-_BEFORE_THE_ANSWER = {
+RUNS = (
+    ("0.1.7", "recall_runs", "runs"),
+    ("0.7.5", "recall_runs", "runs"),
+    ("0.7.5", "full_runs", "runs"),
+    ("0.7.5", "full_runs", "namespaced"),
+    ("0.7.5", "full_runs", "window"),
+    ("0.8.3", "full_runs", "runs"),
+    ("0.8.3", "full_runs", "namespaced"),
+    ("0.8.3", "full_runs", "window"),
+    ("0.8.4", "recall_runs", "runs"),
+    ("0.8.4", "full_runs", "runs"),
+    ("0.8.4", "full_runs", "window"),
+)
+ROWS = 20
+BEFORE_THE_ANSWER = {
     "query", "candidates", "merge", "superseded", "time", "session", "agent", "namespace", "like", "recent", "limit",
 }  # fmt: skip
+OF_EACH_STAGE, MOST_RUNS = 2, 80
+EXPECTED: dict[str, str] = {
+    "0.1.7": "query candidates session like threshold cap",
+    "0.7.5": "candidates merge superseded session namespace like limit threshold skip",
+    "0.8.3": "candidates merge superseded session agent namespace limit threshold skip cap",
+    "0.8.4": "candidates merge session agent limit threshold skip cap",
+}
+"""By version: the stages that stop a memory in its recorded recalls."""
+BIG_LIMIT = 100_000
+MARKERS = ("[IMAGE:", "<tool_result", "[cron:", "[heartbeat task", "[DISTILLED_", "distilled_index_sig:")
 
 
-def _assert_agrees(explanation: Explanation, result: RecallResult, run: Any) -> None:
-    entry = explanation.entry
-    found = next((each for each in (*result.results, *result.withheld) if each.entry.id == entry.id), None)
-    told = (run, entry.key, explanation.verdict)
+@dataclass(frozen=True)
+class Case:
+    """A memory and a recorded recall, with what an explanation of it needs."""
+
+    library: Library
+    trial: Trial
+    entry: MemoryEntry
+    explanation: Explanation
+    result: RecallResult
+    embedder: str | None
+    path: Path
+
+
+def asked(run: dict[str, Any], place: int) -> tuple[RecallRequest, ScoringSettings]:
+    """The recall of a run as an agent's message; rule and layer go round, so that all of them come by."""
+    settings = ScoringSettings(*(run.get("weights") or (0.7, 0.3)), search_mode=run.get("search_mode") or "hybrid")
+    request = RecallRequest(
+        run["query"],
+        run.get("limit", 10),
+        run.get("session"),
+        agents=tuple(run.get("agents") or ()) or None,
+        namespace=run.get("namespace"),
+        since=run.get("since"),
+        until=run.get("until"),
+        layer="store" if place % 3 == 2 else "agent",
+        rule="channel" if place % 2 else "cli",
+        as_of=NOW,
+    )
+    return request, settings
+
+
+def database(version: str, name: str, embedder: str | None, folder: Path) -> Path:
+    """The database a run was recorded on."""
+    plain = "brain_dense.db" if embedder == "dense:64" else "brain.db"
+    file = "brain_full_superseded.db" if name == "full_runs" else plain
+    path = folder / f"{version}-{file}"
+    return path if path.exists() else golden.database(version, file, folder)
+
+
+async def cases_of(version: str, name: str, part: str, folder: Path, *, most: int = 0) -> AsyncIterator[Case]:
+    """Recalled, withheld and other rows: for one run of each query, or for so many runs by chance."""
+    chance = random.Random(f"{version} {name} {part}")
+    runs: list[dict[str, Any]] = golden.runs(version, name).get(part, [])
+    chance.shuffle(runs := list(runs))
+    runs = runs[:most] if most else list({run["query"]: run for run in runs}.values())
+    libraries: dict[str | None, tuple[Library, dict[Handle, MemoryEntry], Path]] = {}
+    async with AsyncExitStack() as stack:
+        for place, run in enumerate(runs):
+            request, settings = asked(run, place)
+            embedder = None if run.get("embed") in (None, "none") else run["embed"]
+            if embedder not in libraries:
+                path = database(version, name, embedder, folder)
+                opened = library_of(SqliteMemory(path), folder, version, embedder=embedder)
+                library = await stack.enter_async_context(opened)
+                handles = await handles_of(library.memory, MemoryFilter(superseded=Superseded.SHOW), NEWEST_STORED)
+                entries = await entries_at(library.memory, list(handles))
+                libraries[embedder] = library, {entry.handle: entry for entry in entries}, path
+            library, rows, path = libraries[embedder]
+            library.settings = settings
+            trial = trial_of(library, request)
+            gathered = await gather_evidence(library, trial)
+            result = await gathered.replay(trial)
+            first = [scored.entry.handle for scored in (*result.results, *result.withheld)][: ROWS - 5]
+            others = [handle for handle in rows if handle not in first]
+            for handle in (*first, *chance.sample(others, min(len(others), ROWS - len(first)))):
+                explanation = await explained_by(gathered, rows[handle], trial)
+                yield Case(library, trial, rows[handle], explanation, result, embedder, path)
+
+
+def assert_agrees(case: Case) -> None:
+    explanation, result = case.explanation, case.result
+    found = next((each for each in (*result.results, *result.withheld) if each.entry.id == case.entry.id), None)
+    shown = (case.trial, case.entry.key, explanation.verdict)
     last = explanation.steps[-1]
-    assert explanation.is_injected is (found is not None and found.injected), told
+    assert explanation.is_injected is (found is not None and found.injected), shown
     if found is None:
-        assert explanation.stopped_at in _BEFORE_THE_ANSWER, told
+        assert explanation.stopped_at in BEFORE_THE_ANSWER, shown
     elif found.injected:
-        _assert_place(explanation, found, result)
+        assert_place(explanation, found, result)
     else:
-        assert explanation.stopped_at == (found.stop.stage if found.stop is not None else None), told
-    assert last.name == (explanation.stopped_at or "prompt"), told
-    assert [each.mark for each in explanation.steps].count("stopped") == (not explanation.is_injected), told
+        assert explanation.stopped_at == (found.stop.stage if found.stop is not None else None), shown
+    assert last.name == (explanation.stopped_at or "prompt"), shown
+    assert [each.mark for each in explanation.steps].count("stopped") == (not explanation.is_injected), shown
     if found is not None and found.score is not None and last.name != "scanner":
-        held = next((each.numbers.get("score") for each in explanation.steps if each.name == "threshold"), None)
-        if held is not None:
-            assert held == (found.score if found.decayed is None else found.decayed), told
+        score = next((each.numbers["score"] for each in explanation.steps if each.name == "threshold"), None)
+        assert score in (None, found.score if found.decayed is None else found.decayed), shown
 
 
-def _assert_place(explanation: Explanation, found: ScoredEntry, result: RecallResult) -> None:
+def assert_place(explanation: Explanation, found: ScoredEntry, result: RecallResult) -> None:
     injected = [each.entry.id for each in result.results if each.injected]
     assert explanation.place == injected.index(found.entry.id) + 1
     assert explanation.injected == len(injected)
     assert explanation.steps[-1].numbers == {"place": explanation.place, "of": len(injected)}
 
 
-async def _check(version: str, name: str, part: str, folder: Path, *, whole: bool) -> Counter[str]:
-    stops: Counter[str] = Counter()
-    chance = random.Random(f"{version} {name} {part}")
-    libraries: dict[str | None, tuple[Library, dict[Handle, MemoryEntry]]] = {}
-    async with AsyncExitStack() as stack:
-        for place, run in enumerate(each_run(version, name, part, whole=whole)):
-            recorded = asked(run, place)
-            if recorded.embedder not in libraries:
-                path = database(version, name, recorded.embedder, folder)
-                library = await stack.enter_async_context(opened(path, folder, version, recorded.embedder))
-                libraries[recorded.embedder] = (library, await all_rows(library))
-            library, rows = libraries[recorded.embedder]
-            with_settings(library, recorded.settings)
-            result = await recall_memories(library, library.trial(recorded.request))
-            trial = trial_of(library, recorded.request)
-            gathered = await gather_evidence(library, trial)
-            for entry in sampled(rows, result, chance):
-                explanation = await explained_by(gathered, entry, trial)
-                _assert_agrees(explanation, result, run)
-                stops[explanation.stopped_at or "prompt"] += 1
-    return stops
-
-
 @pytest.mark.parametrize(("version", "name", "part"), RUNS)
 async def test_the_verdict_agrees_with_what_recall_returned(version: str, name: str, part: str, tmp_path: Path) -> None:
-    stops = await _check(version, name, part, tmp_path, whole=False)
+    stops: Counter[str] = Counter()
+    async for case in cases_of(version, name, part, tmp_path):
+        assert_agrees(case)
+        stops[case.explanation.stopped_at or "prompt"] += 1
     assert stops["prompt"]
     assert len(stops) > 3
 
@@ -82,4 +168,79 @@ async def test_the_verdict_agrees_with_what_recall_returned(version: str, name: 
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "name", "part"), RUNS)
 async def test_the_verdict_agrees_in_every_recorded_run(version: str, name: str, part: str, tmp_path: Path) -> None:
-    assert sum((await _check(version, name, part, tmp_path, whole=True)).values())
+    count = 0
+    async for case in cases_of(version, name, part, tmp_path, most=BIG_LIMIT):
+        assert_agrees(case)
+        count += 1
+    assert count
+
+
+def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
+    """The trial, other values for the row, and whether it is left alone in its store, by which its stop is repaired."""
+    trial, entry, stage = case.trial, case.entry, case.explanation.stopped_at
+    settings = trial.settings
+    match stage:
+        case "query":
+            return trial._replace(profile=profile_for("0.8.4")), {}, False
+        case "superseded":
+            return trial, {"superseded_by": None}, False
+        case "time" | "session" | "agent" | "namespace":
+            fields = {"time": ("since", "until"), "session": ("session_id",), "agent": ("agents",)}
+            names = fields.get(stage, (stage,))
+            return trial._replace(request=replace(trial.request, **dict.fromkeys(names))), {}, False
+        case "candidates" | "like":
+            # The limit is enough where it was found; else it gets the message's words and vector.
+            query = trial.request.query
+            plain = " ".join(word.removesuffix("*").replace('"', "") or word for word in words(query))
+            values: dict[str, Any] = {"content": f"{entry.content} {query} {plain}"}
+            if case.embedder is not None:
+                values["embedding"] = blob(*embed(case.embedder, query))
+            is_found = case.explanation.steps[-1].numbers.get("rank") is not None
+            return unlimited(trial), {} if is_found else values, False
+        case "merge" | "recent":
+            return unlimited(trial), {}, False
+        case "limit" | "cap":
+            return trial, {}, True
+        case "scanner":
+            return trial._replace(settings=settings._replace(threat_scan="off")), {}, False
+        case "threshold":
+            low = math.floor(case.explanation.steps[-1].numbers["score"] * 100) / 100
+            return trial._replace(settings=settings._replace(threshold=low)), {}, False
+    assert stage == "skip"
+    content = entry.content
+    for marker in MARKERS:
+        content = re.sub(re.escape(marker), "", content, flags=re.IGNORECASE)
+    content = content.strip()[:300] or "text"
+    return trial, {"key": f"renamed {entry.id}", "content": content, "category": "core"}, False
+
+
+def unlimited(trial: Trial) -> Trial:
+    return trial._replace(request=replace(trial.request, limit=BIG_LIMIT))
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+async def test_a_memory_passes_the_stage_that_was_repaired(version: str, tmp_path: Path) -> None:
+    stages: Counter[str] = Counter()
+    found: list[Case] = []
+    for each, name, part in RUNS:
+        if each == version:
+            async for case in cases_of(version, name, part, tmp_path, most=MOST_RUNS):
+                stage = case.explanation.stopped_at
+                if stage is not None and stages[stage] < OF_EACH_STAGE:
+                    stages[stage] += 1
+                    found.append(case)
+    assert set(EXPECTED[version].split()) <= set(stages), stages
+    for case in found:
+        trial, values, is_alone = repaired(case)
+        path = Path(shutil.copyfile(case.path, tmp_path / "repaired.db"))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            for column, value in values.items():
+                connection.execute(f"UPDATE memories SET {column} = ? WHERE rowid = ?", (value, case.entry.handle))
+            if is_alone:
+                connection.execute("DELETE FROM memories WHERE rowid <> ?", (case.entry.handle,))
+        async with library_of(SqliteMemory(path), tmp_path, version, embedder=case.embedder) as library:
+            library.settings = trial.settings
+            after = await explain(library, case.entry, trial)
+        shown = (case.trial, case.entry.key, case.explanation.verdict, values, after.verdict)
+        assert after.stopped_at != case.explanation.stopped_at, shown
+        assert all(step.name != case.explanation.stopped_at or step.mark == "passed" for step in after.steps), shown

@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
-    from zeroclaw_tui.scoring.explain import Explanation
+    from zeroclaw_tui.scoring.explain import Explanation, Mark, Step
     from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial
-    from zeroclaw_tui.scoring.steps import Mark, Step
     from zeroclaw_tui.scoring.what_if import Setting
 
 
@@ -585,7 +584,7 @@ async def explain(library: Library, given: argparse.Namespace, now: datetime) ->
     if given.json:
         document(explanation.as_json())
     else:
-        write_lines(explanation_lines(explanation, trial))
+        write_lines(explanation_lines(explanation))
     print_notes(library, explanation.notes, set())
     return DONE
 
@@ -597,10 +596,10 @@ async def _meant(library: Library, given: argparse.Namespace) -> MemoryEntry:
     return await the_one(library, given.key, given.id, agents if is_exact else ())
 
 
-def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:
+def explanation_lines(explanation: Explanation) -> Iterator[Line]:
     """All of it, each line at most as wide as the terminal."""
     yield from ((Styled(line, BOLD),) for line in _wrapped(_title(explanation), width()))
-    yield from ((Styled(line, DIM),) for line in _wrapped(_header(explanation, trial), width()))
+    yield from ((Styled(line, DIM),) for line in _wrapped(_header(explanation), width()))
     yield ()
     wide = max(len(step.name) for step in (*explanation.steps, *explanation.later_stops))
     for step in explanation.steps:
@@ -625,17 +624,17 @@ def _quoted(key: str) -> str:
     return f'"{cut(one_line(key), _LONGEST_QUOTED)}"'
 
 
-def _header(explanation: Explanation, trial: Trial) -> str:
-    settings = trial.settings
+def _header(explanation: Explanation) -> str:
+    trial, settings = explanation.trial, explanation.trial.settings
     if explanation.program is not None:
         return f"by the rule of {explanation.program} · limit {trial.request.limits_shown[0]}"
     # Without them the store ranks by a rule of its own, in which nothing is weighed.
     is_weighed = any(step.name in ("keyword", "vector") for step in explanation.steps)
     weights = f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g}" if is_weighed else ""
     return (
-        f"scoring {explanation.profile} ({one_line(explanation.profile_source)}){weights}"
+        f"scoring {trial.profile.version} ({one_line(explanation.profile_source)}){weights}"
         f" · threshold {settings.threshold:.2f} · limit {trial.request.limits_shown[0] or 'none'}"
-        f" · {explanation.rule} rule · {explanation.layer} layer"
+        f" · {trial.request.rule} rule · {trial.request.layer} layer"
     )
 
 

@@ -26,12 +26,11 @@ from zeroclaw_tui.scoring.decide import (
     serves,
 )
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until, word_shares
-from zeroclaw_tui.scoring.explain import Advice, Explanation, explained
+from zeroclaw_tui.scoring.explain import Advice, Explanation, Facts, explained
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.placement import Placement, lost_of_session, placement_of
+from zeroclaw_tui.scoring.placement import Placement, placement_of
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
-from zeroclaw_tui.scoring.steps import WholeRecall
 
 if TYPE_CHECKING:
     import numpy as np
@@ -243,11 +242,15 @@ class GatheredEvidence:
         return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
 
     def _result(self, decision: Decision) -> RecallResult:
-        trial, choice = decision.trial, self.library.profile
+        trial = decision.trial
         # Search mode bm25 asks for no vector, so its notes say nothing.
         notes = () if trial.profile.search_modes and trial.settings.search_mode == "bm25" else self.notes
-        source = choice.source if trial.profile == choice.profile else "chosen here"
-        return _result_of(self.library, decision, answer(decision, self.rows), notes, source)
+        return _result_of(self.library, decision, answer(decision, self.rows), notes, self.source_of(trial))
+
+    def source_of(self, trial: Trial) -> str:
+        """Where the trial's scoring version comes from."""
+        choice = self.library.profile
+        return choice.source if trial.profile == choice.profile else "chosen here"
 
 
 async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
@@ -307,35 +310,27 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
 
 async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Trial) -> Explanation:
     """Explain from evidence that serves the trial, without advice; `entry` has its whole content."""
-    choice = gathered.library.profile
-    placement = await gathered.placement(trial, entry)
-    result = await gathered.replay(trial)
-    shares = await asyncio.to_thread(word_shares, gathered.evidence[0], entry, trial.request.query)
-    recall = await asyncio.to_thread(_whole_recall, gathered, trial, result, entry)
-    source = choice.source if trial.profile == choice.profile else "chosen here"
-    return explained(placement, trial, shares, source, result.notes, recall)
-
-
-def _whole_recall(gathered: GatheredEvidence, trial: Trial, result: RecallResult, entry: MemoryEntry) -> WholeRecall:
-    memory, evidence = gathered.library.memory, gathered.evidence[0]
-    no_vector = (gathered.library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
-    if isinstance(evidence, StageEvidence):
-        return WholeRecall(
-            result.results,
-            result.scale,
-            store_rows=evidence.store_rows,
-            why_no_vector=no_vector,
-            lost_of_session=lost_of_session(decide(gathered.evidence, trial)),
-        )
-    return WholeRecall(
-        result.results,
-        result.scale,
-        memory.name,
+    library, evidence = gathered.library, gathered.evidence[0]
+    no_vector = (library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
+    facts = Facts(
+        placement=await gathered.placement(trial, entry),
+        trial=trial,
+        result=await gathered.replay(trial),
+        shares=await asyncio.to_thread(word_shares, evidence, entry, trial.request.query),
         why_no_vector=no_vector,
-        program=evidence.program,
-        reasons=() if evidence.reasons is None else tuple(evidence.reasons(entry)),
-        has_sessions="sessions" not in memory.why_not,
     )
+    if isinstance(evidence, StageEvidence):
+        facts = replace(facts, store_rows=evidence.store_rows)
+    else:
+        reasons = () if evidence.reasons is None else await asyncio.to_thread(evidence.reasons, entry)
+        facts = replace(
+            facts,
+            own_rule=library.memory.name,
+            program=evidence.program,
+            reasons=tuple(reasons),
+            has_sessions="sessions" not in library.memory.why_not,
+        )
+    return explained(facts, gathered.source_of(trial))
 
 
 async def _advised(gathered: GatheredEvidence, explanation: Explanation, trial: Trial) -> Explanation:

@@ -35,8 +35,15 @@ from zeroclaw_tui.onboard.answers import (
     others_database,
 )
 from zeroclaw_tui.onboard.probes import postgres_probe
-from zeroclaw_tui.scoring.profiles import ScoringProfile, SearchMode, Version, parse_version, profile_for
-from zeroclaw_tui.scoring.weights import stages_of, threshold_meaning, weights_meaning
+from zeroclaw_tui.scoring.profiles import (
+    ScoringProfile,
+    ScoringSettings,
+    SearchMode,
+    Version,
+    parse_version,
+    profile_for,
+)
+from zeroclaw_tui.scoring.what_if import stages_of, threshold_meaning, weights_meaning
 
 QuestionKind = Literal["choice", "switch", "text", "secret"]
 PROVIDER = "memory.embedding_provider"
@@ -736,21 +743,23 @@ def _mode(answers: Answers) -> SearchMode:
 
 def search_meaning(answers: Answers) -> tuple[str, ...]:
     """What the weights and the threshold of these answers mean, the sentence that matters most first."""
-    threshold = float(answers.value(THRESHOLD))
     if not _WEIGHS(answers):
-        return (threshold_meaning(answers.backend(), profile_of(answers), threshold),)
-    return weights_meaning(
-        profile_of(answers),
-        float(answers.value(VECTOR_WEIGHT)),
-        float(answers.value(KEYWORD_WEIGHT)),
-        threshold,
-        has_vectors=makes_vectors(answers),
+        return (threshold_meaning(answers.backend(), profile_of(answers), float(answers.value(THRESHOLD))),)
+    return weights_meaning(profile_of(answers), _scoring(answers), has_vectors=makes_vectors(answers))
+
+
+def _scoring(answers: Answers) -> ScoringSettings:
+    return ScoringSettings(
+        vector_weight=float(answers.value(VECTOR_WEIGHT)),
+        keyword_weight=float(answers.value(KEYWORD_WEIGHT)),
+        threshold=float(answers.value(THRESHOLD)),
         search_mode=_mode(answers),
     )
 
 
 def _both_run(answers: Answers) -> bool:
-    return stages_of(profile_of(answers), has_vectors=makes_vectors(answers), search_mode=_mode(answers)) == "both"
+    settings = ScoringSettings(search_mode=_mode(answers))
+    return stages_of(profile_of(answers), settings, has_vectors=makes_vectors(answers)) == "both"
 
 
 def _weighs(answers: Answers) -> bool:

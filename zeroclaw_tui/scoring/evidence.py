@@ -17,6 +17,9 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 if TYPE_CHECKING:
     import numpy as np
 
+FilterName = Literal["superseded", "time", "session", "agent", "namespace"]
+FILTERS: tuple[FilterName, ...] = ("superseded", "time", "session", "agent", "namespace")
+"""What leaves rows out of a recall, in the order in which ZeroClaw looks at them."""
 Hit = tuple[int, float]
 """A row's handle and its score in one stage: -bm25 or the cosine, rounded to 32 bits."""
 
@@ -345,32 +348,29 @@ class Scope:
         """How many hits the keyword stage and the vector stage each pass on."""
         return min(2 * self.store_limit, MOST)
 
-    def keeps_version(self, entry: MemoryEntry) -> bool:
-        """Whether a row is not hidden by a newer one."""
-        return not self.profile.hides_superseded or entry.superseded_by is None
+    def left_out_by(self, entry: MemoryEntry, *, crosses: bool) -> list[FilterName]:
+        """Every filter that leaves a row out, in the order they are applied. `crosses` says that rows without a session
+        may be seen from every session (ZeroClaw >= 0.8.4, while vectors take part)."""
+        request, profile, created = self.request, self.profile, entry.timestamp
+        may_cross = crosses and self.vector_live and profile.durable_rows_cross_sessions
+        is_late = request.until is not None and created > request.until
+        filters: tuple[tuple[FilterName, bool], ...] = (
+            ("superseded", profile.hides_superseded and entry.superseded_by is not None),
+            ("time", created < (request.since or "") or is_late),
+            ("session", not self.is_of_session(entry) and not (may_cross and is_durable(entry))),
+            ("agent", request.agents is not None and entry.agent not in request.agents),
+            ("namespace", request.namespace not in (None, entry.namespace or DEFAULT_NAMESPACE)),
+        )
+        return [name for name, stops in filters if stops]
 
-    def keeps_time(self, entry: MemoryEntry) -> bool:
-        """Whether a row lies between the bounds, compared as text."""
-        since, until = self.request.since, self.request.until
-        return (since is None or entry.timestamp >= since) and (until is None or entry.timestamp <= until)
-
-    def keeps_session(self, entry: MemoryEntry) -> bool:
+    def is_of_session(self, entry: MemoryEntry) -> bool:
         """Whether a row is of the session asked for."""
-        return self.request.session_id is None or entry.session_id == self.request.session_id
+        return self.request.session_id in (None, entry.session_id)
 
-    def crosses_sessions(self, entry: MemoryEntry) -> bool:
-        """Whether a row is seen from every session (ZeroClaw >= 0.8.4, while vectors take part)."""
-        durable = entry.session_id is None and entry.category in DURABLE
-        return durable and self.vector_live and self.profile.durable_rows_cross_sessions
 
-    def keeps_agent(self, entry: MemoryEntry) -> bool:
-        """Whether a row is of an agent asked for."""
-        return self.request.agents is None or entry.agent in self.request.agents
-
-    def keeps_namespace(self, entry: MemoryEntry) -> bool:
-        """Whether a row is of the namespace asked for; none counts as "default"."""
-        wanted = self.request.namespace
-        return wanted is None or (entry.namespace or DEFAULT_NAMESPACE) == wanted
+def is_durable(entry: MemoryEntry) -> bool:
+    """Whether a row belongs to no session and may be seen from every one."""
+    return entry.session_id is None and entry.category in DURABLE
 
 
 def served(
@@ -435,7 +435,7 @@ class RowMasks:
         return self._cached(("stage", session, agent_ids and tuple(agent_ids), durable), seen)
 
     def let_through(self, scope: Scope) -> np.ndarray:
-        """Rows that `scope.keeps`."""
+        """Rows of the session, in time, and not hidden."""
         session = scope.request.session_id
         crosses = scope.vector_live and scope.profile.durable_rows_cross_sessions
 

@@ -19,7 +19,7 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         assert "███" in line_with(app, "✓ keyword")
         assert line_with(app, "– vector").endswith("R re-embed it")
         assert "ranked 11th after fusion with 0.14" in line_with(app, "✗ merge")
-        assert "a hit without a vector can reach at most 0.30" in screen_words(app)
+        assert "a keyword-only hit can reach at most 0.30" in screen_words(app)
         assert line_with(app, "✗ merge").endswith("w a weighting of 0 / 1 puts it in the prompt")
         await press(pilot, "w")
         assert "0.70 → 0.00" in line_with(app, "vector weight")

@@ -20,9 +20,8 @@ from zeroclaw_tui.memory.days import absolute_time, time_here
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
-from zeroclaw_tui.scoring.explain import Advice, Explanation
+from zeroclaw_tui.scoring.explain import Advice, Explanation, Mark, Step
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.scoring.steps import Mark, Step
 from zeroclaw_tui.tui.format import bar, fit, shown_line, wrapped
 from zeroclaw_tui.tui.rooms.why.trial import WAITING, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
@@ -386,9 +385,10 @@ def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str,
 
 def explanation_text(explanation: Explanation) -> str:
     """Everything as plain text, to be pasted elsewhere; nothing in it steers a terminal."""
+    trial = explanation.trial
     lines = [
         f"{_quotes(explanation.entry.key)} {_where(explanation)} for {_quotes(explanation.query)}",
-        f"scoring {explanation.profile} ({explanation.profile_source}), {explanation.rule} rule"
+        f"scoring {trial.profile.version} ({explanation.profile_source}), {trial.request.rule} rule"
         if explanation.program is None
         else f"by the rule of {explanation.program}",
         "",

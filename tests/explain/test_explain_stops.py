@@ -1,20 +1,36 @@
-"""Every stage that stops a memory is named at once, and settings that help with one stage alone are not advised."""
+"""What stops a memory is named with everything else that would, in every backend; advice is proven by the recall."""
 
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from explain_world import library_of, small_library, why
+from support import golden, replaying
+from support.postgres_place import PostgresPlace
+from support.postgres_server import PostgresServer, running_postgres
+from support.redis_server import NO_SERVER, running_redis, server_program
 from support.rmem_file import mila
 
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, cosines
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.recall import explain, recall_memories, trial_of
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import RerankSettings
 from zeroclaw_tui.testing.tools import entries_of
@@ -188,3 +204,171 @@ async def test_memory_rs_names_the_user_and_the_cosine(tmp_path: Path) -> None:
     assert both.steps[-1].words == "memory-rs leaves it out: it is of another user than the one asked for"
     assert "the cosine of the two hashes is -0." in both.later_stops[0].words
     assert stages(user) == ["rank"]
+
+
+AT = "2026-03-19T10:00:00+00:00"
+TEA_ROWS = (
+    ("a", "tea", "green tea", "NULL"),
+    ("b", "cup", "a cup of tea, then tea", "'tg_1'"),
+    ("c", "dog", "barks", "NULL"),
+)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+def words_of(explanation: Explanation) -> dict[str, str]:
+    return {step.name: step.words for step in explanation.steps}
+
+
+async def test_postgres_names_its_rank_and_its_scale(postgres: PostgresServer, tmp_path: Path) -> None:
+    place = PostgresPlace(postgres, "explained")
+    place.make_table("key")
+    for id, key, content, session in TEA_ROWS:  # noqa: A001
+        values = f"'{id}', '{key}', '{content}', 'core', '{AT}', '{AT}', {session}"
+        place.run(f"INSERT INTO memories VALUES ({values})")
+
+    async with library_of(PostgresMemory(read_url(place.url)), tmp_path, "0.7.5") as library:
+        hit = await why(library, "tea", "tea", settings={"threshold": 0.25})
+        assert words_of(hit)["rank"] == "rank 1 by postgres's own rule · ts_rank_cd = 0.30"
+        assert hit.is_injected
+        low = await why(library, "cup", "tea")
+        assert (low.stopped_at, words_of(low)["threshold"]) == ("threshold", "0.20 < 0.40")
+        assert "PostgreSQL ranks a word in the content at 0.10" in low.remarks[0]
+        assert (await why(library, "dog", "tea")).stopped_at == "rank"
+        elsewhere = await why(library, "cup", "tea", session_id="tg_2")
+        assert (
+            elsewhere.steps[-1].words
+            == "postgres leaves it out: it belongs to session tg_1, and the message comes from tg_2"
+        )
+        assert elsewhere.steps[-1].helps == "recall without the session"
+        of_none = await why(library, "tea", "tea", session_id="tg_1", until="2026-03-01T00:00:00+00:00")
+        assert of_none.steps[-1].words.startswith("postgres leaves it out: created 2026-03-19T10:00:00")
+        assert [step.words for step in of_none.later_stops] == [
+            "postgres leaves it out: it has no session, and the message comes from tg_1"
+        ]
+        assert (await why(library, "cup", "tea", limit=1)).stopped_at == "limit"
+        library.with_profile("0.5.6")
+        bare = await why(library, "dog", "barks")
+        assert bare.is_injected
+        assert "no score (2 x key + content matches)" in words_of(bare)["rank"]
+
+
+async def test_the_tutorials_table_asks_for_no_words(postgres: PostgresServer, tmp_path: Path) -> None:
+    place = PostgresPlace(postgres, "tutorial")
+    place.make_table("uuid")
+    place.run(
+        "INSERT INTO memories (id, key, content, category, timestamp) VALUES "
+        f"('00000000-0000-4000-8000-00000000000a', 'tea', 'green tea <tool_result', '\"Core\"', '{AT}')"
+    )
+    async with library_of(PostgresMemory(read_url(place.url)), tmp_path, "0.8.4") as library:
+        missed = await why(library, "tea", "green tea")
+        late = await why(library, "tea", "green tea", until="2026-03-01T00:00:00+00:00")
+    assert missed.steps[-1].words.startswith("postgres's own rule does not find it")
+    assert "must contain" not in missed.steps[-1].words
+    assert [step.name for step in missed.later_stops] == ["skip"]
+    assert "recall is until 2026-03-01T00:00:00+00:00" in late.steps[-1].words
+
+
+async def test_redis_names_namespace_and_time_and_no_session(tmp_path: Path) -> None:
+    if server_program() is None:
+        pytest.skip(NO_SERVER)
+    with running_redis() as server:
+        memory = RedisMemory(server.url())
+        await memory.open()
+        await memory.store("user_msg_1", "green tea", "core")
+        await memory.close()
+        async with library_of(RedisMemory(server.url()), tmp_path, "0.8.4") as library:
+            bounds = {"until": "2020-01-01T00:00:00+00:00"}
+            missed = await why(library, "user_msg_1", "tea", session_id="tg_1", namespace="work", **bounds)
+    assert missed.steps[-1].words.startswith("redis leaves it out: created 2")
+    assert [step.name for step in missed.later_stops] == ["rank", "skip"]
+    assert missed.later_stops[0].words == "redis leaves it out: it is in namespace default, and recall is in work"
+
+
+async def test_a_store_of_the_traits_verbs_alone(tmp_path: Path) -> None:
+    entries = [MemoryEntry(id, key, content, "core", AT) for id, key, content, _ in TEA_ROWS]  # noqa: A001
+    async with library_of(InMemory(entries), tmp_path, "0.8.4") as library:
+        hit = await why(library, "tea", "tea")
+        assert hit.is_injected
+        assert "by in-memory's own rule" in words_of(hit)["rank"]
+        miss = await why(library, "dog", "tea")
+        assert miss.verdict == "It is not in the prompt: in-memory's own rule does not find it."
+
+
+async def test_a_memory_that_has_gone_meanwhile(tmp_path: Path) -> None:
+    entry = MemoryEntry("a", "tea", "green tea", "core", AT)
+    async with library_of(InMemory([entry]), tmp_path, "0.8.4") as library:
+        gone = (await entries_with_key(library.memory, "tea"))[0]
+        await library.memory.forget("tea")
+        with pytest.raises(NotFound):
+            await explain(library, gone, trial_of(library, RecallRequest("tea")))
+
+
+QUERIES = ("rust", "what does she like to eat", "four five TMUX", "coffee in the morning", "docker api")
+
+
+@pytest.mark.parametrize("version", ["0.7.5", "0.8.3", "0.8.4"])
+async def test_the_store_confirms_all_advice(version: str, tmp_path: Path) -> None:
+    """Recalled by the store, as a person would who follows it."""
+    memory = SqliteMemory(golden.database("0.8.4" if version > "0.8" else version, "brain.db", tmp_path))
+    await memory.open()
+    chance, seen = random.Random(version), Counter[str]()
+    try:
+        library = replaying.library_of(memory, replaying.RecordedEmbedder("hash:64"), version)
+        entries = list(await memory.list())
+        for query in QUERIES:
+            asked = replaying.trial(query, version, as_of=replaying.AS_OF)
+            found = [scored.entry for scored in (await recall_memories(library, asked)).results]
+            for entry in (*found, *chance.sample(entries, 6)):
+                explanation = await explain(library, entry, asked)
+                last, advice = explanation.steps[-1], explanation.advice
+                if explanation.is_injected or advice is None:
+                    assert advice is None
+                    assert "puts it in the prompt" not in last.helps
+                    seen["in vain"] += last.helps.startswith("none of the settings tried (")
+                    continue
+                assert last.helps == f"{advice.words} puts it in the prompt"
+                seen[advice.key] += 1
+                if advice.key != "e":
+                    again = await recall_memories(library, advice.trial)
+                    injected = [scored.entry.id for scored in again.results if scored.injected]
+                    assert injected.count(entry.id) == 1, explanation
+    finally:
+        await memory.close()
+    assert seen["w"] or version == "0.8.4"
+    assert seen["in vain"]
+
+
+async def test_a_memory_that_no_stage_finds_is_only_helped_by_an_edit(tmp_path: Path) -> None:
+    rows = [{"key": f"tea_{at}", "content": f"green tea at {at}"} for at in range(30)]
+    async with small_library(tmp_path, "G4", [*rows, {"key": "far", "content": "quarks"}], "0.8.4") as library:
+        explanation = await why(library, "far", "green tea")
+    last = explanation.steps[-1]
+    assert (explanation.stopped_at, last.key, last.helps.startswith("edit it")) == ("candidates", "e", True)
+    assert explanation.as_json()["advice"] is None
+
+
+async def test_the_category_core_is_advised_where_it_helps_to_the_end(tmp_path: Path) -> None:
+    rows = [
+        {"key": "user_msg_1", "content": "green tea", "category": "daily"},
+        {"key": "old", "content": "green tea leaves", "category": "daily"},
+        {"key": "b", "content": "rain"},
+    ]
+    async with small_library(tmp_path, "G4", rows, "0.8.4") as library:
+        skipped = await why(library, "user_msg_1", "green tea", as_of="2027-09-01T10:00:00+00:00")
+        faded = await why(library, "old", "green tea", as_of="2027-09-01T10:00:00+00:00")
+    assert (skipped.stopped_at, skipped.advice) == ("threshold", None)
+    assert skipped.steps[-1].helps == "none of the settings tried (the category core) brings it in"
+    assert faded.steps[-1].helps == "the category core, which does not fade, puts it in the prompt"
+
+
+async def test_a_version_without_decay_tries_no_other_category(tmp_path: Path) -> None:
+    rows = [{"key": "user_msg_1", "content": "green tea", "category": "daily"}, {"key": "b", "content": "rain"}]
+    async with small_library(tmp_path, "G2", rows, "0.7.5") as library:
+        skipped = await why(library, "user_msg_1", "green tea", rule="channel", settings={"threshold": 9.0})
+    assert skipped.stopped_at == "threshold"
+    assert "the category core" not in skipped.steps[-1].helps
