@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import sqlite3
 import stat
 import subprocess
@@ -71,15 +70,6 @@ def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory
         assert "belongs to the store itself" in done.err
 
 
-def test_what_is_no_regular_file_is_never_replaced(memory: Run, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    done = memory("export", str(pipe), "--overwrite")
-    assert done.code == 1
-    assert "is not a regular file" in done.err
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
 def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
     file = tmp_path / "x.data"
     told = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
@@ -119,10 +109,6 @@ def test_a_closed_pipe_ends_it_quietly(install: Path, script: Callable[[str], st
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["backend"] == "sqlite"
-
-
-def test_it_works_on_a_store_that_is_open_read_only(memory: Run) -> None:
-    assert memory("--read-only", "export").out.count("\n") == 9
 
 
 def test_a_full_disk_behind_stdout_is_one_sentence(install: Path, script: Callable[[str], str]) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pexpect
@@ -86,36 +84,11 @@ def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
     assert memory("get", "tea").code == 1
 
 
-@pytest.mark.parametrize(
-    ("option", "count", "contents"),
-    [
-        ("--skip", 1, {"lang": "User prefers Rust"}),
-        ("--overwrite", 2, {"lang": "User prefers Haskell"}),
-        ("--rename", 2, {"lang": "User prefers Rust", "lang (imported b7d9)": "User prefers Haskell"}),
-    ],
-)
-def test_conflicts_end_as_asked(memory: Command, file: Path, option: str, count: int, contents: dict[str, str]) -> None:
-    document = memory("hydrate", option, "--yes", "--json").json
-    assert document["count"] == count
-    assert document["on_clash"] == option.removeprefix("--")
-    for key, content in contents.items():
-        assert memory("get", key, "--json").json["content"] == content
-
-
 def test_its_document_is_that_of_an_import(memory: Command, file: Path) -> None:
     document = memory("hydrate", "--dry-run", "--json").json
     expected = {"verb": "hydrate", "dry_run": True, "count": 1, "new": 1, "same": 1, "taken": 1, "samples": ["lang"]}
     assert document.items() >= {**expected, "format": "snapshot", "makes": None}.items()
     assert [found["key"] for found in document["previews"]] == ["tea"]
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-def test_dates_that_cannot_be_read_are_told(memory: Command, empty: Path, file: Path, is_there: bool) -> None:
-    if is_there:
-        assert memory("hydrate", "--yes").code == 0
-    told = file.read_text().replace("`tea`", "`milk`").replace("`pet`", "`dog`")
-    file.write_text(told.replace("2025-01-15T10:00:00+00:00 |", "last year |"))
-    assert "times that cannot be read (2)" in memory("hydrate", "--dry-run").out
 
 
 def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
@@ -164,14 +137,6 @@ def test_it_is_made_of_the_version_that_a_first_store_would_make_it_of(run: Comm
     }  # fmt: skip
 
 
-def test_an_empty_store_is_made_for_the_version_asked_for(memory: Command, empty: Path) -> None:
-    empty.write_bytes(b"")
-    done = memory("hydrate", "--yes", "--profile", "0.8.4")
-    assert done.code == 0
-    with closing(sqlite3.connect(empty)) as connection:
-        assert "pinned" in [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
-
-
 def test_a_log_without_its_database_is_one_sentence(memory: Command, empty: Path) -> None:
     empty.write_bytes(b"")
     log = empty.with_name("brain.db-wal")
@@ -192,19 +157,6 @@ def test_agents_own_what_they_are_given(run: Command, agents_install: Path, tmp_
     assert refused.code == 1
     assert "no agent 'nobody'" in refused.err
     assert run(*options, "--agent", "writer", "--agent", "default").code == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [(None, "There is no file"), ("# Another program's\n", "not a snapshot of ZeroClaw's"), ("{", "not a snapshot")],
-)
-def test_a_file_that_is_none_is_one_sentence(memory: Command, tmp_path: Path, content: str | None, told: str) -> None:
-    file = tmp_path / "given.md"
-    if content is not None:
-        file.write_text(content)
-    answer = memory("hydrate", str(file), "--yes")
-    assert answer.code == 1
-    assert told in answer.err
 
 
 def test_other_backends_and_read_only_stores_are_refused(memory: Command, file: Path, empty: Path) -> None:

@@ -86,14 +86,6 @@ def test_the_document_is_that_of_every_change(memory: Run, file: Path) -> None:
     assert done["renamed"] == {"pet": "pet (imported f42e)"}
 
 
-def test_without_a_terminal_it_needs_yes(memory: Run, install: Path, file: Path) -> None:
-    before = _contents(install)
-    done = memory("import", str(file))
-    assert done.code == 2
-    assert "needs confirmation" in done.err
-    assert _contents(install) == before
-
-
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1)])
 def test_it_asks_in_a_terminal(answer: str, code: int, script: Callable[[str], str], install: Path, file: Path) -> None:
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "import", str(file)]
@@ -102,12 +94,6 @@ def test_it_asks_in_a_terminal(answer: str, code: int, script: Callable[[str], s
         screen.press(answer, "enter")
         assert screen.wait_exit() == code
     assert ("new" in _contents(install)) is (code == 0)
-
-
-def test_a_read_only_store_takes_nothing(memory: Run, file: Path) -> None:
-    done = memory("--read-only", "import", str(file), "--yes")
-    assert done.code == 1
-    assert "--read-only refuses every change." in done.err
 
 
 def test_a_broken_file_is_one_sentence_and_wrong_use(memory: Run, install: Path, tmp_path: Path) -> None:
@@ -119,15 +105,6 @@ def test_a_broken_file_is_one_sentence_and_wrong_use(memory: Run, install: Path,
     assert done.err.startswith("zeroclaw: Line 2 is not JSON. The file seems to have been cut off there.")
     assert memory("import", str(tmp_path / "none.csv"), "--yes").code == 1
     assert _contents(install) == before
-
-
-def test_what_one_install_exports_the_other_takes_whole(
-    run: Run, memory: Run, agents_install: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "all.jsonl"
-    assert memory("export", str(file), "--superseded").code == 0
-    done = run("memory", "--config-dir", str(agents_install), "import", str(file), "--yes", "--json").json
-    assert (done["new"], done["taken"], done["samples"]) == (8, 1, ["lang"])
 
 
 @pytest.fixture
@@ -152,59 +129,11 @@ def test_another_tools_memories_are_known_and_shown_first(memory: Run, install: 
     assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
 
 
-@pytest.mark.parametrize(("option", "told"), [((), "1 food"), (("--overwrite",), "2 food"), (("--rename",), "2 food")])
-def test_categories_are_those_of_what_would_be_brought_in(
-    memory: Run, tmp_path: Path, option: tuple[str, ...], told: str
-) -> None:
-    def written(*texts: str) -> str:
-        path = tmp_path / "export.json"
-        items = [{"id": str(at), "memory": text, "categories": ["food"]} for at, text in enumerate(texts)]
-        path.write_text(json.dumps(items))
-        return str(path)
-
-    assert memory("import", written("Rye", "Honey"), "--yes").code == 0
-    shown = memory("import", written("Rye", "Wax", "Bees"), "--dry-run", *option).out
-    assert f"  By category: {told}.\n" in shown
-    assert shown.startswith(f"Import {'1 memory' if told == '1 food' else '2 memories'} from export.json?\n")
-
-
-def test_of_many_categories_the_rest_is_one_number_and_scripts_get_all(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "export.json"
-    items = [{"id": str(at), "memory": f"Text {at}", "categories": [f"c{at % 10}"]} for at in range(12)]
-    path.write_text(json.dumps(items))
-    answer = memory("import", str(path), "--dry-run")
-    assert "By category: 2 c0, 2 c1, 1 c2, " in answer.out
-    assert ", 1 c7, 2 in 2 others.\n" in answer.out
-    assert len(memory("import", str(path), "--dry-run", "--json").json["categories"]) == 10
-
-
 def test_a_tool_that_remembers_nothing_is_told_as_that(memory: Run, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps({"results": [{"id": "1", "memory": "", "hash": "90766144", "user_id": "mila"}]}))
     answer = memory("import", str(path), "--dry-run")
     assert (answer.code, answer.out.splitlines()[0]) == (0, "Nothing to import: export.json holds no memory")
-
-
-def test_lines_that_no_export_wrote_are_taken_as_a_table_would_be(memory: Run, tmp_path: Path) -> None:
-    """Names nobody knows are said to be lost, times become ones that ZeroClaw reads."""
-    path = tmp_path / "by hand.jsonl"
-    lines = [
-        {"key": "a", "content": "A", "created_at": "2026"},
-        {"key": "b", "content": "B", "timestamp": "2026-03-01"},
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = memory("import", str(path), "--yes")
-    assert "Not imported: created_at (1)." in done.err
-    assert memory("get", "b", "--json").json["timestamp"].startswith("2026-03-01T00:00:00")
-
-
-@pytest.mark.parametrize("name", ["key", "content"])
-def test_a_line_without_a_key_or_content_is_refused_before_the_question(name: str, memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "nulls.jsonl"
-    path.write_text(json.dumps({"key": "a", "content": "A", name: None}) + "\n")
-    done = memory("import", str(path), "--dry-run")
-    assert (done.code, done.out) == (2, "")
-    assert f"Line 1 is not a memory: it has no {name}." in done.err
 
 
 def test_what_lies_there_and_is_not_read_is_named_once_with_the_reason(memory: Run, tmp_path: Path) -> None:
@@ -218,17 +147,6 @@ def test_what_lies_there_and_is_not_read_is_named_once_with_the_reason(memory: R
     assert (
         "  Not read: memory/2026-03-03.md (it is a link), memory/2026-03-02.md (bytes that are not UTF-8)."
         in done.out.splitlines()
-    )
-
-
-def test_a_markdown_export_is_answered_with_jsonl(memory: Run, tmp_path: Path) -> None:
-    file = tmp_path / "all.md"
-    assert memory("export", str(file)).code == 0
-    done = memory("import", str(file), "--yes")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        "zeroclaw: all.md is a Markdown export, which is for reading.\n"
-        "`zeroclaw memory export FILE.jsonl` writes a file that can be imported.\n"
     )
 
 

@@ -115,28 +115,12 @@ def test_secrets_and_controls_in_texts_are_not_shown(memory: Command) -> None:
     assert "\x1b" not in shown.out
 
 
-def test_read_only_refuses_and_a_lone_file_has_no_place_for_it(run: Command, memory: Command, install: Path) -> None:
-    assert memory("snapshot", "--read-only").code == 1
-    lone = install.parent / "lone.db"
-    lone.write_bytes((install / "workspace" / "memory" / "brain.db").read_bytes())
-    refused = run("memory", "--location", str(lone), "snapshot")
-    assert refused.code == 1
-    assert "lone store" in refused.err
-
-
 def test_a_workspace_without_a_config_has_its_place_for_it(run: Command, install: Path) -> None:
     (install / "config.toml").unlink()
     workspace = (install / "workspace").rename(install.parent / "elsewhere")
     written = run("memory", "--workspace", str(workspace), "snapshot")
     assert written.code == 0, written.err
     assert (workspace / "MEMORY_SNAPSHOT.md").exists()
-
-
-def test_a_file_that_is_not_there_is_no_matter_of_settings(memory: Command, tmp_path: Path) -> None:
-    answer = memory("snapshot", "--diff", "--file", str(tmp_path / "nowhere.md"))
-    assert answer.code == 1
-    assert "snapshot_enabled" not in answer.err
-    assert "MEMORY_SNAPSHOT.md" in answer.err
 
 
 PASSWORD = "correct7horse9battery"

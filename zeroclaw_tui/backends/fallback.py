@@ -228,11 +228,6 @@ class TraitWriter(RowWriter):
         return self._memory.why_not.get(name) or f"{self._memory.name} did not take the {field}."
 
 
-def import_hint(path: Path) -> str:
-    """The command that brings the memories of another tool's store to an agent of ZeroClaw's, as a sentence."""
-    return f"`zeroclaw memory import {shlex.quote(one_line(str(path)))}` brings them into your agent's memory."
-
-
 def copy_hint(path: Path) -> str:
     """The command that copies the memories of another program's store to an agent of ZeroClaw's, as a sentence."""
     command = f"zeroclaw memory copy --location {shlex.quote(one_line(str(path)))} --to sqlite"

@@ -161,8 +161,8 @@ async def _diff(library: Library, given: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.hydrate import compare
 
     file = _file(library, given)
-    there = (await asyncio.to_thread(load, file)).snapshot
-    found = await compare(library, file)
+    there = await asyncio.to_thread(load, file)
+    found = await compare(library, there)
     if given.json:
         document(_diff_as_json(library, file, there, found))
         return DONE
@@ -266,7 +266,6 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
     from functools import partial
 
     from zeroclaw_tui.backends.about import sentences
-    from zeroclaw_tui.curation.hydrate import hydrate as carry_out
     from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
 
     config = configs[0]
@@ -280,7 +279,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
             if given.dry_run or (library is not None and sentence != library.read_only_because):
                 note(f"zeroclaw: {sentence}")
         make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))
-        return await import_planned(target, given, "hydrate", make_plan, carry_out)
+        return await import_planned(target, given, "hydrate", make_plan)
     finally:
         await target.close()
 

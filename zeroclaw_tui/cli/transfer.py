@@ -298,11 +298,11 @@ async def import_to_new(target: Target, given: argparse.Namespace) -> int:
 
 
 async def _import(target: Target, given: argparse.Namespace) -> int:
-    from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
+    from zeroclaw_tui.curation.transfer.imports import ImportOptions, plan_import
 
     options = ImportOptions(given.format, bool(given.included), agent_given(given))
     make_plan = partial(plan_import, target, expanded(given.file), options)
-    return await import_planned(target, given, "import", make_plan, import_memories)
+    return await import_planned(target, given, "import", make_plan)
 
 
 async def import_planned(
@@ -310,9 +310,10 @@ async def import_planned(
     given: argparse.Namespace,
     verb: Literal["import", "hydrate"],
     make_plan: Callable[..., Awaitable[ImportPlan]],
-    carry_out: Callable[..., Awaitable[Outcome]],
 ) -> int:
     """Show a plan, ask, and carry it out; the store is made first where there is none."""
+    from zeroclaw_tui.curation.transfer.imports import import_memories
+
     library = target.library
     if library is not None and not given.dry_run:
         check_writable(library, given)
@@ -328,7 +329,7 @@ async def import_planned(
     opened = await target.make()
     with Progress("Importing", count) as progress:
         outcome = await with_triggers(
-            opened, given, lambda: carry_out(target, plan, on_clash, on_progress=progress.advance), asks=True
+            opened, given, lambda: import_memories(target, plan, on_clash, on_progress=progress.advance), asks=True
         )
     return REFUSED if outcome is None else _print_done(opened, given, plan, outcome)
 
@@ -338,8 +339,6 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     if plan.why:
         yield ("  ", plan.source_text)
     yield from fact_lines(plan, on_clash)
-    if plan.why:
-        yield ("  ", f"By category: {plan.categories_text(on_clash)}.")
     for key, about, content in plan.preview_texts():
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
@@ -390,7 +389,7 @@ def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterat
 
 
 def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
-    chosen = {"categories": dict(plan.categories(given.on_clash)), "on_clash": given.on_clash}
+    chosen = {"categories": plan.categories(given.on_clash), "on_clash": given.on_clash}
     return {**plan.as_json(), **chosen}
 
 
@@ -453,7 +452,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         return _print_copy_plan(library, target, given, plan)
     if not count and target.library is None:
         # Nobody asked for an empty store.
-        return _print_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.leaves(on_clash)))
+        return _print_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.taken))
     if count and not given.yes and not confirm("Go on?", _copy_lines(target, plan, on_clash)):
         return REFUSED
     with _naming_the_target():
@@ -468,7 +467,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
     if outcome is None:
         return REFUSED
     is_whole = outcome.count and not (outcome.cancelled or outcome.differs or plan.filtered_out)
-    if is_whole and (sentence := await still_named(library, target)):
+    if is_whole and (sentence := await still_named(library)):
         from dataclasses import replace
 
         outcome = replace(outcome, notes=(*outcome.notes, sentence))
@@ -527,7 +526,7 @@ def _print_copy_plan(library: Library, target: Target, given: argparse.Namespace
 
     count = plan.brings(given.on_clash)
     if given.json:
-        planned = CopyOutcome("copy", count, left=plan.leaves(given.on_clash))
+        planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
         _print_copy_document(library, target, given, plan, planned)
         return DONE
     if count:

@@ -138,8 +138,6 @@ class MemoryConfig(NamedTuple):
     location: str | None = None
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
-    read_only_because: str | None = None
-    """Why it is only read where nobody asked for that, a sentence."""
     storage: Mapping[str, Any] = MappingProxyType({})
     """The settings of the backend's store (db_url, schema, collection, …), secrets in plain text in memory only."""
     values: Mapping[str, Any] = MappingProxyType({})

@@ -15,7 +15,6 @@ from zeroclaw_tui.backends.factory import (
     backend_of_file,
     backend_of_url,
     has_database,
-    has_notes,
 )
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
@@ -172,8 +171,6 @@ def _config_of(
     if install.layout == "lone" and info is not None and not info.in_zeroclaw:
         # ZeroClaw takes every name that it does not know for Markdown.
         config = config._replace(zeroclaw_backend="markdown")
-    if install.layout == "lone" and options.backend is None and has_notes(config.backend):
-        config = _read_only_if_foreign(config)
     problem = settings_problem(install)
     return config if problem is None else config._replace(warnings=(*config.warnings, problem))
 
@@ -193,20 +190,6 @@ def _backend_by_content(install: Install, location: str | None) -> str | None:
         if file.is_file():
             return backend_of_file(file) or ("sqlite" if is_database(file) else None)
     return None
-
-
-def _read_only_if_foreign(config: MemoryConfig) -> MemoryConfig:
-    """The same config, read-only if its notes are certainly those of another tool."""
-    folder = Path(config.location).expanduser() if config.location is not None else config.install.root
-    if not is_folder(folder):
-        return config
-    from zeroclaw_tui.curation.formats.registry import owner_of_notes
-
-    owner = owner_of_notes(folder)
-    if owner is None:
-        return config
-    reason = f"These notes look like those of {owner.title}, which can only be read here."
-    return config._replace(read_only=True, read_only_because=reason)
 
 
 def describe_choice(config: MemoryConfig) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
-from zeroclaw_tui.curation.known_vectors import identity_of
+from zeroclaw_tui.curation.known_vectors import KnownVectors
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.disk import (
     copy_owner_and_mode,
@@ -121,14 +119,12 @@ async def export_memories(
         raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
     writer = _Writer(out, format, vectors=vectors, on_progress=on_progress)
     memory = library.memory
-    moment = library.trash.now().isoformat(timespec="seconds")
     if format == "jsonl":
-        identity = await identity_of(memory) if vectors else None
-        version = library.profile.profile.version
-        header = jsonl.Header(moment, memory.name, memory.about.generation, version, vectors, identity)
-        writer.write(jsonl.header_line(header))
+        writer.write(await header_for(library, vectors=vectors))
+    elif format == "csv":
+        writer.write(csv_file.header_line())
     else:
-        writer.write(csv_file.header_line() if format == "csv" else markdown.header_line(moment, memory.name))
+        writer.write(markdown.header_line(_moment(library), memory.name))
     try:
         await memory.scan(writer.write_row, filter)
     except _Cancelled:
@@ -142,6 +138,19 @@ async def export_memories(
         return writer.outcome(cancelled=True)
     writer.is_wanted()
     return writer.outcome(cancelled=False)
+
+
+async def header_for(library: Library, *, vectors: bool) -> bytes:
+    """The first line of our JSONL, with what made the vectors, if they come along."""
+    memory, version = library.memory, library.profile.profile.version
+    has_identity = vectors and "vectors" not in memory.why_not
+    identity = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
+    header = jsonl.Header(_moment(library), memory.name, memory.about.generation, version, vectors, identity)
+    return jsonl.header_line(header)
+
+
+def _moment(library: Library) -> str:
+    return library.trash.now().isoformat(timespec="seconds")
 
 
 async def export_file(
@@ -159,13 +168,16 @@ async def export_file(
     Raises Refused where there is one already and not `overwrite`, Unreadable where it cannot be written.
     """
     target = await asyncio.to_thread(_target, library, path, overwrite=overwrite)
-    with _translated(path):
+    try:
         await asyncio.to_thread(remove_stale_temp_files, target.parent)
         with temp_file(target) as (temp_path, handle):
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as out:
                 outcome = await export_memories(library, filter, out, format, vectors=vectors, on_progress=on_progress)
             if not outcome.cancelled:
                 await asyncio.to_thread(_put_in_place, temp_path, handle, target, path, overwrite=overwrite)
+    except OSError as error:
+        message = f"{one_line(str(path))} cannot be written: {error.strerror}."
+        raise Unreadable(message, hint="Name another place.") from error
     return outcome
 
 
@@ -228,12 +240,3 @@ def _put_in_place(temp_path: Path, handle: int, target: Path, path: Path, *, ove
 
 def _exists(path: Path) -> Refused:
     return Refused(f"{one_line(str(path))} already exists.", hint="Pass --overwrite to replace it.")
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        message = f"{one_line(str(path))} cannot be written: {error.strerror}."
-        raise Unreadable(message, hint="Name another place.") from error

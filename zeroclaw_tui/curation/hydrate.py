@@ -10,18 +10,16 @@ from typing import Literal
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.formats.snapshot import load, missing_file, what_is_lost, what_is_read
+from zeroclaw_tui.curation.formats.snapshot import Snapshot, missing_file, what_is_lost, what_is_read
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import core_of, place_of
-from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import OnClash
+from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
 Where = Literal["only here", "only there", "changed", "same"]
@@ -47,8 +45,7 @@ class Difference:
 async def hydrate_target(config: MemoryConfig, profile: str | None = None) -> Target:
     """The database of a config, whether or not it is there. Raises what opening raises."""
     if await asyncio.to_thread(is_empty_store, config):
-        missing = NothingYet(f"There is no database {config.database} yet.")
-        return Target(config, None, missing, profile, str(config.database))
+        return Target(config, None, profile, str(config.database))
     return await Target.at(config, profile)
 
 
@@ -74,23 +71,15 @@ async def plan_hydrate(
     if not await asyncio.to_thread(path.exists):
         raise missing_file(path)
     name = "jsonl" if path.suffix.lower() in _JSONL else "snapshot"
-    options = ImportOptions(name, agent=agent, keys=None if keys is None else frozenset(keys))
+    options = ImportOptions(name, agent=agent, keys=None if keys is None else frozenset(keys), verb="hydrate")
     return await plan_import(target, path, options, on_progress=on_progress)
 
 
-async def hydrate(
-    target: Target, plan: ImportPlan, on_conflict: OnClash, on_progress: ProgressCallback | None = None
-) -> Outcome:
-    """Import them as one change set of verb "hydrate"; the database is made first where there is none."""
-    return await import_memories(target, plan, on_conflict, verb="hydrate", on_progress=on_progress)
-
-
-async def compare(library: Library, path: Path) -> tuple[Difference, ...]:
+async def compare(library: Library, snapshot: Snapshot) -> tuple[Difference, ...]:
     """Snapshot and core memories of the store, by key and by owner where the file has one; changed ones first."""
-    loaded = await asyncio.to_thread(load, path)
     core = await core_of(library)
     entries = [row.entry() for row in core.rows]
-    return await asyncio.to_thread(_differences, entries, [row.entry() for row in loaded.rows])
+    return await asyncio.to_thread(_differences, entries, [row.entry() for row in snapshot.rows])
 
 
 def is_empty_store(config: MemoryConfig) -> bool:

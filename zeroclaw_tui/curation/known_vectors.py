@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.memory.change import Value
 
@@ -39,8 +38,3 @@ class KnownVectors:
         if self.dimensions is not None and len(vector) != _BYTES_EACH * self.dimensions:
             return False
         return source is None or self.identity is None or source == self.identity
-
-
-async def identity_of(memory: Memory) -> Identity | None:
-    """Return what made a store's vectors; None where it does not say."""
-    return None if "vectors" in memory.why_not else KnownVectors.from_facts((await memory.health()).facts).identity

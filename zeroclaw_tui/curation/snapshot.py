@@ -12,7 +12,8 @@ from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
-from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of
+from zeroclaw_tui.curation.export import header_for
+from zeroclaw_tui.curation.formats.jsonl import header_of_line, line_of
 from zeroclaw_tui.curation.formats.snapshot import (
     LEFT_OUT,
     NAME,
@@ -24,7 +25,6 @@ from zeroclaw_tui.curation.formats.snapshot import (
     losses,
     snapshot_text,
 )
-from zeroclaw_tui.curation.known_vectors import identity_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
@@ -64,7 +64,7 @@ class SnapshotPlan:
         replaces = None if old is None else {
             "is_zeroclaws": old.is_zeroclaws,
             "because": old.because,
-            "entries": len(old.entries),
+            "entries": len(old.rows),
             "total": old.total,
             "exported": old.exported,
         }  # fmt: skip
@@ -83,7 +83,7 @@ class SnapshotPlan:
         if self.replaces is None or not self.replaces.is_zeroclaws:
             return self.loss_sentences()
         when = f" of {absolute_time(self.replaces.exported)}" if self.replaces.exported else ""
-        replaces = f"It replaces the snapshot{when} with {counted(len(self.replaces.entries))}."
+        replaces = f"It replaces the snapshot{when} with {counted(len(self.replaces.rows))}."
         return (replaces, *self.loss_sentences())
 
     def loss_sentences(self) -> tuple[str, ...]:
@@ -171,12 +171,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     core = await core_of(library)
     if not core.written:
         raise Refused(NO_CORE_MEMORIES, hint="What it wrote before stays as it is.")
-    now = library.trash.now()
-    identity = await identity_of(library.memory) if core.has_vectors else None
-    version = library.profile.profile.version
-    header = Header(
-        now.isoformat(), library.memory.name, library.memory.about.generation, version, core.has_vectors, identity
-    )
+    header = await header_for(library, vectors=core.has_vectors)
 
     def changes() -> list[RowChange]:
         copy_path, path = external.link_target(file.with_name(SIDE_CAR)), external.link_target(file)
@@ -189,9 +184,9 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
                 title="Another program's file",
             )
         lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
-        new_copy = external.file_row(copy_path, b"".join((header_line(header), *lines)))
+        new_copy = external.file_row(copy_path, b"".join((header, *lines)))
         # ZeroClaw writes its snapshot at each start: undo must not put an older one in place of that.
-        text = snapshot_text(core.written, now.astimezone()).encode()
+        text = snapshot_text(core.written, library.trash.now().astimezone()).encode()
         new = external.file_row(path, text, stays_if_changed=True)
         return [RowChange(old_copy, new_copy), RowChange(old, new)]
 

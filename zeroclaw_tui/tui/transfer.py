@@ -141,7 +141,7 @@ async def copy_to(
     try:
         compare = partial(plan_copy, library, target, _EVERYTHING)
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
-        most, to = max(plan.brings("overwrite"), plan.brings("rename")), clean(plan.target)
+        most, to = plan.new + plan.taken, clean(plan.target)
         title = f"Copy {counted(most)} to {to}?" if most else f"{to} already has all of them"
         asking = Question(
             title if plan.count else "Nothing to copy",
@@ -156,7 +156,7 @@ async def copy_to(
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
         words = " ".join(outcome.sentences(" ".join(outcome.texts(clean(plan.target)))))
         is_whole = outcome.count and not (outcome.cancelled or outcome.differs)
-        still = await still_named(library, target) if is_whole else None
+        still = await still_named(library) if is_whole else None
         return words if still is None else f"{words} {clean(still)}"
     finally:
         await target.close()
@@ -190,10 +190,8 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
 
 
 async def _make(app: App[Any], target: Target, plan: ImportPlan, then: Callable[[], object]) -> None:
-    from zeroclaw_tui.curation.hydrate import hydrate
-
     try:
-        outcome = await hydrate(target, plan, "skip")
+        outcome = await import_memories(target, plan, "skip")
     except InspectorError as error:
         show_failure(app, error)
         return
@@ -273,27 +271,18 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
     return [*ways, Answer("f", f"Include the {count} flagged", _FLAGGED, "texts with a secret or a threat")]
 
 
-def clash_answers(
-    does: str, new: int, over: int, both: int, *, where: str, goes: str, taken: int | None = None
-) -> list[Answer[OnClash]]:
-    """The answers for so many new memories, and for those whose key is `taken`: overwrite, or keep both."""
-    taken = over if taken is None else taken
+def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
+    """The answers for the new memories, and for those whose key is taken: overwrite, or keep both."""
+    new, taken = plan.new, plan.taken
     if not taken:
         return [Answer("y", f"{does} the {new:,} new", "skip")] if new else []
     others = "the other one is not changed" if taken == 1 else f"the other {taken:,} are not changed"
-    answers: list[Answer[OnClash]] = []
-    if new:
-        answers.append(Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}"))
-    if over:
-        answers.append(Answer("o", f"Overwrite {over:,}", "overwrite", f"the versions {where} go to {goes}"))
-    if both:
-        answers.append(Answer("r", f"Keep both ({both:,})", "rename", "under new keys"))
-    return answers
-
-
-def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
-    over, both = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
-    return clash_answers(does, plan.new, over, both, where=where, goes=goes, taken=plan.taken)
+    only_new: list[Answer[OnClash]] = [Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}")]
+    return [
+        *(only_new if new else []),
+        Answer("o", f"Overwrite {taken:,}", "overwrite", f"the versions {where} go to {goes}"),
+        Answer("r", f"Keep both ({taken:,})", "rename", "under new keys"),
+    ]
 
 
 def clean(text: str) -> str:

@@ -21,7 +21,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.hydrate import hydrate, plan_hydrate
+from zeroclaw_tui.curation.hydrate import plan_hydrate
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
@@ -163,7 +163,7 @@ async def _merge(library: Library, place: Place, number: int) -> Outcome | None:
 async def _hydrate(library: Library, place: Place, number: int) -> Outcome | None:
     target = Target.of(library)
     plan = await plan_hydrate(target, place_of(library.config))
-    return await hydrate(target, plan, CLASHES[number % 3])  # type: ignore[arg-type]
+    return await import_memories(target, plan, CLASHES[number % 3])  # type: ignore[arg-type]
 
 
 async def _import(library: Library, place: Place, number: int) -> Outcome | None:

@@ -165,4 +165,4 @@ def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path: Path) ->
     with file.open("wb") as written:
         written.write(b'{"key": "first", "content": "text"}\n')
         written.truncate(MAX_FILE_SIZE + 1)
-    assert find_format(Source(file)).name == "jsonl"
+    assert find_format(Source(file))[0].name == "jsonl"

@@ -75,10 +75,10 @@ def test_only_the_path_that_was_typed_may_be_a_link(folder: Path, secret: Path) 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[" * 200_000, "too deep"),
-        ('{"a": 1', r"not JSON \(line 1\)"),
+        ("[" * 200_000, "not JSON"),
+        ('{"a": 1', r"not JSON that can be read \(line 1\)"),
         ("", "not JSON"),
-        ("1" * 10_000, "a number that is too large"),
+        ("1" * 10_000, "not JSON"),
     ],
     ids=["deep", "cut", "empty", "digits"],
 )

@@ -23,8 +23,9 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
-from zeroclaw_tui.curation.hydrate import hydrate, hydrate_target, plan_hydrate
+from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.files.disk import file_size
 
 ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]
@@ -54,7 +55,7 @@ async def make(folder: Path) -> None:
     target = await hydrate_target(config, "0.1.7")
     plan = await plan_hydrate(target, config.install.root / NAME)
     kill_points.mark()
-    await hydrate(target, plan, "skip")
+    await import_memories(target, plan, "skip")
     kill_points.mark()
     await target.close()
 

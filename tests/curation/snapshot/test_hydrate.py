@@ -12,14 +12,15 @@ from support import golden, small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load
-from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, is_empty_store, plan_hydrate
+from zeroclaw_tui.curation.formats.snapshot import NAME, load
+from zeroclaw_tui.curation.hydrate import hydrate_target, is_empty_store, plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
+from zeroclaw_tui.memory.errors import InspectorError, Refused
 
 HAND_MADE = """# 🧠 ZeroClaw Memory Snapshot
 
@@ -43,7 +44,7 @@ Green tea at four
 
 async def _hydrated(library: Library, file: Path, on_conflict: OnClash = "skip", agent: str | None = None) -> Outcome:
     target = Target.of(library)
-    return await hydrate(target, await plan_hydrate(target, file, agent=agent), on_conflict)
+    return await import_memories(target, await plan_hydrate(target, file, agent=agent), on_conflict)
 
 
 async def _made(folder: Path, version: str | None = None) -> Outcome:
@@ -51,7 +52,7 @@ async def _made(folder: Path, version: str | None = None) -> Outcome:
     config = config_of(folder)
     target = await hydrate_target(config, version)
     try:
-        return await hydrate(target, await plan_hydrate(target, place_of(config)), "skip")
+        return await import_memories(target, await plan_hydrate(target, place_of(config)), "skip")
     finally:
         await target.close()
 
@@ -109,25 +110,6 @@ async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: 
     assert rows_in(library.config.database) == before
 
 
-async def test_only_the_keys_picked_come(library: Library, hand_made: Path) -> None:
-    plan = await plan_hydrate(Target.of(library), hand_made, keys=["lang"])
-    assert (plan.new, plan.taken) == (0, 1)
-    assert (await hydrate(Target.of(library), plan, "overwrite")).count == 1
-    assert not await entries_with_key(library.memory, "tea")
-
-
-async def test_what_an_older_schema_cannot_hold_is_said(library: Library, tmp_path: Path) -> None:
-    await write_snapshot(library)
-    make_install(tmp_path / "old", "G1", [])
-    old = await opened(tmp_path / "old")
-    plan = await plan_hydrate(Target.of(old), place_of(library.config))
-    assert "the namespace" in " ".join(plan.losses)
-    assert (await hydrate(Target.of(old), plan, "skip")).count == 4
-    (pet,) = await entries_with_key(old.memory, "pet")
-    assert (pet.session_id, pet.embedding_dimensions) == ("tg_1", 2)
-    await old.close()
-
-
 async def test_an_agents_memories_go_back_to_that_agent(agents: Library, hand_made: Path) -> None:
     await write_snapshot(agents)
     before = rows_in(agents.config.database)
@@ -139,23 +121,6 @@ async def test_an_agents_memories_go_back_to_that_agent(agents: Library, hand_ma
     assert owners == {("default", "Rust, says default"), ("writer", "User prefers Haskell")}
     with pytest.raises(Refused, match="no agent 'nobody'"):
         await plan_hydrate(Target.of(agents), hand_made, agent="nobody")
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "reason"),
-    [
-        (None, NotFound, "There is no file"),
-        ("# Another program's\n", Refused, "is not a snapshot of ZeroClaw's"),
-    ],
-)
-async def test_what_is_no_snapshot_is_refused(
-    library: Library, tmp_path: Path, text: str | None, kind: type[InspectorError], reason: str
-) -> None:
-    file = tmp_path / NAME
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(kind, match=reason):
-        await plan_hydrate(Target.of(library), file)
 
 
 async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: Path) -> None:
@@ -175,7 +140,7 @@ async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_pat
     assert (await _made(tmp_path / "zc", "0.1.7")).count == 679
     assert not is_empty_store(config)
     assert sorted(rows_in(config.database, ("key", "content"))) == sorted(really_hydrated("0.1.7"))
-    dates = {(found.key, found.created_at, found.updated_at) for found in load(root / NAME).snapshot.entries}
+    dates = {(found.key, found.values["created_at"], found.values["updated_at"]) for found in load(root / NAME).rows}
     assert set(rows_in(config.database, ("key", "created_at", "updated_at"))) == dates
     library = await opened(tmp_path / "zc")
     again = await plan_hydrate(Target.of(library), root / NAME)
@@ -207,22 +172,3 @@ async def test_a_log_without_its_database_is_not_touched(tmp_path: Path) -> None
     with pytest.raises(InspectorError):
         await _made(tmp_path / "zc")
     assert [path.name for path in (root / "memory").iterdir()] == ["brain.db-wal"]
-
-
-async def test_the_difference_to_the_store_is_by_key_and_content(library: Library, hand_made: Path) -> None:
-    found = {difference.key: difference.where for difference in await compare(library, hand_made)}
-    assert found == {
-        "lang": "changed",
-        "hard": "only here",
-        "old": "only here",
-        "pet": "only here",
-        "tea": "only there",
-    }
-    await write_snapshot(library)
-    file = place_of(library.config)
-    for keeps_copy in (True, False):
-        if not keeps_copy:
-            file.with_name(SIDE_CAR).unlink()
-        differences = await compare(library, file)
-        assert {one.key for one in differences if one.where == "same"} >= {"lang", "hard", "old", "pet"}
-    assert any(one.lost for one in differences if one.key == "hard")

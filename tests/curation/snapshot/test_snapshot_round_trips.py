@@ -13,9 +13,10 @@ from snapshot_samples import PIECES, config_of, make_install, opened, rows_in
 from support import small_store
 
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, read_snapshot
-from zeroclaw_tui.curation.hydrate import compare, hydrate, hydrate_target, plan_hydrate
+from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, load, read_snapshot
+from zeroclaw_tui.curation.hydrate import compare, hydrate_target, plan_hydrate
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 
 _any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -33,7 +34,7 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     library = await opened(folder)
     await write_snapshot(library)
     file = place_of(library.config)
-    assert {difference.where for difference in await compare(library, file)} == {"same"}
+    assert {difference.where for difference in await compare(library, load(file))} == {"same"}
     small_store.change(database, "DELETE FROM memories")
     await _hydrate(Target.of(library), file)
     assert sorted(rows_in(database)) == sorted(before)
@@ -47,12 +48,12 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     target = await hydrate_target(config_of(folder), "0.1.7")
     await _hydrate(target, file)
     await target.close()
-    read = {(found.key, found.content) for found in read_snapshot(file.read_bytes().decode()).entries}
+    read = {(found.key, found.values["content"]) for found in read_snapshot(file.read_bytes().decode()).rows}
     assert (set(rows_in(database, ("key", "content"))) if database.exists() else set()) == read
 
 
 async def _hydrate(target: Target, file: Path) -> None:
-    await hydrate(target, await plan_hydrate(target, file), "skip")
+    await import_memories(target, await plan_hydrate(target, file), "skip")
 
 
 @settings(max_examples=5, deadline=None)

@@ -60,7 +60,7 @@ class Plain(Memory):
 
 def _target(library: Library, memory: Memory) -> Target:
     other = replace(library, memory=memory)
-    return Target(library.config, other, location=memory.about.location)
+    return Target(library.config, other, None, memory.about.location)
 
 
 async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(tmp_path: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from copying_world import contents, copied, held, install_in, opened, planned
+from copying_world import copied, install_in, opened, planned
 from support.postgres_server import PostgresServer, running_postgres
 from support.small_store import blob
 
-from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.curation import changes
 
 ROWS = [
@@ -40,12 +38,6 @@ def url(server: PostgresServer, request: pytest.FixtureRequest) -> str:
     name = f"of_{abs(hash(request.node.name))}"
     server.make_database(name, "zeroclaw")
     return server.url("zeroclaw", "secret", name)
-
-
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Days are local ones."""
-    monkeypatch.setitem(os.environ, "TZ", "UTC")
 
 
 async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, tmp_path: Path) -> None:
@@ -87,24 +79,3 @@ async def test_agents_come_along_into_a_table_that_is_made_for_them(url: str, tm
         }
         assert (await changes.undo(target)).count == 2
         assert (await target.memory.health()).facts["agents"] == ["default"]
-
-
-async def test_round_through_every_kind_of_store(url: str, tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    notes, back = tmp_path / "notes", tmp_path / "back.db"
-    async with opened(tmp_path) as library:
-        assert (await copied(library, "postgres", url)).verified == 6
-    async with opened(tmp_path, "postgres", url) as library:
-        assert (await copied(library, "markdown", notes)).verified == 6
-        # Straight back, everything but the vector and the NUL is what it was, times to the microsecond.
-        assert (await copied(library, "sqlite", tmp_path / "straight.db")).verified == 6
-    async with opened(tmp_path, "markdown", notes) as library:
-        assert (await copied(library, "sqlite", back)).verified == 6
-    assert parse((notes / "memory" / "2026-03-02.md").read_text()).contents == ("**key1**: text 1 of — lines",)
-    texts = {row["key"]: str(row["content"]).replace("\0", "�") for row in ROWS}
-    assert contents(tmp_path / "straight.db") == texts
-    assert contents(back) == {key: text.replace("\n", " ") for key, text in texts.items()}
-    daily = [row for row in held(back, "key, created_at, category") if row[5] == b"daily"]
-    assert [(key, at) for _, key, _, at, *_ in daily] == [
-        (f"key{n}".encode(), f"2026-03-0{n + 1}T00:00:00+00:00".encode()) for n in (1, 3, 5)
-    ]

@@ -16,6 +16,7 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.local import local_vector
+from zeroclaw_tui.memory.errors import Refused
 
 ROWS = [
     {
@@ -51,7 +52,7 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
     with_embedder(tmp_path)
     async with opened(tmp_path) as library:
         plan = await planned(library, "qdrant", qdrant.base)
-        assert (plan.new, plan.refused) == (6, 0)
+        assert plan.new == 6
         assert plan.makes is not None
         assert "Qdrant embeds key and content together, so vectors of contents alone are made again (1)." in plan.losses
         outcome = await copied(library, "qdrant", qdrant.base)
@@ -88,20 +89,11 @@ async def check_payload(qdrant: QdrantServer, target: Library, other: Path) -> N
     points.payloads[name] = payload
 
 
-async def test_to_qdrant_without_an_embedder_nothing_goes_and_the_plan_says_so(
-    qdrant: QdrantServer, tmp_path: Path
-) -> None:
+async def test_to_qdrant_nothing_is_copied_without_an_embedder(qdrant: QdrantServer, tmp_path: Path) -> None:
     install_in(tmp_path, ROWS)
-    with_embedder(tmp_path)
     async with opened(tmp_path) as library:
-        await copied(library, "qdrant", qdrant.base)
-    config = tmp_path / "zc" / "config.toml"
-    config.write_text(config.read_text().replace(EMBEDDING, ""))
-    async with opened(tmp_path, "qdrant", qdrant.base) as target:
-        assert target.memory.why_not["vectors"]
-    async with opened(tmp_path) as library:
-        plan = await planned(library, "qdrant", qdrant.base)
-        assert plan.refused + plan.same == 6
+        with pytest.raises(Refused):
+            await planned(library, "qdrant", qdrant.base)
 
 
 async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.small_store import AGENT, blob, change, make
 from support.whole_store import everything, hits
-from transfer_world import EVERYTHING, exported, imported, library_of, opened, opened_notes
+from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -119,62 +119,6 @@ async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_
     assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
 
 
-async def test_times_of_a_table_become_ones_that_zeroclaw_reads(tmp_path: Path) -> None:
-    """SQLite's own form is UTC, a date its midnight here; what has an offset stays, to the last digit."""
-    told = {
-        "2026-03-01T10:00:00.123456789+05:30": "2026-03-01T10:00:00.123456789+05:30",
-        "1700000000": "2023-11-14T22:13:20+00:00",
-        "1700000000000": "2023-11-14T22:13:20+00:00",
-        "2026-01-02 03:04:05": "2026-01-02T03:04:05+00:00",
-        "2026-01-02": datetime(2026, 1, 2).astimezone().isoformat(),
-        "": "2026-11-22T12:00:00+00:00",
-    }
-    lines = [f"k{at},text,{time}," for at, time in enumerate(told)]
-    (tmp_path / "x.csv").write_text("\n".join(["key,content,timestamp,importance", *lines]))
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, tmp_path / "x.csv")
-        await import_memories(library, plan, "skip")
-        rows = [await library.memory.get(f"k{at}") for at in range(len(told))]
-    assert [row.timestamp for row in rows if row is not None] == list(told.values())
-    assert {row.importance for row in rows if row is not None} == {0.5}
-
-
-@pytest.mark.parametrize("format", ["jsonl", "csv"])
-async def test_a_blank_category_becomes_core_and_the_preview_says_so(format: ExportFormat, tmp_path: Path) -> None:
-    rows = [{"key": "a", "category": ""}, {"key": "b", "category": ""}, {"key": "c", "category": "daily"}]
-    file = await exported(make(tmp_path / "there.db", "G4", rows), tmp_path / "all", format)
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, file)
-        assert plan.losses == ("Blank categories become core (2).",)
-        assert dict(plan.categories("skip")) == {"core": 2, "daily": 1}
-        await import_memories(library, plan, "skip")
-        assert {entry.key: entry.category for entry in await library.memory.list()} == {
-            "a": "core", "b": "core", "c": "daily",
-        }  # fmt: skip
-    (tmp_path / "notes").mkdir()
-    async with opened_notes(tmp_path / "notes") as library:
-        assert "Blank categories become core (2)." in (await plan_import(library, file)).losses
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "losses"),
-    [
-        ("x.jsonl", '{"key": "a", "content": "A", "category": ""}\n', ("Blank categories become core (1).",)),
-        ("x.jsonl", '{"key": "a", "content": "A", "category": null}\n', ("Blank categories become core (1).",)),
-        ("x.csv", "key,content,category\na,A,\n", ("Blank categories become core (1).",)),
-        ("x.jsonl", '{"key": "a", "content": "A"}\n', ()),
-        ("x.csv", "key,content\na,A\n", ()),
-    ],
-)
-async def test_only_a_category_that_a_file_states_blank_is_lost(
-    name: str, text: str, losses: tuple[str, ...], tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(text)
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, tmp_path / name)
-    assert (plan.new, plan.losses) == (1, losses)
-
-
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 async def test_an_export_keeps_times_that_zeroclaw_cannot_read_and_says_so(
     format: ExportFormat, tmp_path: Path
@@ -226,6 +170,25 @@ async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
     assert held == {("default", "default's"), ("writer", "writer's"), ("default", "gone's")}
 
 
+@pytest.mark.parametrize(("on_clash", "contents"), [("skip", ["A", "B"]), ("overwrite", ["A", "A2", "B"])])
+async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(
+    on_clash: OnClash, contents: list[str], tmp_path: Path
+) -> None:
+    file = _lines(
+        tmp_path / "x.jsonl",
+        {"id": "1", "key": "a", "content": "A"},
+        {"id": "1", "key": "b", "content": "B"},
+        {"key": "a", "content": "A"},
+        {"key": "a", "content": "A2"},
+    )
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.same, plan.taken) == (2, 1, 1)
+        outcome = await import_memories(library, plan, on_clash)
+        assert (outcome.count, outcome.notes) == (len(contents), ())
+        assert sorted(entry.content for entry in await library.memory.list()) == contents
+
+
 @pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
 async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_path: Path, on_clash: OnClash) -> None:
     """With ids of its own, by which the other's are left alone and one names the other it was superseded by."""
@@ -262,24 +225,13 @@ async def test_one_key_of_two_agents_nobody_knows_here_comes_once_and_is_told(tm
     file = _lines(tmp_path / "x.jsonl", *parts)
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
+        assert (plan.new, plan.taken) == (1, 1)
         outcome = await import_memories(library, plan, "rename")
         assert outcome.count == 2
         again = await plan_import(library, file)
         assert (again.new, again.same, again.brings("rename")) == (0, 2, 0)
         held = [entry.content for entry in await library.memory.list()]
     assert sorted(held) == ["one's", "two's"]
-
-
-@pytest.mark.parametrize("digits", [19, 5000])
-async def test_a_key_that_only_looks_like_a_place_in_notes_stays_a_key(tmp_path: Path, digits: int) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    key = f"MEMORY:{'9' * digits}"
-    file = _lines(tmp_path / "x.jsonl", {"key": key, "content": "Rye", "category": "core"})
-    async with opened_notes(notes) as library:
-        assert (await import_memories(library, await plan_import(library, file), "skip")).count == 1
-    assert (notes / "MEMORY.md").read_text().endswith(f"\n- **{key}**: Rye\n")
 
 
 async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:
@@ -289,21 +241,6 @@ async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: 
     async with opened(here) as library:
         with pytest.raises(Refused, match="belongs to the agents one, two"):
             await plan_import(library, _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}))
-
-
-async def test_an_older_store_says_what_it_cannot_hold(tmp_path: Path) -> None:
-    there = make(tmp_path / "there.db", "G4", [{"importance": 0.5, "pinned": 1, "kind": '"episodic"'}])
-    here = make(tmp_path / "here.db", "G1", [{"key": "own"}])
-    file = await exported(there, tmp_path / "all.jsonl")
-    async with opened(here) as library:
-        plan = await plan_import(library, file)
-        assert (plan.new, plan.taken) == (1, 0)
-        assert (*plan.losses, *plan.notes) == (
-            "SQLite does not store the pin (1).",
-            "SQLite does not store the kind (1).",
-        )
-        outcome = await import_memories(library, plan, "skip")
-        assert (outcome.count, outcome.notes) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -477,14 +414,11 @@ def _lines(path: Path, *objects: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("schema", ["", "schema_version = 3\n"])
 @pytest.mark.parametrize("backend", ["sqlite", "markdown"])
-async def test_what_hygiene_would_take_at_once_is_said_before_it_comes(
-    tmp_path: Path, schema: str, backend: str
-) -> None:
+async def test_what_hygiene_would_take_at_once_is_said_before_it_comes(tmp_path: Path, backend: str) -> None:
     """As many as its own plan takes afterwards; pinned ones stay where ZeroClaw knows of pins."""
     (tmp_path / "config.toml").write_text(
-        f'{schema}[memory]\nbackend = "{backend}"\nhygiene_enabled = true\ncore_retention_days = 90\n'
+        f'schema_version = 3\n[memory]\nbackend = "{backend}"\nhygiene_enabled = true\ncore_retention_days = 90\n'
     )
     now, old = datetime.now(UTC).isoformat(), "2026-01-02T03:04:05+00:00"
     rows = [

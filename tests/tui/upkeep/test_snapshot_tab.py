@@ -101,7 +101,7 @@ async def test_the_snapshot_is_written_and_the_old_one_comes_back_with_u(home: H
         await press(pilot, "y")
         assert home.side_car.exists()
         written = read_snapshot(home.snapshot.read_text(encoding="utf-8"))
-        assert {entry.key for entry in written.entries} == {key for key, _ in home.here}
+        assert {entry.key for entry in written.rows} == {key for key, _ in home.here}
         assert "Store and snapshot have the same 7 memories." in app.words
         await press(pilot, "u")
         assert home.snapshot.read_bytes() == old

@@ -26,16 +26,14 @@ Signature = tuple[tuple[str, int, int, int], ...]
 class NoteFolder:
     """A folder of notes: the install's own (`agent` None) or one agent's.
 
-    `only` names a single file in it. `is_loose` says that its own `*.md` are meant, which ZeroClaw does not read.
-    `is_foreign` says that no agent of ZeroClaw's reads any of it: no link in it is followed, and front matter is none
-    of its memories.
+    `only` names a single file in it. `is_loose` says that its own `*.md` are meant, which ZeroClaw does not read: no
+    link in it is followed, and front matter is none of its memories.
     """
 
     root: Path
     agent: str | None = None
     only: str | None = None
     is_loose: bool = False
-    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class NoteFile:
     name: str
     category: str
     agent: str | None
-    is_foreign: bool = False
+    is_loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +84,7 @@ def find_files(folder: NoteFolder) -> list[NoteFile]:
     if folder.is_loose:
         return [note_in(folder, name) for name in _markdown_names(folder.root)]
     found = [note_in(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
-    place = folder.root / DAILY_FOLDER
-    daily = [] if folder.is_foreign and place.is_symlink() else _markdown_names(place)
+    daily = _markdown_names(folder.root / DAILY_FOLDER)
     return [*found, *(note_in(folder, f"{DAILY_FOLDER}/{name}") for name in daily)]
 
 
@@ -98,9 +95,9 @@ def signature(files: Iterable[NoteFile]) -> Signature:
 
 def read_file(note: NoteFile) -> ParsedFile:
     """The entries of one file; whatever is wrong with it becomes `problem`, a sentence."""
-    if note.is_foreign and note.path.is_symlink():
+    if note.is_loose and note.path.is_symlink():
         return ParsedFile(problem=f"{note.name} is a link, which is not followed.")
-    behind = "" if note.is_foreign else "; ZeroClaw fails to read any note while it is there"
+    behind = "" if note.is_loose else "; ZeroClaw fails to read any note while it is there"
     try:
         status = note.path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -115,7 +112,7 @@ def read_file(note: NoteFile) -> ParsedFile:
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", "surrogateescape")
         problem = f"{note.name} is not UTF-8 (byte {error.start}){behind}."
-    return replace(parse(_without_front_matter(text) if note.is_foreign else text, len(data)), problem=problem)
+    return replace(parse(_without_front_matter(text) if note.is_loose else text, len(data)), problem=problem)
 
 
 def _without_front_matter(text: str) -> str:
@@ -203,9 +200,8 @@ def _label(note: NoteFile, taken: set[str]) -> str:
 def note_in(folder: NoteFolder, name: str) -> NoteFile:
     """The file of that name in a folder, whether it is there or not."""
     shown = name if folder.agent is None else f"agent {folder.agent}: {name}"
-    return NoteFile(
-        folder.root / name, shown, "core" if name == CORE_NAME else "daily", folder.agent, folder.is_foreign
-    )
+    category = "core" if name == CORE_NAME else "daily"
+    return NoteFile(folder.root / name, shown, category, folder.agent, folder.is_loose)
 
 
 def stem_of(path: Path) -> str:

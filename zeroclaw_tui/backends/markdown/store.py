@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.fallback import import_hint, show
+from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -208,7 +208,6 @@ class MarkdownMemory(LoadedMemory):
         read_only: bool = False,
         is_makeable: bool = False,
         is_loose: bool = False,
-        read_only_because: str | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         not_read = LOOSE_NOTES if is_loose else None
@@ -217,11 +216,10 @@ class MarkdownMemory(LoadedMemory):
         self._is_makeable = is_makeable
         self._is_loose = is_loose
         self._clock = clock
-        self._foreign = () if read_only_because is None else (read_only_because, import_hint(root))
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
         if is_loose or read_only:
-            why_not["write"] = LOOSE_UNCHANGED if is_loose else read_only_because or ASKED_READ_ONLY
+            why_not["write"] = LOOSE_UNCHANGED if is_loose else ASKED_READ_ONLY
         self.why_not = why_not
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
         self._signature: Signature | None = None
@@ -242,7 +240,6 @@ class MarkdownMemory(LoadedMemory):
             root,
             agents=agent_folders(config),
             read_only=config.read_only,
-            read_only_because=config.read_only_because,
             is_makeable=not config.location,
             is_loose=_are_loose(root, config) if config.location else install.is_loose,
         )
@@ -265,11 +262,11 @@ class MarkdownMemory(LoadedMemory):
             self.why_not = {**self.why_not, "write": because}
         notes = await self._read()
         if self._is_loose:
-            notices = (LOOSE_NOTES, *self._foreign, *notes.problems)
+            notices = (LOOSE_NOTES, *notes.problems)
         elif not notes.files:
             notices = (self._nothing_yet,)
         else:
-            notices = (*self._foreign, *notes.problems)
+            notices = notes.problems
         self.notices = tuple(map(Notice, notices))
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
@@ -470,8 +467,7 @@ class MarkdownMemory(LoadedMemory):
     def _folders(self) -> Iterable[NoteFolder]:
         if self._root.is_file():
             return (NoteFolder(self._root.parent, only=self._root.name),)
-        is_foreign = self._is_loose or bool(self._foreign)
-        return (NoteFolder(self._root, is_loose=self._is_loose, is_foreign=is_foreign), *self._agents)
+        return (NoteFolder(self._root, is_loose=self._is_loose), *self._agents)
 
 
 _CORE, _DAILY = "core", "daily"

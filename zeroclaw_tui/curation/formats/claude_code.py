@@ -48,7 +48,7 @@ _INDEX_LINE = re.compile(
 def sniff(source: Source) -> str | None:
     """By the front matter of topics, or the lines of an index."""
     indexes, topics = _files(source)
-    if is_certain(source):
+    if any(_is_topic(note_head(source, file)) for file in topics[:8]):
         return "its notes have the front matter of Claude Code's memory"
     if any(date_of_note(file.name) for file in topics):
         return None
@@ -57,11 +57,6 @@ def sniff(source: Source) -> str | None:
     if any(source.path_of(file).parent.name == _FOLDER for file in indexes):
         return "its MEMORY.md is in a directory memory"
     return None
-
-
-def is_certain(source: Source) -> bool:
-    """Whether there are topics with the front matter of Claude Code."""
-    return any(_is_topic(note_head(source, file)) for file in _files(source)[1][:8])
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:

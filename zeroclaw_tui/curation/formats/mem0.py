@@ -42,7 +42,7 @@ _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 def sniff(source: Source) -> str | None:
     """By the fields of its memories."""
-    is_mem0 = any(_is_export(document) for _, document in json_documents(source))
+    is_mem0 = any(_is_export(document) for document in json_documents(source))
     return "it is a list of memories with the fields that mem0 gives them" if is_mem0 else None
 
 
@@ -52,7 +52,7 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    for _, document in json_documents(source):
+    for document in json_documents(source):
         for item in _items(document):
             row = _memory(_snake_case(item), lost) if isinstance(item, dict) else None
             if row is not None:

@@ -41,8 +41,6 @@ _FOLDER = "memory"
 _DATES = ("created", "date", "created_at")
 _WORKSPACE = re.compile(r"workspace(?:-(.+))?")
 _DUMP = re.compile(r"\d{4}-\d\d-\d\d-([01]\d|2[0-3])([0-5]\d)\.md", re.IGNORECASE)
-_TOPIC = re.compile(r"\d{4}-\d\d-\d\d-[^/]+\.md", re.IGNORECASE)
-_MACHINE_MADE = ("dreaming", ".dreams", ".openclaw")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\b")
 _SESSION = re.compile(r"Session: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: UTC)?")
 _SESSION_ID = re.compile(r"\*\*Session ID\*\*:\s*(\S+)")
@@ -70,13 +68,6 @@ def sniff(source: Source) -> str | None:
     ]
     is_prose = bool(memories) and not any(_INDEX_LINE.search(text) for text in memories)
     return "it has a MEMORY.md with headings and lists" if is_prose else None
-
-
-def is_certain(source: Source) -> bool:
-    """Whether there is what only OpenClaw makes: a folder of dreams, or days with a topic in their name."""
-    is_made = any(part in _MACHINE_MADE for file in source.files() for part in file.parts)
-    has_topics = any(_TOPIC.fullmatch(file.name) and date_of_note(file.name) for file in _notes(source))
-    return (is_made or has_topics) and sniff(source) is not None
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, markdown, mcp, mem0, openclaw, rmem, snapshot
+from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, mcp, mem0, openclaw, rmem, snapshot
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.database import DATABASE_HEADER
@@ -56,8 +56,8 @@ FORMATS = {
 }
 
 
-def find_format(source: Source, name: str | None = None) -> Format:
-    """The format of a source by its content, or the one of that name.
+def find_format(source: Source, name: str | None = None) -> tuple[Format, str]:
+    """The format of a source by its content, and why it is taken for another tool's; or the format of that name.
 
     Raises UsageError for an unknown name, and where no format or several answer.
     """
@@ -65,37 +65,24 @@ def find_format(source: Source, name: str | None = None) -> Format:
         if name not in FORMATS:
             known = ", ".join(FORMATS)
             raise UsageError(f"No format is called {cut(one_line(name), _MAX_NAME)!r}.", hint=f"There are {known}.")
-        return FORMATS[name]
+        return FORMATS[name], ""
     for one in FORMATS.values():
         # Only our own files may be larger than a reader of another tool takes.
         if one.is_ours and one.sniff(source):
-            return one
+            return one, ""
     reasons = {one.name: reason for one in FORMATS.values() if not one.is_ours and (reason := one.sniff(source))}
     if len(reasons) > 1:
         listed = "; ".join(f"{name}, because {reason}" for name, reason in reasons.items())
         raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
-    if not reasons:
-        raise _unknown(source)
-    return FORMATS[next(iter(reasons))]
+    for found, reason in reasons.items():
+        return FORMATS[found], reason
+    raise _unknown(source)
 
 
 def recognize(path: Path) -> Format | None:
     """The format of what lies at a path; None for what has none or several, or cannot be read."""
     with suppress(InspectorError):
-        return find_format(Source(path))
-    return None
-
-
-def owner_of_notes(folder: Path) -> Format | None:
-    """The tool that certainly wrote the notes in a folder. Blocks.
-
-    Names alone are not enough: many an agent of ZeroClaw has notes that came from another tool.
-    """
-    with suppress(InspectorError):
-        source = Source(folder)
-        for name, is_certain in (("claude", claude_code.is_certain), ("openclaw", openclaw.is_certain)):
-            if is_certain(source):
-                return FORMATS[name]
+        return find_format(Source(path))[0]
     return None
 
 
@@ -115,24 +102,18 @@ def not_a_store(path: Path, error: Unreadable) -> Unreadable:
 
 def _unknown(source: Source) -> UsageError:
     """The error for what has no format that is known here."""
-    if not source.is_folder:
-        head = source.head()
-        if not head:
-            return UsageError(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
-        if head.startswith(DATABASE_HEADER):
-            command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
-            return UsageError(
-                f"{source.name} is a database.", hint=f"If it is a store, `{command}` copies its memories."
-            )
-        if head.startswith(markdown.TITLE.encode()):
-            hint = "`zeroclaw memory export FILE.jsonl` writes a file that can be imported."
-            return UsageError(f"{source.name} is a Markdown export, which is for reading.", hint=hint)
-        if head.lstrip()[:1] in (b"{", b"["):
-            try:
-                json.loads(head.partition(b"\n")[0])
-            except (ValueError, RecursionError):
-                # Raises the error that names the line, where it is not JSON at all.
-                source.document()
+    head = b"" if source.is_folder else source.head()
+    if not head and not source.is_folder:
+        return UsageError(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
+    if head.startswith(DATABASE_HEADER):
+        command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
+        return UsageError(f"{source.name} is a database.", hint=f"If it is a store, `{command}` copies its memories.")
+    if head.lstrip()[:1] in (b"{", b"["):
+        try:
+            json.loads(head.partition(b"\n")[0])
+        except (ValueError, RecursionError):
+            # Raises the error that names the line, where it is not JSON at all.
+            source.document()
     names = ", ".join(FORMATS)
     return UsageError(
         f"{source.name} has no format that is known here.",

@@ -29,7 +29,7 @@ _READ = ("id", "user_id", "text", "category", "created_at", "updated_at")
 
 def sniff(source: Source) -> str | None:
     """By the fields of its memories."""
-    is_answer = any(memories_of(document) for _, document in json_documents(source))
+    is_answer = any(memories_of(document) for document in json_documents(source))
     return "its memories have user_id, text and category" if is_answer else None
 
 
@@ -48,7 +48,7 @@ def memories_of(document: Any) -> list[Mapping[str, Any]]:
 
 
 def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    for _, document in json_documents(source):
+    for document in json_documents(source):
         for record in memories_of(document):
             content = text_at(record, "text")
             if content is None:

@@ -13,7 +13,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.source import Source
@@ -124,7 +123,7 @@ def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str
             lost[unicode_text(one_line(str(name))[:_MAX_NAME])] += 1
 
 
-def json_documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
+def json_documents(source: Source) -> Iterator[Any]:
     """The JSON of the file, or of each `.json` file right in the folder; one that cannot be read is in its `unread`."""
     for file in source.files():
         if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() != ".json"):
@@ -132,7 +131,6 @@ def json_documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
         if source.head(file).lstrip()[:1] not in (b"{", b"["):
             continue
         try:
-            yield file, source.document(file)
+            yield source.document(file)
         except InspectorError as error:
-            if source.is_folder:
-                source.unread[one_line(str(file))] = error.message
+            source.unread[one_line(str(file))] = error.message

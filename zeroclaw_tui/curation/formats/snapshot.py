@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_of_line, row_of_line
+from zeroclaw_tui.curation.formats.jsonl import Identity, header_of_line, row_of_line
 from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, size_shown
 
@@ -43,6 +43,9 @@ LEFT_OUT = ("the whole memory: it is not UTF-8, and ZeroClaw leaves it out",)
 _BLANK = ("the whole memory: its key or its content is blank",)
 _SAME_KEY = ("the whole memory: another one with the same key comes before it",)
 _NOT_EXACT = ("its exact text: blanks around it, or lines like `---`, `*Created:` and `### 🔑` are part of the format",)
+_NOT_ZEROCLAWS = (
+    "It has neither the title of ZeroClaw's snapshots nor an entry of that form, so another program wrote it."
+)
 _ALL_LOSE = "The file has no id, session, namespace, importance or vector of any memory."
 _JSONL = (".jsonl", ".ndjson")
 _MAX_SIZE = 200_000_000
@@ -50,28 +53,27 @@ _MAX_SIZE = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotEntry:
-    """One memory as ZeroClaw's hydration reads it; the times are those of the file, None where it has none."""
-
-    key: str
-    content: str
-    created_at: str | None = None
-    updated_at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a file of that name holds. `is_zeroclaws` is False for another program's file; `because` says why.
+    """The memories of a snapshot, or of one of our JSONL files.
 
-    `total` is the number in its head, `exported` its date, if there. `notes` are sentences about what is read of it.
+    `because` says why the file is another program's; "" for ZeroClaw's own. `is_exact` is False where the memories went
+    through ZeroClaw's format. `total` is the number in its head, `exported` its date, `vectors_by` what made the
+    vectors, if known. `notes` are sentences about what is read.
     """
 
-    entries: tuple[SnapshotEntry, ...]
-    is_zeroclaws: bool
+    rows: tuple[Row, ...] = ()
     because: str = ""
+    is_exact: bool = False
     total: int | None = None
     exported: str | None = None
+    vectors_by: Identity | None = None
+    unreadable_times: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_zeroclaws(self) -> bool:
+        """Whether ZeroClaw or this program wrote it."""
+        return not self.because
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +89,6 @@ class Part:
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A file's memories. `is_exact` is False where they went through ZeroClaw's format; `header` is that of JSONL."""
-
-    snapshot: Snapshot
-    rows: tuple[Row, ...]
-    is_exact: bool
-    header: Header | None = None
-
-
 def sniff(source: Source) -> str | None:
     """By ZeroClaw's title."""
     if source.is_folder:
@@ -107,52 +99,47 @@ def sniff(source: Source) -> str | None:
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory of a snapshot, exactly where the lossless copy next to it says the same."""
-    loaded = load(source.path)
-    lost.update(dict.fromkeys(loaded.snapshot.notes, 1))
-    if not loaded.is_exact:
-        times = [time for entry in loaded.snapshot.entries for time in (entry.created_at, entry.updated_at) if time]
-        unreadable = sum(moment_of(time) is None for time in times)
-        lost.update({UNREADABLE_TIMES: unreadable} if unreadable else {})
-    yield from loaded.rows
+    snapshot = load(source.path)
+    lost.update(dict.fromkeys(snapshot.notes, 1))
+    if snapshot.unreadable_times:
+        lost[UNREADABLE_TIMES] += snapshot.unreadable_times
+    yield from snapshot.rows
 
 
 def identity(source: Source) -> Identity | None:
     """What made the vectors of the lossless copy."""
-    header = load(source.path).header
-    return None if header is None else header.embedding
+    return load(source.path).vectors_by
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> Snapshot:
     """A MEMORY_SNAPSHOT.md, or one of our JSONL exports. Blocks.
 
-    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the snapshot's
-    `notes` say so, or why not. Raises NotFound, Unreadable, UsageError naming the line of a broken export, and Refused
-    for a file that is neither.
+    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the notes say so,
+    or why not. Raises NotFound, Unreadable, UsageError naming the line of a broken export, and Refused for a file that
+    is neither.
     """
     data = _read(path)
     if path.suffix.lower() in _JSONL:
-        header, rows = _parsed(data)
-        entries = [row.entry() for row in rows]
-        read = tuple(SnapshotEntry(one.key, one.content, one.timestamp or None, one.updated_at) for one in entries)
-        exported = None if header is None else header.exported
-        return Loaded(Snapshot(read, True, total=len(rows), exported=exported), rows, True, header)
+        return _load_jsonl(data)
     snapshot = look(data)
     if not snapshot.is_zeroclaws:
         raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
     side_car = path.with_name(SIDE_CAR)
+    lossy = replace(snapshot, notes=(*snapshot.notes, _ALL_LOSE))
     if path.name != NAME or not side_car.exists():
-        return _through_format(snapshot)
+        return lossy
     try:
-        header, rows = _parsed(_read(side_car))
+        copy = _load_jsonl(_read(side_car))
     except InspectorError as error:
-        return _through_format(snapshot, f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}.")
-    ordered = tuple(in_order(rows))
+        note = f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}."
+        return replace(lossy, notes=(note, *lossy.notes))
+    ordered = tuple(in_order(copy.rows))
     written = as_zeroclaw_reads(row.entry() for row in ordered if can_be_written(row))
-    if written != tuple((entry.key, entry.content) for entry in snapshot.entries):
+    if written != [(row.key, row.values["content"]) for row in snapshot.rows]:
         note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
-        return _through_format(snapshot, note)
+        return replace(lossy, notes=(note, *lossy.notes))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
-    return Loaded(replace(snapshot, notes=(note,)), ordered, True, header)
+    return replace(copy, rows=ordered, total=snapshot.total, exported=snapshot.exported, notes=(note,))
 
 
 def missing_file(path: Path) -> NotFound:
@@ -168,7 +155,7 @@ def look(data: bytes) -> Snapshot:
     try:
         return read_snapshot(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return Snapshot((), False, "It is not UTF-8 text, so ZeroClaw cannot read it.")
+        return Snapshot(because="It is not UTF-8 text, so ZeroClaw cannot read it.")
 
 
 def read_snapshot(text: str) -> Snapshot:
@@ -176,24 +163,20 @@ def read_snapshot(text: str) -> Snapshot:
     lines = text.split("\n")
     parts = parts_in(lines)
     read = [part for part in parts if part.key and part.content]
-    entries: dict[str, SnapshotEntry] = {}
+    first: dict[str, Part] = {}
     for part in read:
-        entries.setdefault(part.key, SnapshotEntry(part.key, part.content, *_times_in(lines[part.start : part.end])))
+        first.setdefault(part.key, part)
+    times = [_times_in(lines[part.start : part.end]) for part in first.values()]
     head = [line.strip(WHITE_SPACE) for line in lines[: parts[0].start if parts else len(lines)]]
-    is_zeroclaws = TITLE in head or bool(entries)
-    left_out = len(read) - len(entries)
-    reason = (
-        "It has neither the title of ZeroClaw's snapshots nor an entry of that form, so another program wrote it."
-        if text.strip(WHITE_SPACE)
-        else "It is empty."
-    )
+    if TITLE not in head and not first:
+        return Snapshot(because=_NOT_ZEROCLAWS if text.strip(WHITE_SPACE) else "It is empty.")
+    left_out = len(read) - len(first)
     return Snapshot(
-        tuple(entries.values()),
-        is_zeroclaws,
-        "" if is_zeroclaws else reason,
-        next((int(found[1]) for line in head if (found := _TOTAL.fullmatch(line))), None),
-        next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
-        (f"Of memories with the same key the first is taken: {left_out:,} left out.",) if left_out else (),
+        tuple(_row(part, *pair) for part, pair in zip(first.values(), times, strict=True)),
+        total=next((int(found[1]) for line in head if (found := _TOTAL.fullmatch(line))), None),
+        exported=next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
+        unreadable_times=sum(moment_of(time) is None for pair in times for time in pair if time),
+        notes=(f"Of memories with the same key the first is taken: {left_out:,} left out.",) if left_out else (),
     )
 
 
@@ -211,17 +194,18 @@ def is_written(entry: MemoryEntry) -> bool:
     return all(map(is_unicode, (entry.key, entry.content, entry.category, entry.timestamp, entry.updated_at or "")))
 
 
-def what_is_read(entry: MemoryEntry) -> tuple[tuple[str, str], ...]:
+def what_is_read(entry: MemoryEntry) -> list[tuple[str, str]]:
     """Keys and contents that ZeroClaw reads of what it wrote of one memory; more than one where lines look like it."""
     if _is_plain(entry) and is_written(entry):
         content = entry.content.strip(WHITE_SPACE)
-        return ((entry.key, content),) if content else ()
+        return [(entry.key, content)] if content else []
     return as_zeroclaw_reads([entry])
 
 
-def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> tuple[tuple[str, str], ...]:
+def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> list[tuple[str, str]]:
     """Keys and contents that ZeroClaw would read of a snapshot of these memories."""
-    return tuple((read.key, read.content) for read in read_snapshot(snapshot_text(entries, _LONG_AGO)).entries)
+    read = read_snapshot(snapshot_text(entries, _LONG_AGO)).rows
+    return [(row.key, column_text(row.values["content"])) for row in read]
 
 
 def what_is_lost(entry: MemoryEntry) -> tuple[str, ...]:
@@ -229,7 +213,7 @@ def what_is_lost(entry: MemoryEntry) -> tuple[str, ...]:
     every memory loses (id, session, namespace, importance, vector)."""
     if not is_written(entry):
         return LEFT_OUT
-    if what_is_read(entry) == ((entry.key, entry.content),):
+    if what_is_read(entry) == [(entry.key, entry.content)]:
         return ()
     return _NOT_EXACT if entry.key and entry.content.strip(WHITE_SPACE) else _BLANK
 
@@ -330,23 +314,21 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _through_format(snapshot: Snapshot, *notes: str) -> Loaded:
-    return Loaded(
-        replace(snapshot, notes=(*notes, *snapshot.notes, _ALL_LOSE)), tuple(map(_row, snapshot.entries)), False
-    )
+def _row(part: Part, created: str | None, updated: str | None) -> Row:
+    """A memory as ZeroClaw's hydration makes it; times only where the file has them."""
+    values: dict[str, Value] = {"key": part.key, "content": part.content, "category": "core"}
+    for name, time in (("created_at", moment_of(created)), ("updated_at", moment_of(updated))):
+        if time is not None:
+            values[name] = time
+    return Row("", values)
 
 
-def _row(entry: SnapshotEntry) -> Row:
-    """As ZeroClaw's hydration makes it; times only where the file has them."""
-    values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": "core"}
-    times = {"created_at": moment_of(entry.created_at), "updated_at": moment_of(entry.updated_at)}
-    return Row("", values | {name: time for name, time in times.items() if time is not None})
-
-
-def _parsed(data: bytes) -> tuple[Header | None, tuple[Row, ...]]:
+def _load_jsonl(data: bytes) -> Snapshot:
     lines = [(number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip()]
     if not lines:
         raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
-    rows = (row_of_line(line, number, Counter()) for number, line in lines[0 if header is None else 1 :])
-    return header, tuple(rows)
+    rows = tuple(row_of_line(line, number, Counter()) for number, line in lines[0 if header is None else 1 :])
+    if header is None:
+        return Snapshot(rows, is_exact=True, total=len(rows))
+    return Snapshot(rows, is_exact=True, total=len(rows), exported=header.exported, vectors_by=header.embedding)

@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -29,6 +30,7 @@ _SECRETS = re.compile(
     re.IGNORECASE,
 )
 """Names under which tools store keys and tokens next to their memories."""
+_OPEN_ONLY_FILES = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Source:
@@ -54,7 +56,6 @@ class Source:
         if not self.is_folder and not stat.S_ISREG(mode):
             raise UsageError(f"{name} is not a regular file.", hint="Save it to a file first.")
         self.unread: dict[str, str] = {}
-        self._files: tuple[PurePosixPath, ...] | None = None
         self._documents: dict[PurePosixPath, Any] = {}
 
     @property
@@ -67,9 +68,11 @@ class Source:
 
         Raises UsageError where there are more than 50,000.
         """
-        if self._files is None:
-            self._files = tuple(sorted(self._walk())) if self.is_folder else (PurePosixPath(self.path.name),)
         return self._files
+
+    @cached_property
+    def _files(self) -> tuple[PurePosixPath, ...]:
+        return tuple(sorted(self._walk())) if self.is_folder else (PurePosixPath(self.path.name),)
 
     def path_of(self, file: PurePosixPath | None) -> Path:
         """The whole path of one of `files`."""
@@ -79,9 +82,8 @@ class Source:
     def opened(self, file: PurePosixPath | None = None) -> Iterator[BinaryIO]:
         """Open one of `files` for reading, or the file itself. Raises Unreadable, also for what is now a link."""
         path = self.path_of(file)
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            with raw_descriptor(path, flags) as descriptor:
+            with raw_descriptor(path, _OPEN_ONLY_FILES) as descriptor:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise Unreadable(f"{one_line(path.name)} is not a regular file.", hint="Import it again.")
                 with os.fdopen(descriptor, "rb", buffering=1 << 20, closefd=False) as reader:
@@ -100,8 +102,7 @@ class Source:
 
         Raises Unreadable, and UsageError for one that is too large.
         """
-        with self.opened(file) as reader:
-            data = reader.read(MAX_FILE_SIZE + 1).removeprefix(codecs.BOM_UTF8)
+        data = self.head(file, MAX_FILE_SIZE + 1)
         if len(data) > MAX_FILE_SIZE:
             name = one_line(self.path_of(file).name)
             raise UsageError(f"{name} is larger than {size_shown(MAX_FILE_SIZE)}.", hint="Import it in parts.")
@@ -111,18 +112,15 @@ class Source:
 
     def document(self, file: PurePosixPath | None = None) -> Any:
         """The JSON value of a file, which is parsed once. Raises as `text`, and UsageError for what is not JSON."""
-        at = self.files()[0] if file is None else file
+        at = file or PurePosixPath(self.path.name)
         if at not in self._documents:
-            name = one_line(at.name)
             try:
                 self._documents[at] = json.loads(self.text(file))
-            except json.JSONDecodeError as error:
-                hint = "It may have been cut off; export it again."
-                raise UsageError(f"{name} is not JSON (line {error.lineno:,}).", hint=hint) from error
             except (ValueError, RecursionError) as error:
-                hint = "This is hardly a file of memories."
+                where = f" (line {error.lineno:,})" if isinstance(error, json.JSONDecodeError) else ""
                 raise UsageError(
-                    f"{name} has JSON that is too deep or a number that is too large.", hint=hint
+                    f"{one_line(at.name)} is not JSON that can be read{where}.",
+                    hint="It may have been cut off; export it again.",
                 ) from error
         return self._documents[at]
 
@@ -141,17 +139,14 @@ class Source:
         count = 0
         for folder, folders, names in os.walk(self.path):
             inside = PurePosixPath(Path(folder).relative_to(self.path))
-            for name in [*folders, *names]:
-                count += 1
-                if count > MAX_FILES:
-                    hint = "Name the directory of the memories."
-                    raise UsageError(f"{self.name} has more than {MAX_FILES:,} files.", hint=hint)
-                reason = self._reason_against(inside / name)
-                if reason:
-                    self.unread[one_line(str(inside / name))] = reason
-                elif name in names:
-                    yield inside / name
-            folders[:] = [name for name in folders if one_line(str(inside / name)) not in self.unread]
+            count += len(folders) + len(names)
+            if count > MAX_FILES:
+                hint = "Name the directory of the memories."
+                raise UsageError(f"{self.name} has more than {MAX_FILES:,} files.", hint=hint)
+            reasons = {name: self._reason_against(inside / name) for name in [*folders, *names]}
+            self.unread |= {one_line(str(inside / name)): reason for name, reason in reasons.items() if reason}
+            yield from (inside / name for name in names if not reasons[name])
+            folders[:] = [name for name in folders if not reasons[name]]
 
     def _reason_against(self, file: PurePosixPath) -> str:
         """Why a file or folder is not read; "" where it is."""

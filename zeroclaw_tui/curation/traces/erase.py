@@ -14,7 +14,8 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.curation.changes import refuse_read_only
-from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.export import header_for
+from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.databases import erase_rows, has_keyword_index, wipe
@@ -231,10 +232,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
 
     target = await asyncio.to_thread(_outside, library, path)
     await library.memory.scan(see)
-    moment = library.trash.now().isoformat(timespec="seconds")
-    memory = library.memory
-    header = Header(moment, memory.name, memory.about.generation, library.profile.profile.version, vectors=True)
-    data = b"".join([header_line(header), *lines])
+    data = b"".join([await header_for(library, vectors=True), *lines])
     try:
         await asyncio.to_thread(replace_bytes, target, None, data)
     except FileChangedError as error:

@@ -14,13 +14,13 @@ from zeroclaw_tui.backends.factory import backend_info, create_memory, has_datab
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.config_choice import check_location, configs_for
 from zeroclaw_tui.curation.export import left_out_sentences
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import Stopped, StoreSupply, compare_all
+from zeroclaw_tui.curation.transfer.comparison import Stopped, compare_all
 from zeroclaw_tui.curation.transfer.delivery import deliver, verify
+from zeroclaw_tui.curation.transfer.incoming import store_supply
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
@@ -43,9 +43,8 @@ async def open_target(
 
     Raises UsageError where it is the source itself, and what opening raises; a store that is not there yet is no error.
     """
-    config = await asyncio.to_thread(
-        _config, source.config, backend, location, os.environ if environ is None else environ
-    )
+    variables = os.environ if environ is None else environ
+    config = await asyncio.to_thread(_config, source.config, backend, location, variables)
     memory = create_memory(config)
     try:
         _refuse_itself(source, memory)
@@ -54,6 +53,7 @@ async def open_target(
     target = await Target.at(config, profile)
     if target.library is not None:
         try:
+            # An opened store knows its place exactly.
             _refuse_itself(source, target.library.memory)
         except BaseException:
             await target.close()
@@ -97,7 +97,9 @@ def _install(given: MemoryConfig, backend: str, location: str | None, environ: M
 def _refuse_itself(source: Library, memory: Memory) -> None:
     """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
     theirs = source.memory
-    if trash_name(theirs, source.config) == trash_name(memory, source.config) or _is_one_file(theirs, memory):
+    paths = theirs.about.path, memory.about.path
+    is_one_file = None not in paths and len({os.path.realpath(path) for path in paths if path is not None}) == 1
+    if is_one_file or trash_name(theirs, source.config) == trash_name(memory, source.config):
         raise UsageError(
             f"Source and target are the same store: {one_line(memory.about.location)}.",
             hint="Name another target with --to and --to-location.",
@@ -106,23 +108,14 @@ def _refuse_itself(source: Library, memory: Memory) -> None:
         raise Refused(memory.why_not.get("write", "Nothing is stored there."), hint="Name another backend.")
 
 
-def _is_one_file(one: Memory, other: Memory) -> bool:
-    if one.about.path is None or other.about.path is None:
-        return False
-    try:
-        return os.path.samefile(one.about.path, other.about.path)
-    except OSError:
-        return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPlan(Plan):
     """What a copy would bring, and what of the source is left out by the filter."""
 
     source: str
     target: str
-    superseded_hidden: int = 0
-    filtered_out: int = 0
+    superseded_hidden: int
+    filtered_out: int
 
     @property
     def left_out(self) -> str:
@@ -143,9 +136,8 @@ class CopyPlan(Plan):
 @dataclass(frozen=True, slots=True)
 class CopyOutcome(Outcome):
     """How a copy went, which is undone as one action of the target. `verified` is how many memories of the source were
-    found again there with the same hash over what it keeps; `differing` are keys of those that were not, at most a
-    hundred, `differs` how many they are. `left` were left out: their key is taken, or the target cannot take
-    them.
+    found again there, the same in all that it keeps; `differing` are keys of those that were not, at most a hundred,
+    `differs` how many they are. `left` were left out, because their key is taken.
     """
 
     verified: int = 0
@@ -173,25 +165,25 @@ class CopyOutcome(Outcome):
             differ = "differs" if self.differs == 1 else "differ"
             yield f"{counted(self.differs)} in the target {differ} from what was copied: {named}."
         if self.left and not self.cancelled:
-            yield f"Left out {counted(self.left)}: the key is taken, or the target cannot store it."
+            yield f"Left out {counted(self.left)} whose key is taken."
 
 
 async def plan_copy(
     source: Library, target: Target, filter: MemoryFilter, *, on_progress: ProgressCallback | None = None
 ) -> CopyPlan:
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
-    supply = StoreSupply(source.memory, filter)
     async with target.planned_store() as memory:
+        supply = await store_supply(source.memory, filter)
         found = await compare_all(supply, memory, target, source.trash.now(), on_progress)
         hidden = await source.superseded_hidden(filter)
-        rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
+        rest = await source.memory.count() - found.comparison.counts.total() - hidden
         return found.plan(
             CopyPlan,
             target.makes(memory),
             source=source.memory.about.location,
             target=target.location,
             superseded_hidden=hidden,
-            filtered_out=rest,
+            filtered_out=0 if filter.is_empty else max(0, rest),
         )
 
 
@@ -203,36 +195,31 @@ async def copy_memories(
     *,
     on_progress: ProgressCallback | None = None,
 ) -> CopyOutcome:
-    """Make the target where it is not there yet, bring over what it lacks, then read it again and compare hashes.
+    """Make the target where it is not there yet, bring over what it lacks, then read it again and compare.
 
     Doing it again goes on where it was cut off. The source is only read. `on_progress` gets how many came over so far.
     """
     library = await target.make()
-    refuse_read_only(library)
-    supply = StoreSupply(source.memory, filter)
+    supply = await store_supply(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
     done, delivery = await deliver(library, "copy", summary, supply, target, on_clash, on_progress)
-    left = delivery.comparison.plan(Plan, None).leaves(on_clash)
-    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=left)
+    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=delivery.left)
     if done.cancelled:
         return outcome
     try:
-        verified, differs, differing = await verify(supply, target, delivery, on_progress)
+        verified, differs, differing = await verify(target, delivery, on_progress)
     except Stopped:
         return replace(outcome, cancelled=True)
     return replace(outcome, verified=verified, differs=differs, differing=differing)
 
 
-async def still_named(source: Library, target: Target, *, environ: Mapping[str, str] | None = None) -> str | None:
-    """A sentence that config.toml still names the copied store, with the command that switches to the copy, if a
-    command can; None where config.toml names another store."""
+async def still_named(source: Library, *, environ: Mapping[str, str] | None = None) -> str | None:
+    """A sentence that config.toml still names the copied store, and how to change that; None where it does not."""
     variables = os.environ if environ is None else environ
     install = source.config.install
     if install.config_file is None:
         return None
     named = await asyncio.to_thread(load_config, install, variables)
-    if named.backend != source.config.backend:
-        return None
     memory = create_memory(named)
     try:
         if trash_name(memory, named) != trash_name(source.memory, source.config):
@@ -240,19 +227,4 @@ async def still_named(source: Library, target: Target, *, environ: Mapping[str, 
     finally:
         await memory.close()
     still = f"config.toml still names {one_line(source.memory.about.location)}, so ZeroClaw continues to use it."
-    command = _switch(named, target, variables)
-    return still if command is None else f"{still} Run `{command}` to switch to the copy."
-
-
-def _switch(named: MemoryConfig, target: Target, environ: Mapping[str, str]) -> str | None:
-    """The command that makes config.toml name the target; None where no setting leads to it."""
-    profile = backend_info(target.config.backend)
-    if profile is None or not profile.in_zeroclaw or profile.key == named.backend:
-        return None
-    place = target.config.location
-    if place is None or place == str(named.install.database):
-        return command_at(named.install, environ, "zeroclaw onboard", "--set", f"memory.backend={profile.key}")
-    if profile.takes_url:
-        # The wizard asks for the URL, which may hold a password.
-        return command_at(named.install, environ, "zeroclaw onboard", "--interactive")
-    return None
+    return f"{still} Run `{command_at(install, variables, 'zeroclaw onboard', '--interactive')}` to switch to the copy."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from uuid import uuid4
 
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
@@ -12,8 +13,9 @@ from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, renamed, short_key
-from zeroclaw_tui.curation.transfer.plan import OnClash, is_written
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, renamed, short_key
+from zeroclaw_tui.curation.transfer.incoming import Supply
+from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import AGENTS, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.text import counted
@@ -26,44 +28,50 @@ class Delivery:
     """Writes batch by batch, in one change set."""
 
     library: Library
+    supply: Supply
     comparison: Comparison
     on_clash: OnClash
+    now: datetime
     written: int = 0
     renamed: dict[str, str] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
+    left: int = 0
+    """How many were left out because their key is taken."""
     left_out: set[int] = field(default_factory=set)
-    """Hashes of agent and key of the memories that were left out because their key is taken."""
+    """Hashes of agent and key of those."""
     skipped: int = 0
     """How many were left out because another program wrote them between the comparison and the write."""
-    is_stopped: bool = False
 
-    async def write(self, supply: Supply, action: RunningAction, on_progress: ProgressCallback, now: datetime) -> None:
-        """Compare and write everything; `on_progress` gets how many are written and may say no."""
+    async def write(self, action: RunningAction, on_progress: ProgressCallback) -> bool:
+        """Compare and write everything; `on_progress` gets how many are written. Returns False if it said no."""
         memory = self.library.memory
-        async for rows in supply.batches(to_notes=memory.keeps_lines):
+        async for rows in self.supply.batches(memory.keeps_lines):
             compared = await self.comparison.compare(rows)
             changes = [change for one in compared if (change := self._change(one)) is not None]
             if changes:
-                changes = [*self._new_agents(changes, now), *changes]
-                result = await memory.apply(changes, action, on_conflict="skip", on_progress=self._added(on_progress))
+                result = await memory.apply(
+                    [*self._new_agents(changes), *changes],
+                    action,
+                    on_conflict="skip",
+                    on_progress=partial(_report, on_progress, self.written),
+                )
                 self.written += result.written
                 self.skipped += len(result.skipped)
                 self.notes |= dict.fromkeys(result.notes)
-                self.is_stopped = result.cancelled
-            if self.is_stopped or not on_progress(self.written):
-                self.is_stopped = True
-                return
-
-    def _added(self, on_progress: ProgressCallback) -> ProgressCallback:
-        """Count what earlier batches wrote too."""
-        before = self.written
-        return lambda done: on_progress(before + done)
+                if result.cancelled:
+                    return False
+            if not on_progress(self.written):
+                return False
+        return True
 
     def _change(self, one: Compared) -> Change | None:
-        if one.what in ("new", "same"):
-            return Change(None, one.stored) if one.what == "new" else None
         incoming = self.comparison.incoming
-        if not is_written(one.what, self.on_clash):
+        if one.what == "same":
+            return None
+        if one.what == "new":
+            return Change(None, one.stored)
+        if self.on_clash == "skip":
+            self.left += 1
             self.left_out.add(hash(incoming.identity(one.stored)))
             return None
         if one.existing is not None and self.on_clash == "overwrite":
@@ -72,18 +80,18 @@ class Delivery:
         self.renamed[one.stored.key] = row.key
         return Change(None, row)
 
-    def _new_agents(self, changes: Sequence[Change], now: datetime) -> list[Change]:
+    def _new_agents(self, changes: Sequence[Change]) -> list[Change]:
         """The agents that memories refer to and the store does not have yet."""
         known = self.comparison.incoming.agents
         aliases = dict.fromkeys(change.after.agent for change in changes if isinstance(change.after, Row))
         unknown = [alias for alias in aliases if alias is not None and alias not in known]
         known |= set(unknown)
-        return [_agent(alias, now.isoformat()) for alias in unknown]
+        made = [{"id": str(uuid4()), "alias": alias, "created_at": self.now.isoformat()} for alias in unknown]
+        return [Change(None, Row(agent["id"], agent, None, agent["alias"], AGENTS)) for agent in made]
 
 
-def _agent(alias: str, now: str) -> Change:
-    made = str(uuid4())
-    return Change(None, Row(made, {"id": made, "alias": alias, "created_at": now}, None, alias, AGENTS))
+def _report(on_progress: ProgressCallback, before: int, done: int) -> bool:
+    return on_progress(before + done)
 
 
 async def deliver(
@@ -98,34 +106,34 @@ async def deliver(
     """Bring everything that comes into an open store as one change set. Raises what writing raises."""
     refuse_read_only(library)
     now = library.trash.now()
-    delivery = Delivery(library, await Comparison.of(supply, library.memory, target, now), on_clash)
+    comparison = await Comparison.of(supply, library.memory, target, now)
+    delivery = Delivery(library, supply, comparison, on_clash, now)
 
     async def work(action: RunningAction, report_progress: ProgressCallback) -> Outcome:
-        await delivery.write(supply, action, report_progress, now)
+        is_whole = await delivery.write(action, report_progress)
         notes = tuple(delivery.notes)
         if delivery.skipped:
-            left_out = counted(delivery.skipped)
-            notes = (*notes, f"Left out {left_out}: another program wrote the same key meanwhile.")
+            notes = (*notes, f"Left out {counted(delivery.skipped)}: another program wrote the same key meanwhile.")
         if verb == "copy" and delivery.written:
             await action.set_summary(f"copied {delivery.written:,} {summary.removeprefix('copied ')}")
-        return Outcome(verb, delivery.written, cancelled=delivery.is_stopped, notes=notes, renamed=delivery.renamed)
+        return Outcome(verb, delivery.written, cancelled=not is_whole, notes=notes, renamed=delivery.renamed)
 
     return await run_change(library, verb, summary, work, on_progress), delivery
 
 
 async def verify(
-    supply: Supply, target: Target, delivery: Delivery, on_progress: ProgressCallback | None
+    target: Target, delivery: Delivery, on_progress: ProgressCallback | None
 ) -> tuple[int, int, tuple[str, ...]]:
     """Compare again: how many memories the store has, how many it should have and has not, and their first keys.
 
     Raises Stopped if `on_progress` says no.
     """
-    library = delivery.library
+    library, supply = delivery.library, delivery.supply
     comparison = await Comparison.of(supply, library.memory, target, library.trash.now())
     comparison.with_vectors = True
     differing: list[str] = []
     differs = 0
-    async for rows in supply.batches(to_notes=library.memory.keeps_lines):
+    async for rows in supply.batches(library.memory.keeps_lines):
         if on_progress is not None and not on_progress(delivery.written):
             raise Stopped("The check was stopped.", hint="The memories are copied.")
         for one in await comparison.compare(rows):

@@ -1,8 +1,9 @@
-"""A memory that comes from elsewhere, completed for one store: with an id, an owner, times, and a vector that fits."""
+"""Memories that come from elsewhere, completed for one store: with an id, an owner, times and a vector that fits."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,23 +14,18 @@ from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.note_lines import is_line
+from zeroclaw_tui.memory.note_lines import is_line, line_place, read_line
+from zeroclaw_tui.memory.query import HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
 from zeroclaw_tui.memory.text import one_line
 
+BATCH_ROWS = 2_000
+"""How many memories come at once; the store itself writes fewer in one transaction."""
 DEFAULT_AGENT = "default"
 TIMES = ("created_at", "updated_at")
 VECTOR = "embedding"
 FIELDS = frozenset(
     {
-        "key",
-        "content",
-        "category",
-        "session_id",
-        "namespace",
-        "importance",
-        "pinned",
-        "superseded_by",
-        "kind",
+        *("key", "content", "category", "session_id", "namespace", "importance", "pinned", "superseded_by", "kind"),
         *TIMES,
     }
 )
@@ -39,9 +35,13 @@ OF_THE_STORE = frozenset({"id", "agent_id", "embedding_dimensions"})
 
 
 @dataclass(frozen=True, slots=True)
-class SourceInfo:
-    """Where memories come from: a file (or a folder of files), notes, or another store."""
+class Supply:
+    """The memories of a file (or a folder of files), of notes, or of another store, in batches.
 
+    `batches` is called anew for each reading, with True where notes take the memories: there lines keep their order.
+    """
+
+    batches: Callable[[bool], AsyncIterator[Sequence[Row]]]
     is_file: bool = True
     is_notes: bool = False
     vectors: KnownVectors = field(default_factory=KnownVectors)
@@ -52,49 +52,59 @@ class SourceInfo:
     owner: str | None = None
     """The agent that all memories shall belong to, whatever the source says."""
 
-    @classmethod
-    async def of_store(cls, memory: Memory) -> SourceInfo:
-        """Read what a store says of itself."""
-        if memory.keeps_lines:
-            return cls(is_file=False, is_notes=True, has_own_times=False)
-        facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
-        return cls(False, vectors=KnownVectors.from_facts(facts), embeds_itself=memory.about.embeds_itself)
+
+async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
+    """The memories of a store that a filter selects."""
+
+    async def lines(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+        """Lines of notes day by day; for a store with keys, lines whose key comes again later are at the end."""
+        rows = sorted(await memory.rows(Query(ROWS, filter)), key=line_place)
+        if not to_notes:
+            memories = [read_line(line) for line in rows]
+            last = {(row.agent, row.key): at for at, row in enumerate(memories)}
+            rows = sorted(memories, key=lambda row: row is not memories[last[row.agent, row.key]])
+        for start in range(0, len(rows), BATCH_ROWS):
+            yield rows[start : start + BATCH_ROWS]
+
+    async def rows(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+        """Rows in the order of storing."""
+        handles = await memory.rows(Query(HANDLES, filter, OLDEST_STORED))
+        for start in range(0, len(handles), BATCH_ROWS):
+            yield await memory.rows(Query(ROWS, handles=handles[start : start + BATCH_ROWS]))
+
+    if memory.keeps_lines:
+        return Supply(lines, is_file=False, is_notes=True, has_own_times=False)
+    facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
+    vectors = KnownVectors.from_facts(facts)
+    return Supply(rows, is_file=False, vectors=vectors, embeds_itself=memory.about.embeds_itself)
 
 
 @dataclass(slots=True)
 class Incoming:
-    """Completes the memories of one source for one store. `agents` are the aliases that the store knows."""
+    """Completes the memories of one supply for one store. `agents` are the aliases that the store knows."""
 
-    source: SourceInfo
+    supply: Supply
     memory: Memory
     agents: set[str]
     vectors: KnownVectors
     now: str
 
     @classmethod
-    async def of(cls, source: SourceInfo, memory: Memory, now: datetime, *, exists: bool) -> Incoming:
-        """Look at the store. Raises Refused for an owner that it cannot have."""
+    async def of(cls, supply: Supply, memory: Memory, now: datetime, *, exists: bool) -> Incoming:
+        """Look at the store. Raises Refused for an owner that it cannot have, and where it can embed nothing."""
         has_agents = "agents" not in memory.why_not
-        if source.owner is not None and not has_agents:
+        if supply.owner is not None and not has_agents:
             raise without_agents(memory)
+        if memory.about.embeds_itself and "vectors" in memory.why_not and not supply.embeds_itself:
+            raise Refused(memory.why_not["vectors"], hint="Set an embedding provider, then try again.")
         facts = (await memory.health()).facts if exists and not memory.keeps_lines else {}
         agents = set(facts.get("agents") or ()) if has_agents else set()
-        return cls(source, memory, agents, KnownVectors.from_facts(facts), now.isoformat())
-
-    def refusal(self, row: Row) -> str | None:
-        """Return why the store cannot take a memory at all, without a full stop; None where it can.
-
-        A store that embeds everything itself, but has nothing to embed with, takes only memories with vectors.
-        """
-        can_embed = not self.memory.about.embeds_itself or "vectors" not in self.memory.why_not
-        if can_embed or self.takes_vector(row.values.get(VECTOR)):
-            return None
-        return self.memory.why_not["vectors"].removesuffix(".")
+        return cls(supply, memory, agents, KnownVectors.from_facts(facts), now.isoformat())
 
     def takes_vector(self, vector: Value) -> bool:
         """Whether a vector fits among those of the store, which may be of key and content together."""
-        is_alike = self.source.embeds_itself or not self.memory.about.embeds_itself
-        return is_alike and self.vectors.fits(vector, self.source.vectors.identity)
+        is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
+        return is_alike and self.vectors.fits(vector, self.supply.vectors.identity)
 
     def completed(self, row: Row) -> Row:
         """Return a memory with all that the store needs to take it.
@@ -105,9 +115,8 @@ class Incoming:
         if self.memory.keeps_lines:
             if not is_line(row) and not values.get("created_at"):
                 values["created_at"] = self.now
-            return Row("", values, None, self.source.owner or row.agent)
-        if not values.get("category"):
-            values["category"] = "core"
+            return Row("", values, None, self.supply.owner or row.agent)
+        values["category"] = values.get("category") or "core"
         if values.get("created_at") is None:
             values["created_at"] = self.now
         if values.get("updated_at") is None:
@@ -117,15 +126,14 @@ class Incoming:
         if VECTOR in values and not self.takes_vector(values[VECTOR]):
             del values[VECTOR]
         owner = self._owner(row.agent)
-        if row.id and self.source.owner not in (None, row.agent):
+        new_id = row.id or self.new_id(row.key, row.values.get("content"), owner)
+        if row.id and self.supply.owner not in (None, row.agent):
             # The original may be in the store too, as another agent's memory.
+            new_id = _id_for(owner, row.id)
             if values.get("superseded_by"):
                 values["superseded_by"] = _id_for(owner, values["superseded_by"])
-            new_id = _id_for(owner, row.id)
-        else:
-            new_id = row.id or self.new_id(row.key, row.values.get("content"), owner)
         values["id"] = new_id
-        handle = row.handle if self.source.is_file and isinstance(row.handle, int) else None
+        handle = row.handle if self.supply.is_file and isinstance(row.handle, int) else None
         return Row(new_id, values, handle, owner)
 
     def new_id(self, key: str, content: Value, owner: str | None) -> str:
@@ -133,27 +141,31 @@ class Incoming:
         place = self.memory.about.location
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {owner!r} {key!r} {content!r}"))
 
+    def with_key(self, row: Row, key: str) -> Row:
+        """Return a row under a key with a new id."""
+        new_id = self.new_id(key, row.values["content"], row.agent)
+        return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
+
     def identity(self, row: Row) -> tuple[str | None, str]:
         """Return what makes a row of the store, or a completed one, the memory it is: its agent and its key."""
         return (None if "agents" in self.memory.why_not else self.usual_owner(row.agent)), row.key
 
     def is_same(self, row: Row, stored: Row, existing: Row, *, with_vector: bool = False) -> bool:
-        """Whether the store's memory has all that a memory of the source states; `stored` is as it would be stored."""
-        for name in self._stated(row):
-            if name in stored.values:
-                one, other = stored.values[name], existing.values.get(name)
-                if one != other and _comparable(name, one) != _comparable(name, other):
-                    return False
+        """Whether the store's memory has all that a memory of the supply states; `stored` is as it would be stored."""
+        for name in self._stated(row, stored):
+            one, other = stored.values[name], existing.values.get(name)
+            if one != other and _comparable(name, one) != _comparable(name, other):
+                return False
         vector = stored.values.get(VECTOR)
         is_compared = with_vector and vector is not None and not self.memory.about.embeds_itself
         return not is_compared or existing.values.get(VECTOR) == vector
 
     def replacing(self, row: Row, stored: Row, existing: Row) -> Row:
-        """Return the store's memory with all that a memory of the source states.
+        """Return the store's memory with all that a memory of the supply states.
 
         The id stays, and the time of creation if the source is another tool's; a vector of other content goes.
         """
-        stated = {name: stored.values[name] for name in self._stated(row) if name in stored.values}
+        stated = {name: stored.values[name] for name in self._stated(row, stored)}
         values: dict[str, Value] = {**existing.values, **stated, "id": existing.id}
         if "updated_at" in stored.values and "updated_at" not in stated:
             values["updated_at"] = self.now
@@ -163,14 +175,25 @@ class Incoming:
             values[VECTOR] = None
         return Row(existing.id, values, existing.handle, stored.agent)
 
-    def _stated(self, row: Row) -> list[str]:
-        """The fields that a memory of the source states."""
+    def usual_owner(self, agent: str | None) -> str | None:
+        """Return the agent that gets the memories of one; None where a file leaves a choice of several."""
+        if agent is not None and (agent in self.agents or not self.supply.is_file):
+            return agent
+        if DEFAULT_AGENT in self.agents or not self.agents:
+            return DEFAULT_AGENT
+        if len(self.agents) == 1:
+            return next(iter(self.agents))
+        return agent if self.supply.is_file else DEFAULT_AGENT
+
+    def _stated(self, row: Row, stored: Row) -> list[str]:
+        """The fields that a memory of the supply states and the store has."""
         return [
             name
             for name, value in row.values.items()
             if name in FIELDS
+            and name in stored.values
             and (name != "category" or value)
-            and (name not in TIMES or (value and self.source.has_own_times))
+            and (name not in TIMES or (value and self.supply.has_own_times))
         ]
 
     def _owner(self, agent: str | None) -> str | None:
@@ -179,8 +202,8 @@ class Incoming:
         It is the agent that was named for all. Otherwise a copied store brings its agents along, and a file's memories
         go to an agent that exists.
         """
-        if "agents" in self.memory.why_not or self.source.owner is not None:
-            return self.source.owner
+        if "agents" in self.memory.why_not or self.supply.owner is not None:
+            return self.supply.owner
         owner = self.usual_owner(agent)
         if owner is None:
             raise Refused(
@@ -189,21 +212,6 @@ class Incoming:
                 hint="Give each memory of the file an agent, or name one agent for all with --agent.",
             )
         return owner
-
-    def usual_owner(self, agent: str | None) -> str | None:
-        """Return the agent that gets the memories of one; None where a file leaves a choice of several."""
-        if agent is not None and (agent in self.agents or not self.source.is_file):
-            return agent
-        if DEFAULT_AGENT in self.agents or not self.agents:
-            return DEFAULT_AGENT
-        if len(self.agents) == 1:
-            return next(iter(self.agents))
-        return agent if self.source.is_file else DEFAULT_AGENT
-
-
-def with_key(row: Row, key: str, new_id: str) -> Row:
-    """Return a row under another key and id."""
-    return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
 
 
 def to_microseconds(value: Value) -> str | None:

@@ -55,7 +55,6 @@ class Losses:
         self._counts: Counter[str] = Counter()
         self._columns: Counter[str] = Counter()
         self._agents: Counter[str] = Counter()
-        self._refused: Counter[str] = Counter()
 
     def add(self, row: Row, stored: Row) -> None:
         """Count what of one memory is lost; `stored` is as the store would have it."""
@@ -72,8 +71,6 @@ class Losses:
             else:
                 for field in _fields_in(name, value):
                     self._count(self._columns, field)
-        # A category that is left out says nothing; one that is blank was stated, and is another one afterwards.
-        counts["blank categories"] += "category" in row.values and not row.values["category"]
         if row.agent not in (None, DEFAULT_AGENT) and stored.agent is None:
             counts["agent"] += 1
         if self._incoming.memory.keeps_lines:
@@ -81,21 +78,13 @@ class Losses:
         else:
             self._add_row(row, stored)
 
-    def refuse(self, reason: str) -> None:
-        """Count one that the store cannot take."""
-        self._refused[reason] += 1
-
     def sentences(self) -> Iterator[str]:
         """One for each kind of loss."""
         profile = backend_info(self._incoming.memory.name)
         label = f"The store {self._incoming.memory.name}" if profile is None else profile.title
-        for reason, refused in self._refused.items():
-            yield f"{reason} ({refused:,})."
         for name, called in _CALLED.items():
             if lost := self._counts[name]:
                 yield f"{label} does not store the {called} ({lost:,})."
-        if blank := self._counts["blank categories"]:
-            yield f"Blank categories become core ({blank:,})."
         if self._columns:
             yield f"{label} has no column for {_names(self._columns)}: its values are left out."
         if self._agents:
@@ -106,7 +95,7 @@ class Losses:
                 yield sentence.format(count)
 
     def _add_row(self, row: Row, stored: Row) -> None:
-        counts, source, agents = self._counts, self._incoming.source, self._incoming.agents
+        counts, agents = self._counts, self._incoming.agents
         is_new_agent = row.agent is not None and stored.agent is not None and row.agent not in agents
         if is_new_agent and row.agent != self._incoming.usual_owner(None):
             self._count(self._agents, str(row.agent))
@@ -117,7 +106,7 @@ class Losses:
                 break
         if not stored.id:
             counts["new"] += 1
-        elif source.is_notes:
+        elif self._incoming.supply.is_notes:
             counts["undated"] += 1
         else:
             self._add_times(row.values.get("created_at"), row.values.get("updated_at"), stored)
@@ -131,7 +120,7 @@ class Losses:
             if value is None or (isinstance(value, str) and zeroclaw_moment(value) is not None):
                 continue
             if stored.values.get(name, value) == value:
-                counts["odd times"] += self._incoming.source.is_file
+                counts["odd times"] += self._incoming.supply.is_file
                 return
             if not (isinstance(value, str) and moment(value)):
                 counts["unreadable times"] += 1
@@ -163,10 +152,10 @@ class Losses:
         }
 
     def _agents_sentence(self, label: str) -> str:
-        if not self._incoming.source.is_file:
+        if not self._incoming.supply.is_file:
             return f"New agents are added to {label}: {_names(self._agents)}."
         number, several = sum(self._agents.values()), "agent" if len(self._agents) == 1 else "agents"
-        owner = self._incoming.source.owner or self._incoming.usual_owner(None)
+        owner = self._incoming.supply.owner or self._incoming.usual_owner(None)
         whose = f"their memories go to the agent {one_line(str(owner))} ({number:,})"
         return f"{label} does not know the {several} {_names(self._agents)}: {whose}."
 

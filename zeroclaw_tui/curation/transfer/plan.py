@@ -11,11 +11,10 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
-What = Literal["new", "same", "taken", "second"]
-"""What a memory that comes is to the store. "second" has the key of another one that comes with it."""
+What = Literal["new", "same", "taken"]
+"""What a memory that comes is to the store."""
 
 _PREVIEW_CELLS = 100
-_MAX_CATEGORIES = 8
 
 
 class Fact(NamedTuple):
@@ -37,11 +36,10 @@ _CLASHES: dict[OnClash, str] = {
 class Plan:
     """What would come: how many new memories, how many that are there already, and how many whose key is taken.
 
-    `samples` are the first taken keys, `previews` the first new memories as the store will have them. `losses` are
-    sentences about what the store does not keep. `makes` is a sentence about what is created first, or None. Of those
-    taken, `second` have the key of another memory that comes with them; only "rename" brings those. `refused` are those
-    that the store cannot take at all. `by_category` counts those of a category by what they are to the store. `notes`
-    are sentences about what was read, and about what ZeroClaw would soon delete of it.
+    `samples` are the first taken keys, `previews` the first new memories as the store will have them. `by_category`
+    counts those of a category by what they are to the store. `losses` are sentences about what the store does not keep.
+    `makes` is a sentence about what is created first, or None. `notes` are sentences about what was read, and about
+    what ZeroClaw would soon delete of it.
     """
 
     new: int
@@ -52,30 +50,24 @@ class Plan:
     by_category: tuple[tuple[str, What, int], ...] = ()
     losses: tuple[str, ...] = ()
     makes: str | None = None
-    second: int = 0
-    refused: int = 0
     notes: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
         """How many memories there are to come."""
-        return self.new + self.same + self.taken + self.refused
+        return self.new + self.same + self.taken
 
     def brings(self, on_clash: OnClash) -> int:
         """How many would be written."""
-        more = {"skip": 0, "rename": self.taken, "overwrite": self.taken - self.second}
-        return self.new + more[on_clash]
+        return self.new + (0 if on_clash == "skip" else self.taken)
 
-    def leaves(self, on_clash: OnClash) -> int:
-        """How many would be left out."""
-        return self.count - self.same - self.brings(on_clash)
-
-    def categories(self, on_clash: OnClash) -> tuple[tuple[str, int], ...]:
+    def categories(self, on_clash: OnClash) -> dict[str, int]:
         """How many of which category would be written, the most first."""
         counts: Counter[str] = Counter()
         for category, what, number in self.by_category:
-            counts[category] += number if is_written(what, on_clash) else 0
-        return tuple((+counts).most_common())
+            if what == "new" or (what == "taken" and on_clash != "skip"):
+                counts[category] += number
+        return dict(counts.most_common())
 
     def facts(self, on_clash: OnClash | None = None) -> Iterator[Fact]:
         """What comes, what is there, what is taken and, where it is decided, what becomes of that, and what is lost."""
@@ -88,24 +80,11 @@ class Plan:
             becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
             yield Fact(f"whose key is taken{becomes}", "warning", self.taken)
             yield Fact(first_names(self.samples, self.taken), "dim")
-        if self.second and on_clash != "rename":
-            has, stay = ("has", "stays") if self.second == 1 else ("have", "stay")
-            yield Fact(f"{self.second:,} of them {has} the same key as another one of the import and {stay} out")
         yield from map(Fact, self.sentences())
 
     def sentences(self) -> tuple[str, ...]:
         """What the store cannot keep, then what there is to say of the source."""
         return tuple(map(one_line, (*self.losses, *self.notes)))
-
-    def categories_text(self, on_clash: OnClash) -> str:
-        """How many of which category would be written, the most first; "" for nothing."""
-        counts = self.categories(on_clash)
-        shown, rest = counts[:_MAX_CATEGORIES], counts[_MAX_CATEGORIES:]
-        parts = [f"{count:,} {one_line(name) or '(none)'}" for name, count in shown]
-        if rest:
-            others = "other" if len(rest) == 1 else "others"
-            parts.append(f"{sum(count for _, count in rest):,} in {len(rest):,} {others}")
-        return ", ".join(parts)
 
     def preview_texts(self) -> Iterator[tuple[str, str, str]]:
         """Key, category and day, and beginning of the first new memories."""
@@ -122,10 +101,3 @@ class Plan:
             "samples": list(self.samples),
             "makes": self.makes,
         }
-
-
-def is_written(what: What, on_clash: OnClash) -> bool:
-    """Whether a memory is written under this policy."""
-    if what == "second":
-        return on_clash == "rename"
-    return what == "new" or (what == "taken" and on_clash != "skip")

@@ -21,36 +21,34 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 @dataclass(slots=True)
 class Target:
-    """Where memories go. `library` is None where the store is not there yet; then `nothing` says so.
+    """Where memories go. `library` is None until `make` has made a store that is not there yet.
 
-    `profile` is the ZeroClaw version given for it, if any. Once `make` has made the store, `library` is it.
+    `profile` is the ZeroClaw version given for it, if any; `location` where it is or will be, for people.
     """
 
     config: MemoryConfig
     library: Library | None
-    nothing: NothingYet | None = None
-    profile: str | None = None
-    location: str = ""
-    """Where it is or will be, for people."""
+    profile: str | None
+    location: str
 
     @classmethod
     def of(cls, library: Library) -> Target:
         """A store that is open."""
-        return cls(library.config, library, None, None, library.memory.about.location)
+        return cls(library.config, library, None, library.memory.about.location)
 
     @classmethod
     async def at(cls, config: MemoryConfig, profile: str | None = None) -> Target:
         """The store of a config, whether or not it is there. Raises what opening raises but NothingYet."""
         memory = create_memory(config)
+        location = memory.about.location
         try:
-            if memory.keeps_lines and not await memory.health_check():
-                raise NothingYet(f"There is no directory {memory.about.location} yet.")
-            library = await open_library(config, profile)
-        except NothingYet as nothing:
-            return cls(config, None, nothing, profile, memory.about.location)
+            is_missing = memory.keeps_lines and not await memory.health_check()
+            library = None if is_missing else await open_library(config, profile)
+        except NothingYet:
+            return cls(config, None, profile, location)
         finally:
             await memory.close()
-        return cls(config, library, None, profile, library.memory.about.location)
+        return cls(config, library, profile, location if library is None else library.memory.about.location)
 
     async def close(self) -> None:
         """Close it."""
@@ -76,22 +74,20 @@ class Target:
             return
         memory = self._not_made()
         profile = await asyncio.to_thread(profile_to_make, self.config, self.profile)
-        if memory.about.path is None:
+        with temporary_folder("zeroclaw-tui-") as folder:
             try:
-                await memory.make(profile, dry_run=True)
+                if memory.about.path is None:
+                    await memory.make(profile, dry_run=True)
+                else:
+                    # A database elsewhere shows what the new one will store.
+                    sample = self.config._replace(location=str(folder / "brain.db"), read_only=False)
+                    memory = create_memory(sample)
+                    memory.about = replace(memory.about, location=self.location)
+                    await memory.make(profile)
+                    await memory.open()
                 yield memory
             finally:
                 await memory.close()
-            return
-        with temporary_folder("zeroclaw-tui-") as folder:
-            sample = create_memory(self.config._replace(location=str(folder / "brain.db"), read_only=False))
-            sample.about = replace(sample.about, location=self.location)
-            try:
-                await sample.make(profile)
-                await sample.open()
-                yield sample
-            finally:
-                await sample.close()
 
     def scoring_profile(self) -> ScoringProfile:
         """The rules of the ZeroClaw that uses the store, or will use the planned one."""
@@ -103,10 +99,8 @@ class Target:
         """A sentence about what is made first, for the store or the planned one; None where it is there."""
         if self.library is not None:
             return None
-        what = (
-            "The database" if memory.about.path is not None else "The directory" if memory.keeps_lines else "The store"
-        )
-        return f"{what} {one_line(self.location)} is created first."
+        what = "database" if memory.about.path is not None else "directory" if memory.keeps_lines else "store"
+        return f"The {what} {one_line(self.location)} is created first."
 
     def _not_made(self) -> Memory:
         """The store that is not there yet; a folder that was named is made too."""

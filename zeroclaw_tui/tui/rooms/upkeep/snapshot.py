@@ -17,11 +17,11 @@ from textual.worker import WorkType
 
 from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import NAME, Snapshot, load
-from zeroclaw_tui.curation.hydrate import Difference, Where, compare, hydrate, plan_hydrate
+from zeroclaw_tui.curation.hydrate import Difference, Where, compare, plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import SnapshotPlan
-from zeroclaw_tui.curation.transfer.imports import ImportPlan
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
@@ -58,7 +58,6 @@ class _Compared:
 
     path: Path
     snapshot: Snapshot
-    count: int
     differences: tuple[Difference, ...]
 
     def having(self, where: Where | None) -> tuple[Difference, ...]:
@@ -197,9 +196,8 @@ class SnapshotPane(UpkeepPane):
         path = self._path
         if path is None:
             path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
-        loaded = await asyncio.to_thread(load, path)
-        differences = await compare(self.library, path)
-        return _Compared(path, loaded.snapshot, len(loaded.rows), differences)
+        snapshot = await asyncio.to_thread(load, path)
+        return _Compared(path, snapshot, await compare(self.library, snapshot))
 
     def _say_reading(self) -> None:
         self.query_one(StatusBar).say("Comparing …")
@@ -310,7 +308,7 @@ class SnapshotPane(UpkeepPane):
         if policy is None or policy == "flagged":
             return
 
-        bring = partial(hydrate, Target.of(library), plan, policy)
+        bring = partial(import_memories, library, plan, policy)
 
         def came(outcome: Outcome) -> str:
             return " ".join(outcome.sentences(outcome.headline(" · u")))
@@ -380,7 +378,7 @@ def _title_words(compared: _Compared) -> tuple[str, str]:
     kind = "core memory" if compared.path.name == NAME else "memory"
     counts = Counter(one.where for one in compared.differences)
     differs = ", ".join(f"{counts[where]:,} {where}" for where in _COUNTED if counts[where])
-    return f"{name}{of}: {counted(compared.count, kind)}", f"; {differs or 'same as the store'}"
+    return f"{name}{of}: {counted(len(compared.snapshot.rows), kind)}", f"; {differs or 'same as the store'}"
 
 
 def _where_words(difference: Difference) -> str:
