@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -51,18 +50,6 @@ async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by
     group, embedded = await _turns(install)
     assert (group.sent, group.is_group, group.scopes) == (both, True, ("ann", "telegram_main_group_9_ann"))
     assert (embedded.query, embedded.sent, embedded.rule) == ("Which pet?", OTHER, "library")
-
-
-async def test_the_embedded_agent_of_0_8_2_has_the_block_behind_its_stamp(install: RecordingInstall) -> None:
-    install.record(Sent(f"{OTHER}\n\nWhich pet?", version="0.8.2", embedded=True))
-    (turn,) = await _turns(install)
-    assert (turn.query, turn.sent, turn.rule) == ("Which pet?", OTHER, "library")
-
-
-async def test_a_channel_whose_incoming_message_is_gone_from_the_trace_has_no_scopes(install: RecordingInstall) -> None:
-    install.write(call_line(CHANNEL))
-    (turn,) = await _turns(install)
-    assert (turn.query, turn.sent, turn.scopes, turn.rule) == ("Which language?", BLOCK, None, "channel")
 
 
 async def test_several_calls_of_a_turn_are_one(install: RecordingInstall) -> None:
@@ -158,27 +145,14 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
 
 
-async def test_nothing_recorded_says_what_turns_it_on(install: RecordingInstall) -> None:
-    recording = await recorded(install.library())
-    assert recording.turns == ()
-    assert 'log_llm_request_payload = "full"' in (recording.why_nothing or "")
-
-
 async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> None:
-    """From blocks that were sent; keys that the trace masks are found too, and of two agents each counts its own."""
+    """From the blocks that were sent."""
     install.record(CHANNEL)
-    install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER.replace("pet", "api_key=abcdefghijkl")))
+    install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER))
+    install.record(replace(CHANNEL, at=NOW + timedelta(days=2), block=OTHER))
     counts = await recall_counts(install.library())
     assert (counts.of("lang").times, counts.of("lang").last) == (1, "2026-12-01T12:00:00.000Z")
-    assert counts.of("api_key=abcdefghijkl").times == 1
-    assert counts.of("food").times == 0
-    for name in ("other", "third"):
-        install.record(replace(CHANNEL, id=name, agent="coder"))
-    counts = await recall_counts(install.library())
-    assert CHANNEL.agent is not None
-    assert counts.often[0] == "lang"
-    assert [counts.of("pet", agent).times for agent in (CHANNEL.agent, "coder")] == [0, 0]
-    assert [counts.of("lang", agent).times for agent in (CHANNEL.agent, "coder", "writer", None)] == [1, 2, 0, 3]
+    assert (counts.of("food").times, counts.often, counts.turns) == (0, ("pet", "lang"), 3)
 
 
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:
@@ -206,7 +180,7 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingIn
     assert all(isinstance(turn.query, str) for turn in recording.turns)
 
 
-@pytest.mark.parametrize("size", [0, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20, 33 << 20])
+@pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, 33 << 20])
 async def test_lines_of_any_length_are_read_from_the_end(install: RecordingInstall, size: int) -> None:
     """Each turn once; a line that is longer than any request is broken, and the others are read."""
     install.record(replace(CHANNEL, id="t0"))
@@ -216,10 +190,3 @@ async def test_lines_of_any_length_are_read_from_the_end(install: RecordingInsta
     log = await recorded(install.library())
     assert [turn.id for turn in log.turns] == (["t0", "long", "t2"] if size < 32_000_000 else ["t0", "t2"])
     assert log.broken_lines == (size > 32_000_000)
-
-
-async def test_what_is_no_file_is_left_alone(install: RecordingInstall) -> None:
-    os.mkfifo(install.trace.with_name("runtime-trace.20261201-120000.jsonl"))
-    install.trace.with_name("runtime-trace.20261201-130000.jsonl").mkdir()
-    install.record(CHANNEL)
-    assert [turn.query for turn in await _turns(install)] == ["Which language?"]

@@ -23,7 +23,7 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
+from zeroclaw_tui.memory.errors import DONE, REFUSED
 from zeroclaw_tui.memory.text import counted, cut, one_line
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ class _TurnPrinter:
             self._print(f"{counted(log.broken_lines, 'line')} of the trace could not be read.")
         if log.why_nothing is not None:
             self._print(log.why_nothing)
-            self._print_switch()
         for turn in log.turns:
             compared = await compare(self._library, turn)
             self._mismatches += compared.equal is False
@@ -117,24 +116,6 @@ class _TurnPrinter:
         if sentence not in self._printed:
             self._printed.add(sentence)
             note(f"zeroclaw: {one_line(sentence)}")
-
-    def _print_switch(self) -> None:
-        """The lines of config.toml that turn recording on, where some are missing."""
-        from zeroclaw_tui.curation.turn_recording import missing_settings, recording_change
-
-        version = self._library.profile.profile.version
-        if not missing_settings(self._library.config, version):
-            return
-        try:
-            change = recording_change(self._library.config, version)
-        except Refused as refused:
-            self._print(str(refused))
-            return
-        for sign, text in change.lines:
-            note(f"  {sign} {one_line(text)}")
-        for sentence in change.warnings:
-            self._print(sentence)
-        self._print("To write this, press t and then W in the inspector (`zeroclaw-tui`).")
 
 
 def turn_lines(compared: ComparedTurn) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.prompt import prompt_for
 from zeroclaw_tui.curation.recall import keyword_only_note, turn_limit
-from zeroclaw_tui.curation.turn_trace import MASKED, Turn, keys_of_block, scrubbed
+from zeroclaw_tui.curation.turn_trace import Turn, keys_of_block
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 CHANGED = "changed since"
 _NOT_RECORDED = "The message is not recorded."
-_DELEGATED = "A request that one agent hands to another is recorded like this: ZeroClaw puts no memory before it."
-_NO_SESSION = "Its session is not recorded, so the recall was made without one."
 _MAX_CHANGES = 10_000
 _TRACE_PRECISION = timedelta(milliseconds=1)
 """ZeroClaw saves a message, and right after that traces what it sends with it, in whole milliseconds."""
@@ -34,7 +32,7 @@ _TRACE_PRECISION = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class ComparedTurn:
-    """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
+    """A turn next to the block of a recall made now; None where no recall could be made.
 
     `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or
     deleted since (`why_not_equal` is CHANGED, `changed_since` has the keys), and where there is nothing to compare.
@@ -132,7 +130,7 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
     keyword_only = keyword_only_note(prompt.result.notes)
     if keyword_only is not None:
         return ComparedTurn(turn, trial, why_not_equal=keyword_only)
-    predicted = scrubbed(prompt.text)
+    predicted = prompt.text
     if prompt.result.not_read_because is not None or turn.sent is None:
         return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
     sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
@@ -141,23 +139,15 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
     changed = await _changed_since(library, turn, {*sent, *recalled})
     if changed:
         return ComparedTurn(turn, trial, predicted, None, CHANGED, changed)
-    return ComparedTurn(turn, trial, predicted, False, _difference(turn, set(sent), set(recalled)))
-
-
-def _difference(turn: Turn, sent: set[str], recalled: set[str]) -> str:
-    """How what was sent and what is recalled now differ, in sentences."""
-    sentence = f"{len(sent - recalled):,} sent and not predicted, {len(recalled - sent):,} predicted and not sent."
-    if turn.scopes is None and turn.rule == "channel":
-        return f"{sentence} {_NO_SESSION}"
-    return f"{sentence} {_DELEGATED}" if not turn.sent and turn.session is None and turn.channel is None else sentence
+    only_sent, only_predicted = len({*sent} - {*recalled}), len({*recalled} - {*sent})
+    difference = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
+    return ComparedTurn(turn, trial, predicted, False, difference)
 
 
 async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) -> tuple[str, ...]:
     """Which of these memories, and of the deleted ones with a word of the message, existed at the turn and were edited
     or deleted since."""
-    # The trace has only the beginning of what it masks, so such a key cannot be looked up.
-    readable = [key for key in sorted(keys) if MASKED not in key]
-    found = [key for key in readable if await _is_changed(library.memory, key, turn.moment)]
+    found = [key for key in sorted(keys) if await _is_changed(library.memory, key, turn.moment)]
     return tuple(dict.fromkeys([*found, *await _deleted_since(library, turn)]))
 
 

@@ -84,7 +84,10 @@ def why_no_turns(config: MemoryConfig, version: str) -> str:
         f"{name.removeprefix('observability.')} = {value}"
         for name, value in missing.items()
     ]  # fmt: skip
-    return f"No turn is recorded. In [observability], {', '.join(lines)} turns recording on."
+    return (
+        f"No turn is recorded. In [observability], {', '.join(lines)} turns recording on. To write this, press t and"
+        " then W in the inspector (`zeroclaw-tui`)."
+    )
 
 
 def _writes_trace(mode: str, version: str) -> bool:

@@ -22,8 +22,6 @@ from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.recall import Rule
 
-MASKED = "*[REDACTED]"
-"""What ZeroClaw writes in place of the rest of a credential."""
 _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
@@ -45,11 +43,6 @@ _USER_MESSAGE = re.compile(
 )
 _BLOCK_START, _BLOCK_END = "\n\n[Memory context]\n", "[/Memory context]\n\n"
 _KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
-_SECRET = re.compile(
-    r"(authorization|token|api[_-]?key|password|secret|user[_-]?key|bearer|credential|set[_-]?cookie|cookie)"
-    r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))""",
-    re.IGNORECASE,
-)
 _NO_REQUEST = 'The trace holds no request: ZeroClaw 0.8.2 and later record it with log_llm_request_payload = "full".'
 _CUT = 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.'
 _NO_MESSAGE = "The request in the trace has no message of a user."
@@ -68,8 +61,8 @@ class _NoRequestError(ValueError):
 class Turn:
     """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
 
-    `at` is RFC 3339 in UTC. `sent` is the literal block, masked as the trace masks; "" when none was sent, None when
-    that is not known, and `why_not_sent` says why. `session` is the chat's own scope. `version` is ZeroClaw's.
+    `at` is RFC 3339 in UTC. `sent` is the literal block, in which the trace masks credentials; "" when none was sent,
+    None when that is not known, and `why_not_sent` says why. `session` is the chat's own scope.
     """
 
     id: str
@@ -273,28 +266,6 @@ def _block_of_system_prompt(prompt: str) -> str:
 def keys_of_block(block: str) -> list[str]:
     """The keys that a block names, a line each; a key that holds a colon and a blank is cut there."""
     return _KEY.findall(block)
-
-
-def scrubbed(text: str) -> str:
-    """A text as it is in a trace, which masks what looks like a credential.
-
-    ZeroClaw masks the JSON text of the whole request (`scrub_credentials`): a name like token, password or api_key,
-    `:` or `=`, and 8 characters or more become 4 characters and `*[REDACTED]`. In JSON the quotes of the text are
-    escaped, so that a value in double quotes stays.
-    """
-    masked = _SECRET.sub(_mask, json.dumps(text, ensure_ascii=False))
-    try:
-        return str(json.loads(masked))
-    except ValueError:
-        # A value that was cut within an escaped character.
-        return text
-
-
-def _mask(found: re.Match[str]) -> str:
-    value = found[2] or found[3] or found[4]
-    quote = '"' if '"' in found[0] else ""
-    name = f"{quote}{found[1]}{quote}: " if ":" in found[0] else f"{found[1]}="
-    return f"{name}{quote}{value[:4]}{MASKED}{quote}"
 
 
 def _text(table: Mapping[str, Any], name: str) -> str | None:

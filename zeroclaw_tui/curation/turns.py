@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from zeroclaw_tui.curation.turn_trace import (
     keys_of_block,
     lines_from_end,
     read_event,
-    scrubbed,
     trace_files,
     with_inbound,
 )
@@ -74,15 +73,6 @@ async def _first(library: Library, reader: _Reader) -> TurnLog:
     return replace(log, why_nothing=await asyncio.to_thread(why_no_turns, library.config, version))
 
 
-@dataclass(slots=True)
-class _Found:
-    """What one look at the files found: the turns by id, the newest first."""
-
-    turns: dict[str, Turn] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    broken: int = 0
-
-
 class _Reader:
     """Reads the files of one install from their end, and later only what is new in them."""
 
@@ -92,25 +82,36 @@ class _Reader:
         """How far each file is read, by device and inode: ZeroClaw renames a trace, or writes a shorter one anew."""
         self._known: set[str] = set()
         self._inbound: dict[tuple[str | None, str | None], InboundMessage] = {}
+        self._broken_lines = 0
 
     def read(self) -> TurnLog:
         """Read what is recorded; the next time what is new. Blocks."""
-        found = _Found()
+        self._broken_lines = 0
+        found: dict[str, Turn] = {}
+        problems = []
         for path in reversed(trace_files(self._config)):
             try:
-                self._read_file(path, found)
+                for turn in self._turns_from_end(path):
+                    later = found.get(turn.id)
+                    if later is None or turn.iteration < later.iteration:
+                        found[turn.id] = turn
+                    if self._is_last_wanted(turn, found):
+                        break
             except OSError as error:
-                found.problems.append(
-                    f"{path} cannot be read: {error.strerror}. Read it as the user who runs ZeroClaw."
-                )
-        turns = [self._completed(turn) for turn in reversed(found.turns.values()) if turn.id not in self._known]
-        self._known |= found.turns.keys()
-        turns = [turn for turn in turns if self._since is None or turn.moment >= self._since]
-        turns = sorted((turn for turn in turns if self._agent in (None, turn.agent)), key=lambda turn: turn.at)
-        newest = turns if self._most is None else turns[max(0, len(turns) - self._most) :]
-        return TurnLog(tuple(newest), found.broken, problems=tuple(found.problems))
+                problems.append(f"{path} cannot be read: {error.strerror}. Read it as the user who runs ZeroClaw.")
+        turns = [self._completed(turn) for turn in reversed(found.values()) if turn.id not in self._known]
+        self._known |= found.keys()
+        wanted = [
+            turn
+            for turn in turns
+            if (self._since is None or turn.moment >= self._since) and self._agent in (None, turn.agent)
+        ]
+        wanted.sort(key=lambda turn: turn.at)
+        newest = wanted if self._most is None else wanted[max(0, len(wanted) - self._most) :]
+        return TurnLog(tuple(newest), self._broken_lines, problems=tuple(problems))
 
-    def _read_file(self, path: Path, found: _Found) -> None:
+    def _turns_from_end(self, path: Path) -> Iterator[Turn]:
+        """Yield the requests that a file has since the last look, the last one first."""
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             start = self._ends.get((status.st_dev, status.st_ino), 0)
@@ -122,23 +123,20 @@ class _Reader:
                 try:
                     event = read_event(line)
                 except BrokenLine:
-                    found.broken += 1
+                    self._broken_lines += 1
                     continue
                 if isinstance(event, InboundMessage):
                     self._inbound[event.sender, event.message_id] = event
-                elif event is not None and self._is_last_wanted(event, found):
-                    break
+                elif event is not None:
+                    yield event
 
-    def _is_last_wanted(self, turn: Turn, found: _Found) -> bool:
-        """Take a turn, and answer whether every earlier one is known or not asked for."""
-        later = found.turns.get(turn.id)
-        if later is None or turn.iteration < later.iteration:
-            found.turns[turn.id] = turn
+    def _is_last_wanted(self, turn: Turn, found: Mapping[str, Turn]) -> bool:
+        """Whether every earlier turn is known or not asked for."""
         if turn.iteration == 1 and turn.id in self._known:
             return True
         if self._most is None:
             return False
-        complete = [one for one in found.turns.values() if one.iteration == 1 and self._agent in (None, one.agent)]
+        complete = [one for one in found.values() if one.iteration == 1 and self._agent in (None, one.agent)]
         # One more than asked for: the message of the oldest came in before its own request.
         return len(complete) > self._most
 
@@ -159,42 +157,30 @@ class RecallCount:
 
 @dataclass(frozen=True, slots=True)
 class RecallCounts:
-    """How often memories were recalled, by what is recorded.
+    """How often memories were recalled, by what is recorded: the count of each key, of whatever agent.
 
-    `recalls` has the agent (None where it is not recorded) and the time of each recall of a key. `turns` are those
-    whose block is recorded, `since` the time of the first of them; `readable` are the agents whose memories each may
-    read.
+    `turns` are those whose block is recorded, `since` the time of the first of them.
     """
 
-    recalls: Mapping[str, Sequence[tuple[str | None, str]]]
+    by_key: Mapping[str, RecallCount]
     turns: int
     since: str | None
-    readable: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    def of(self, key: str, agent: str | None = None) -> RecallCount:
-        """The count of a key, also where the trace masks it; of one agent's memory only what may have been it."""
-        recalls = self.recalls.get(key) or self.recalls.get(scrubbed(key), ())
-        times = [
-            at
-            for reader, at in recalls
-            if agent is None or reader is None or agent in self.readable.get(reader, (reader,))
-        ]
-        return RecallCount(len(times), max(times, default=""))
+    def of(self, key: str) -> RecallCount:
+        """The count of a key."""
+        return self.by_key.get(key, RecallCount())
 
     @property
     def often(self) -> tuple[str, ...]:
         """The keys, those recalled most often first, of equal ones the last recalled."""
-        return tuple(sorted(self.recalls, key=lambda key: (self.of(key).times, self.of(key).last), reverse=True))
+        return tuple(sorted(self.by_key, key=lambda key: (self.of(key).times, self.of(key).last), reverse=True))
 
 
 async def recall_counts(library: Library) -> RecallCounts:
     """Count the recalls in all that is recorded. Raises BrokenConfig."""
-    log = await recorded(library)
-    sent = [turn for turn in log.turns if turn.sent is not None]
-    recalls: dict[str, list[tuple[str | None, str]]] = {}
+    sent = [turn for turn in (await recorded(library)).turns if turn.sent is not None]
+    by_key: dict[str, RecallCount] = {}
     for turn in sent:
         for key in set(keys_of_block(turn.sent or "")):
-            recalls.setdefault(key, []).append((turn.agent, turn.at))
-    agents = {turn.agent for turn in sent if turn.agent is not None}
-    readable = {agent: library.config.readable_by((agent,)) for agent in agents}
-    return RecallCounts(recalls, len(sent), sent[0].at if sent else None, readable)
+            by_key[key] = RecallCount(by_key.get(key, RecallCount()).times + 1, turn.at)
+    return RecallCounts(by_key, len(sent), sent[0].at if sent else None)

@@ -361,7 +361,7 @@ def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
     """How often a memory was recalled, and when last; empty without recorded prompt blocks."""
     if not recalls.turns:
         return ""
-    count = recalls.of(entry.key, entry.agent)
+    count = recalls.of(entry.key)
     recorded = f"{counted(recalls.turns, 'recorded turn')}"
     if not count.times:
         return f"Never recalled in {recorded} since {time_here(recalls.since or '')}"
