@@ -27,16 +27,6 @@ def database(install: Path) -> Path:
     return path
 
 
-def test_it_is_small_then_and_says_so(memory: Run, database: Path) -> None:
-    before, listed = database.stat().st_size, memory("list", "--json").json["entries"]
-    answer = memory("doctor", "--compact", "--yes")
-    assert answer.code == 0
-    assert "Its 9 memories are unchanged" in answer.out
-    assert "The backup is " in answer.err
-    assert database.stat().st_size < before / 4
-    assert memory("list", "--json").json["entries"] == listed
-
-
 def test_as_json(memory: Run, database: Path) -> None:
     before = database.stat().st_size
     planned = memory("doctor", "--compact", "--dry-run", "--json").json
@@ -47,12 +37,6 @@ def test_as_json(memory: Run, database: Path) -> None:
     assert (done["dry_run"], done["before"]) == (False, before)
     assert done["after"] == database.stat().st_size
     assert Path(done["backup"]).is_file()
-
-
-def test_without_a_terminal_it_needs_yes(memory: Run, database: Path) -> None:
-    before = database.read_bytes()
-    assert memory("doctor", "--compact").code == 2
-    assert database.read_bytes() == before
 
 
 def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> None:
@@ -67,12 +51,6 @@ def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> N
     assert planned.code == 3
     assert "Close it there first." in planned.out
     assert database.stat().st_size == before
-
-
-def test_read_only_refuses(memory: Run, database: Path) -> None:
-    answer = memory("doctor", "--compact", "--yes", "--read-only")
-    assert answer.code == 1
-    assert "read-only" in answer.err
 
 
 def test_a_store_that_does_not_open_is_said(memory: Run, database: Path) -> None:

@@ -26,7 +26,7 @@ class ContentRevision:
         return {"action": self.action, "old": self.old, "new": self.new, "at": self.at}
 
 
-Repair = Literal["rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log"]
+Repair = Literal["rebuild keyword index", "repair hydrated database", "fold in write-ahead log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,6 @@ class Pages:
 
     faults: tuple[str, ...]
     index_in_step: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class RepairResult:
-    """What a repair did: the agents that got a name, and the bytes of the log that were folded in."""
-
-    agents: tuple[str, ...] = ()
-    log_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

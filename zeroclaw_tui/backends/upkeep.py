@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         Outdated,
         Pages,
         Repair,
-        RepairResult,
         Retention,
         StoreFacts,
     )
@@ -35,9 +34,10 @@ class DatabaseUpkeep(Protocol):
     async def check_pages(self) -> Pages:
         """Check a copy of the file page by page. Raises Unreadable without room for the copy."""
 
-    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
+    async def repair(self, what: Repair = "rebuild keyword index") -> int:
         """Repair one thing in one transaction, if necessary in a store that is read-only because of it.
 
+        Gives the bytes of the log that were written back, 0 for any other repair.
         Raises Locked, Refused.
         """
 

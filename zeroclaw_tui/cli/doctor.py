@@ -291,8 +291,6 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     bytes, `open_in` the programs that have the database open. Exit code 1 after a no, 3 while another program has it
     open.
     """
-    import asyncio
-
     from zeroclaw_tui.curation.repairs import compact, plan_compact
 
     if not given.dry_run:
@@ -309,11 +307,8 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
         return NOT_REACHABLE if plan.open_in else DONE
     if not plan.open_in and not given.yes and not confirm("Rewrite it?", lines):
         return REFUSED
-    try:
-        outcome = await compact(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
-    except asyncio.CancelledError:
-        note("zeroclaw: Stopped; the memories are unchanged.")
-        raise
+    with Progress("Compacting", None, cancels_task=True):
+        outcome = await compact(config, now)
     if given.json:
         document({**facts, "after": (await plan_compact(config)).size, **outcome.as_json()})
     else:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
@@ -25,7 +22,6 @@ from zeroclaw_tui.curation.doctor_checks import (
     TABLE_CHECKS,
     VECTOR_CHECKS,
     Database,
-    Details,
     DoctorFinding,
     Findings,
     check_pages,
@@ -35,15 +31,13 @@ from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.leftovers import find_leftovers
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.repairs import RepairName, RepairOutcome, backups_of, format_bytes, run_repair
-from zeroclaw_tui.files.database import wal_file
-from zeroclaw_tui.files.disk import file_size, is_abandoned, is_unfinished, names_in
+from zeroclaw_tui.files.disk import file_size, is_abandoned, is_unfinished
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 Subject = TypeVar("Subject")
-_LITTLE_DISK_SPACE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +81,6 @@ class DoctorReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """What the checks of files look at. Only the trash of an open store takes removed files."""
-
-    config: MemoryConfig
-    is_open: bool
-
-
 async def examine(config: MemoryConfig, library: Library | None, *, deep: bool = False) -> DoctorReport:
     """Run every check that fits the backend, in threads. `library` is None if the store did not open.
 
@@ -104,8 +90,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     findings = await _examine_store(config, library, notes)
     if deep:
         findings += await _examine_pages(library, notes)
-    files = Files(config, is_open=library is not None)
-    findings += await asyncio.to_thread(_run, FILE_CHECKS, files, "")
+    findings += await asyncio.to_thread(_run, (_unfinished, _two_databases), config, "")
     return DoctorReport(tuple(sorted(findings, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
@@ -177,7 +162,7 @@ def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
     """The error, with every place from which the memories can be restored."""
     by_hand, details = error.hint, []
     if not isinstance(error, Locked):
-        backups = [path for path in (*backups_of(config), *_old_databases(config)) if path.is_file()]
+        backups = [path for path in backups_of(config) if path.is_file()]
         details += [("backup", f"{backup} ({format_bytes(file_size(backup))})") for backup in backups]
         snapshot = config.install.root / SNAPSHOT
         if config.location is None and snapshot.is_file():
@@ -205,52 +190,9 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
     return [replace(each, risk="serious", risk_sentence=follows, by_hand=by_hand) for each in found]
 
 
-def _old_configs(files: Files) -> Findings:
-    folder = files.config.install.config_dir
-    if folder is None or files.config.location is not None:
-        return
-    titles = {
-        "config.toml.bak": "config.toml.bak was left by a save that did not finish, or by an update of the config.",
-        "config.toml.backup": "config.toml.backup is the config before ZeroClaw updated it.",
-    }
-    for name in names_in(folder):
-        if name in titles:
-            follows = "It contains an old config with its keys and tokens."
-            yield _leftover(files, folder / name, titles[name], follows)
-
-
-def _copied_databases(files: Files) -> Findings:
-    for path in _old_databases(files.config):
-        title = f"{one_line(path.name)} is ZeroClaw's copy of the database before it moved to 0.8."
-        follows = "It still contains memories deleted later and lacks those that were only in the log."
-        yield _leftover(files, path, title, follows)
-
-
-def _old_databases(config: MemoryConfig) -> list[Path]:
-    """The copies that ZeroClaw made of the database before it moved it."""
-    if not has_database(config.backend):
-        return []
-    database = config.database
-    names = names_in(database.parent)
-    return [database.with_name(name) for name in names if name.startswith(f"{database.name}.backup-")]
-
-
-def _leftover(files: Files, path: Path, title: str, follows: str) -> DoctorFinding:
-    without_trash = "Delete it yourself when everything works. This program has no trash without an open store."
-    return DoctorFinding(
-        f"leftover:{path.name}",
-        title,
-        risk_sentence=follows,
-        repair="remove leftover" if files.is_open else None,
-        by_hand="" if files.is_open else without_trash,
-        target=str(path),
-        details=(("size", format_bytes(file_size(path))),),
-    )
-
-
-def _unfinished(files: Files) -> Findings:
+def _unfinished(config: MemoryConfig) -> Findings:
     """Files that were never renamed to their target, and folders in which such files were written."""
-    found = find_leftovers(files.config)
+    found = find_leftovers(config)
     for path in found:
         name = one_line(path.name)
         repair: RepairName | None = None
@@ -262,8 +204,7 @@ def _unfinished(files: Files) -> Findings:
             by_hand = "Delete it when no command of this program is running."
         else:
             title = f"{name} was left by a command of this program that was killed."
-            repair = "remove unfinished" if files.is_open else None
-            by_hand = "" if files.is_open else "The next command that changes something removes it."
+            repair, by_hand = "remove unfinished", ""
         size = sum(map(file_size, path.iterdir())) if path.is_dir() else file_size(path)
         yield DoctorFinding(
             f"unfinished:{path.name}",
@@ -278,8 +219,8 @@ def _unfinished(files: Files) -> Findings:
         yield fine("leftovers", "No unfinished save left a file behind.")
 
 
-def _two_databases(files: Files) -> Findings:
-    config, install = files.config, files.config.install
+def _two_databases(config: MemoryConfig) -> Findings:
+    install = config.install
     paths = [install.root / "memory" / "brain.db", install.root / "memory.db"]
     if install.config_dir is not None:
         paths += [install.config_dir / name / "memory" / "brain.db" for name in ("workspace", "data")]
@@ -295,80 +236,5 @@ def _two_databases(files: Files) -> Findings:
             by_hand="Look at it with `zeroclaw memory list --location PATH`; copy the memories you want with `export` "
             "and `import`.",
             target=str(next(iter(others.values()))),
-            details=_sizes((config.database, *others.values())),
+            details=tuple((str(path), format_bytes(file_size(path))) for path in (config.database, *others.values())),
         )
-
-
-def _split_log(files: Files) -> Findings:
-    """ZeroClaw's move to 0.8 moves brain.db and leaves brain.db-wal with the files of the default agent."""
-    config, folder = files.config, files.config.install.config_dir
-    if config.install.layout != "data" or folder is None or config.location is not None:
-        return
-    moved = folder / "agents" / "default" / "workspace" / "memory" / "brain.db"
-    copies = [folder / name / "legacy-workspace" / "memory" / "brain.db" for name in names_in(folder)]
-    logs = [wal_file(path) for path in (moved, *(copy for copy in copies if copy.is_file()))]
-    logs = [log for log in logs if file_size(log)]
-    if logs:
-        yield DoctorFinding(
-            "split-log",
-            "The move to ZeroClaw 0.8 separated the database from its write-ahead log.",
-            "serious",
-            "The last memories stored before the move are missing from the database.",
-            by_hand="Keep the log; do not put it next to the current database. `zeroclaw memory export FILE --location "
-            "PATH` reads a copy of the old database with its log next to it, and `import` brings what is missing.",
-            target=str(logs[0]),
-            details=_sizes(logs),
-        )
-
-
-def _sizes(paths: Iterable[Path]) -> Details:
-    return tuple((str(path), format_bytes(file_size(path))) for path in paths)
-
-
-def _permissions(files: Files) -> Findings:
-    database = files.config.database
-    enter, read, write = stat.S_IXGRP | stat.S_IXOTH, stat.S_IRGRP | stat.S_IROTH, stat.S_IWGRP | stat.S_IWOTH
-    try:
-        mode = database.stat().st_mode
-        is_readable = mode & read and all(folder.stat().st_mode & enter for folder in database.resolve().parents)
-    except OSError:
-        return
-    if not has_database(files.config.backend):
-        return
-    if not is_readable:
-        yield fine("permissions", "Only its owner may read the database.", target=str(database))
-        return
-    yield DoctorFinding(
-        "permissions",
-        f"Other users of this machine may read{' and write' if mode & write else ''} the database.",
-        risk_sentence="They can read everything that the agent remembers.",
-        by_hand=f"`chmod 600 {database}`, and `chmod 700 {database.parent}` for the files next to it.",
-        target=str(database),
-        details=(("mode", f"{stat.S_IMODE(mode):03o}"),),
-    )
-
-
-def _disk_space(files: Files) -> Findings:
-    config = files.config
-    is_file = has_database(config.backend)
-    folder = config.database.parent if is_file else config.install.root
-    try:
-        free = shutil.disk_usage(folder).free
-    except OSError:
-        return
-    if free >= max(_LITTLE_DISK_SPACE, 2 * file_size(config.database) if is_file else 0):
-        yield fine("room", f"The disk has {format_bytes(free)} free.", target=str(folder))
-        return
-    yield DoctorFinding(
-        "room",
-        f"The disk has only {format_bytes(free)} free.",
-        "serious" if free < _LITTLE_DISK_SPACE // 4 else "worth knowing",
-        "When it is full, the agent can store nothing, and there is no space for a backup or for compacting.",
-        by_hand="Free some space.",
-        target=str(folder),
-    )
-
-
-FILE_CHECKS: Sequence[Callable[[Files], Findings]] = (
-    _old_configs, _copied_databases, _unfinished, _two_databases, _split_log, _permissions, _disk_space,
-)  # fmt: skip

@@ -100,7 +100,7 @@ def _agents(database: Database) -> Findings:
             f"{are(unknown)} owned by agents that do not exist.",
             "serious",
             "No agent recalls them, and the database breaks its own rules when they are changed.",
-            "name unknown agents",
+            by_hand="Export them, delete them, and import them with `--agent NAME`.",
         )
     elif unknown is not None:
         yield fine("unknown-agents", "Every memory is owned by an agent that exists.")

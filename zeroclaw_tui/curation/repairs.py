@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,12 +17,9 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex
-from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -43,11 +40,11 @@ from zeroclaw_tui.files.whole_database import (
     remove_database,
     require_exclusive,
 )
-from zeroclaw_tui.memory.change import ProgressCallback, RowChange
+from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
-RepairName = Repair | Literal["compact", "fill vectors", "remove leftover", "remove unfinished"]
+RepairName = Repair | Literal["compact", "fill vectors", "remove unfinished"]
 
 _BACKUP_STEP = "Create a backup of the whole database."
 REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
@@ -64,10 +61,6 @@ REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
         "Create the embedding cache again. ZeroClaw fills it again.",
         "Add ZeroClaw's indexes and triggers and rebuild the keyword index, all in one transaction.",
     ),
-    "name unknown agents": (
-        _BACKUP_STEP,
-        "Add each missing agent, named recovered- and the beginning of its id.",
-    ),
     "fold in write-ahead log": (
         _BACKUP_STEP,
         "Write the log back into the database and truncate it. No other program may have the database open.",
@@ -83,7 +76,6 @@ REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
         "where the texts are sent.",
         "Write them in small batches. You can stop and continue at any time.",
     ),
-    "remove leftover": ("Move it to the trash; undo restores it.",),
     "remove unfinished": ("Delete it permanently. No program is writing it, and it never replaced any file.",),
 }
 
@@ -129,8 +121,6 @@ async def run_repair(
 
     While the database is compacted, the library is disconnected from it.
     """
-    if repair == "remove leftover":
-        return await _remove_leftover(library, Path(target))
     if repair == "remove unfinished":
         return await asyncio.to_thread(_remove_unfinished, library, Path(target))
     await asyncio.to_thread(_require_writable, config)
@@ -141,15 +131,13 @@ async def run_repair(
         async with database.disconnected():
             return await compact(config, now)
     backup = await back_up(config, now)
-    result = await database.repair(repair)
+    log_bytes = await database.repair(repair)
     if repair == "fold in write-ahead log":
-        return RepairOutcome((f"{format_bytes(result.log_bytes)} of log were written into the database.",), backup)
+        return RepairOutcome((f"{format_bytes(log_bytes)} of log were written into the database.",), backup)
     # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another program
     # has the database open, that program folds the log in.
     with suppress(Locked):
         await database.repair("fold in write-ahead log")
-    if repair == "name unknown agents":
-        return RepairOutcome(tuple(f"Added the agent {one_line(name)}." for name in result.agents), backup)
     if repair == "rebuild keyword index":
         return RepairOutcome(("The keyword index was rebuilt, with ZeroClaw's own triggers.",), backup)
     done = "The database now has ZeroClaw's own tables, indexes and triggers. The memories are unchanged."
@@ -164,23 +152,6 @@ async def _fill_vectors(
     outcome = await reindex(library, plan, on_progress=on_progress)
     stopped = ["Stopped. Run it again to continue."] if outcome.stopped else []
     return RepairOutcome((*outcome.sentences(plan.count), *stopped, *outcome.failed), backup)
-
-
-async def _remove_leftover(library: Library, path: Path) -> RepairOutcome:
-    """Move a file to the trash. Raises NotFound, and Refused if it cannot be removed."""
-    row = await asyncio.to_thread(external.read_file, path)
-    if row is None:
-        raise NotFound(f"File not found: {path}.", hint="Check again.")
-    removal = RowChange(row, None)
-
-    async def work(journal: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        result = await external.apply([removal], journal, on_progress=on_progress)
-        if not result.written:
-            raise Refused(" ".join(result.notes) or f"{path} changed meanwhile.", hint="Check again.")
-        return Outcome("clean", 1)
-
-    await run_change(library, "clean", f"removed {one_line(path.name)}", work)
-    return RepairOutcome((f"{path.name} is in the trash; undo restores it.",), None)
 
 
 def _remove_unfinished(library: Library, path: Path) -> RepairOutcome:
@@ -228,9 +199,7 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
     return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, describe_processes(processes or ()))
 
 
-async def compact(
-    config: MemoryConfig, now: datetime, on_step: Callable[[str], None] = lambda sentence: None
-) -> RepairOutcome:
+async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
     """Make a backup, rewrite the database without free pages, and rebuild the keyword index.
 
     The caller has closed its own connections. Raises Locked, naming the other programs that have the database open.
@@ -238,9 +207,7 @@ async def compact(
     await asyncio.to_thread(_require_writable, config)
     before = (await plan_compact(config)).size
     await asyncio.to_thread(require_exclusive, config.database)
-    on_step("Creating a backup")
     backup = await back_up(config, now)
-    on_step("Rewriting the database")
     result = await require_database(create_memory(config)).compact()
     sizes = f"{format_bytes(result.after)} now, {format_bytes(before)} before"
     done = [f"The database has {sizes}. Its {counted(result.memories)} are unchanged."]

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 _HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
 _REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
 _MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
-_UNKNOWN = "SELECT DISTINCT agent_id FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)"
-_SHOWN = 8
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
 
 
@@ -158,28 +156,6 @@ def repair_hydrated(writing: Writing) -> None:
             if made is not None and made.group(1) not in found:
                 connection.execute(statement)
         _fill_index(connection)
-
-
-def name_unknown_agents(writing: Writing) -> tuple[str, ...]:
-    """Give every agent that owns memories but is not among the agents a row and a name; gives the names."""
-    names: list[str] = []
-    with writing.transaction() as transaction:
-        taken = set(transaction.aliases.values())
-        for (agent,) in transaction.connection.execute(_UNKNOWN).fetchall():
-            alias = _free(f"recovered-{as_text(agent)[:_SHOWN]}", taken)
-            taken.add(alias)
-            marks, values = bound([agent, alias, utc_now()])
-            transaction.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", values)
-            names.append(alias)
-    return tuple(names)
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    number, name = 1, wanted
-    while name in taken:
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
 
 
 def fold_log(writing: Writing) -> int:

@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.errors import Corrupt
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import CompactResult, Outdated, Pages, Repair, RepairResult, Retention, StoreFacts
+    from zeroclaw_tui.backends.health import CompactResult, Outdated, Pages, Repair, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.store import SqliteMemory
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.statistics import Storage
@@ -68,23 +68,20 @@ class SqliteUpkeep:
         self._store.refuse_read_only()
         make_database(self._store.path, generation, rows, now)
 
-    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
+    async def repair(self, what: Repair = "rebuild keyword index") -> int:
         """Each by ZeroClaw's own statements; the file is opened again afterwards."""
-        from zeroclaw_tui.backends.health import RepairResult
-        from zeroclaw_tui.backends.sqlite.repair import fold_log, name_unknown_agents, repair_hydrated
+        from zeroclaw_tui.backends.sqlite.repair import fold_log, repair_hydrated
 
-        result = RepairResult()
+        log_bytes = 0
         match what:
             case "rebuild keyword index":
                 await self._rebuild_index()
             case "repair hydrated database":
                 await self._store.repair_rows(repair_hydrated)
-            case "name unknown agents":
-                result = RepairResult(agents=await self._store.repair_rows(name_unknown_agents))
             case "fold in write-ahead log":
-                result = RepairResult(log_bytes=await self._store.repair_rows(fold_log))
+                log_bytes = await self._store.repair_rows(fold_log)
         await self._store.open_anew()
-        return result
+        return log_bytes
 
     async def _rebuild_index(self) -> None:
         from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index

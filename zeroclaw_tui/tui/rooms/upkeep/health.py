@@ -19,7 +19,6 @@ from zeroclaw_tui.curation.doctor import DoctorReport
 from zeroclaw_tui.curation.doctor_checks import GLYPHS, DoctorFinding, Risk
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
-from zeroclaw_tui.curation.repairs import RepairOutcome
 from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
@@ -97,7 +96,6 @@ _NOT_DEEP = DoctorFinding(
 )
 _CHECKING = "Checking the store and its files …"
 _DEEP = "Checking every page and the keyword index on a copy …"
-_FOLLOWED_SECONDS = 0.2
 _LONGEST_NAME = 28
 _LONGEST_STEP = 180
 _MOST_STEPS = 5
@@ -327,7 +325,9 @@ class Health(UpkeepPane):
         library, now = self.library, self.room.clock()
         try:
             if finding.repair == "compact":
-                done = await self._compact()
+                # Nothing here may have the database open meanwhile.
+                compact = partial(repairs.compact, library.config, now)
+                done = await with_store_closed(self.app, library, compact)
             else:
                 done = await doctor.repair_finding(library.config, library, finding, now)
             inform(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
@@ -338,24 +338,6 @@ class Health(UpkeepPane):
             self._after_repair()
             raise
         self._after_repair()
-
-    async def _compact(self) -> RepairOutcome:
-        """Compact the database while nothing here has it open."""
-        steps: list[str] = []
-
-        def follow() -> None:
-            if steps:
-                self._say(steps[-1])
-
-        async def compact() -> RepairOutcome:
-            # Called on another thread: only the list passes between the two.
-            return await repairs.compact(self.library.config, self.room.clock(), steps.append)
-
-        following = self.set_interval(_FOLLOWED_SECONDS, follow)
-        try:
-            return await with_store_closed(self.app, self.library, compact)
-        finally:
-            following.stop()
 
     def _after_repair(self) -> None:
         """Part of the repair may be done, whatever ended it."""
