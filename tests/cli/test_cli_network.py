@@ -13,7 +13,7 @@ VERBS = (
     "purge --category daily --yes", "trash list", "hygiene --dry-run", "audit", "doctor", "doctor --compact --dry-run",
     "snapshot", "hydrate --dry-run --yes", "export {folder}/out.jsonl", "import {folder}/out.jsonl --yes",
     "copy --to sqlite --to-location {folder}/other.db --yes", "erase nobody --yes", "tail",
-    "test import-queries", "help", "reindex --dry-run",
+    "help", "reindex --dry-run",
 )  # fmt: skip
 # Python tells an audit hook of each name that is looked up and each address that something is sent to.
 _RUN = """

@@ -1,4 +1,4 @@
-"""`memory test`: what passes and what fails, the figures, every wrong use, and tests made of recorded messages."""
+"""`memory test`: what passes and what fails, the figures, and every wrong use."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.http_endpoints import Answer, after, embeddings, serving
+from support.http_endpoints import Answer, serving
 from support.terminal import Terminal
 
 Run = Callable[..., Any]
@@ -33,7 +31,6 @@ query = "Helix editor"
 expected = "editor"
 rejected = ["pet"]
 """
-HOSTILE = "\x1b]0;owned\x07 <&]]> [/bold] \ufffe Rust"
 
 
 @pytest.fixture
@@ -55,17 +52,7 @@ def test_all_pass_and_without_a_file_the_one_beside_the_settings_is_asked(memory
 def test_without_tests_it_is_said_how_to_get_some(memory: Run) -> None:
     answer = memory("test")
     assert answer.code == 1
-    assert "import-queries" in answer.err
-
-
-def test_what_is_missing_or_should_not_come_fails(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.toml"
-    path.write_text("[[query]]\nquery = 'Rust'\nexpected = ['lang', 'pet']\nrejected = 'food'\n")
-    answer = memory("test", str(path), *AS_OF)
-    assert answer.code == 1
-    assert "missing: pet; rejected but in the prompt: food" in answer.out
-    (result,) = memory("test", str(path), "--json", *AS_OF).json["results"]
-    assert (result["passed"], result["missing"], result["unwanted"]) == (False, ["pet"], ["food"])
+    assert "space on a recorded turn" in answer.err
 
 
 def test_words_alone_say_nothing_of_what_the_agent_gets(memory: Run, install: Path, tests: Path) -> None:
@@ -75,40 +62,6 @@ def test_words_alone_say_nothing_of_what_the_agent_gets(memory: Run, install: Pa
     answer = memory("test", *AS_OF)
     assert answer.code == 3
     assert "Some tests ran without vectors, so these results are not what the agent gets." in answer.err
-
-
-def test_hostile_text_sends_no_escape_sequence(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.toml"
-    path.write_text(f"[[query]]\nquery = {json.dumps(HOSTILE)}\nexpected = {json.dumps(HOSTILE)}\n")
-    answer = memory("test", str(path))
-    assert "\x1b" not in answer.out + answer.err
-
-
-def test_tests_are_made_of_what_was_asked_and_put_behind_what_stands(memory: Run, install: Path, tests: Path) -> None:
-    chats = install / "workspace" / "sessions" / "sessions.db"
-    chats.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(chats)) as connection, connection:
-        connection.execute(
-            "CREATE TABLE sessions (id INTEGER PRIMARY KEY AUTOINCREMENT, session_key TEXT, role TEXT, content TEXT,"
-            " created_at TEXT NOT NULL)"
-        )
-        connection.executemany(
-            "INSERT INTO sessions (session_key, role, content, created_at) VALUES (?, ?, ?, '')",
-            [
-                ("gw_1", "user", "Which editor?"),
-                ("gw_1", "assistant", "Timezone"),
-                ("gw_2", "user", "Which editor?"),
-                ("gw_2", "user", "zebras"),
-            ],
-        )
-    document = memory("test", "import-queries", "--json").json
-    assert (document["written"], document["unanswered"]) == (1, 1)
-    assert tests.read_text().startswith(TESTS)
-    assert 'query = "Which editor?"' in tests.read_text()
-    assert 'note = "as it was on ' in tests.read_text()
-    before = tests.read_bytes()
-    assert memory("test", "import-queries", "--json").json["written"] == 0
-    assert tests.read_bytes() == before
 
 
 SAMPLE = """\
@@ -200,13 +153,6 @@ def test_other_settings_are_tried_on_the_tests(memory: Run, file: str) -> None:
     assert memory("test", file, "--threshold", "nan").code == 2
 
 
-@pytest.mark.parametrize("changes", [("--vector-weight", "1"), ("--keyword-weight", "1"), ("--search-mode", "bm25")])
-def test_every_setting_that_is_tried_is_in_the_document(memory: Run, file: str, changes: tuple[str, str]) -> None:
-    before, after = memory("test", file, "--json", *AS_OF).json, memory("test", file, "--json", *changes, *AS_OF).json
-    settings = ("weights", "search_mode")
-    assert [before[name] for name in settings] != [after[name] for name in settings]
-
-
 def test_keys_nobody_has_are_named_and_fail(memory: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text(_toml("Rust", "lang", "zebra", "\x1b[31m"))
@@ -218,53 +164,13 @@ def test_keys_nobody_has_are_named_and_fail(memory: Run, tmp_path: Path) -> None
     assert 0 < document["ndcg"] < 1
 
 
-def test_a_query_of_a_session_is_recalled_in_it(memory: Run) -> None:
-    queries = _toml("Rust", "lang") + _toml("Rust", "lang", session="elsewhere")
-    results = memory("test", "-", "--json", stdin=queries.encode()).json["results"]
-    assert [figures["hit"] for figures in results] == [True, False]
-
-
-def test_where_nothing_is_weighed_no_weights_are_shown(memory: Run, tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "MEMORY.md").write_text("- **lang**: User prefers Rust\n")
-    query = _toml("Rust", "lang").encode()
-    answer = memory("test", "-", "--backend", "markdown", "--location", str(tmp_path / "notes"), stdin=query)
-    assert "scoring 0.8.4 · threshold 0.4" in answer.out
-    assert "weights 0.7 / 0.3" in memory("test", "-", stdin=query).out
-
-
-def test_tests_from_stdin(memory: Run) -> None:
-    tests = (_toml("Rust", "lang") + _toml("Mio", "pet")).encode()
-    document = memory("test", "-", "--json", stdin=tests).json
-    assert (document["file"], document["tests"], document["hit_rate"]) == ("stdin", 2, 1.0)
-    assert memory("test", "-", stdin=tests).out.startswith("2 recall tests in stdin\n")
-
-
-def test_a_broken_file_is_one_sentence_and_what_to_write(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.toml"
-    path.write_text("[[query]]\nquery = 'Rust'\n")
-    answer = memory("test", str(path))
-    assert (answer.code, answer.raw) == (2, b"")
-    assert f'zeroclaw: [[query]] 1 of {path}: "expected" is missing.\n' in answer.err
-    assert "expected" in answer.err.splitlines()[-1]
-
-
 def test_a_file_of_jsonl_is_answered_with_the_help_page_of_the_form_to_use(memory: Run, tmp_path: Path) -> None:
     path = tmp_path / "old.jsonl"
     path.write_text('{"query": "Rust", "expected": "lang"}\n')
-    for argv in (("test", str(path)), ("test", "import-queries", str(path))):
-        answer = memory(*argv)
-        assert (answer.code, answer.raw) == (2, b"")
-        assert "`zeroclaw memory help queries`" in answer.err
-    assert memory("test", "-", stdin=path.read_bytes()).code == 2
+    answer = memory("test", str(path))
+    assert (answer.code, answer.raw) == (2, b"")
+    assert "`zeroclaw memory help queries`" in answer.err
     assert memory("help", "queries").code == 0
-
-
-def test_a_directory_and_a_file_that_is_not_there(memory: Run, tmp_path: Path) -> None:
-    for place, why in ((tmp_path, "Is a directory"), (tmp_path / "none", "No such file or directory")):
-        answer = memory("test", str(place))
-        assert answer.code == 2
-        assert f"{place} cannot be read: {why}." in answer.err
 
 
 def test_names_cannot_steer_the_terminal_and_nothing_is_wider_than_it(install: Path, tmp_path: Path) -> None:
@@ -280,19 +186,6 @@ def test_names_cannot_steer_the_terminal_and_nothing_is_wider_than_it(install: P
         assert b"\x1b]0;owned" not in screen.raw
         totals = [line for line in screen.rows if line.startswith(("hit rate", "MRR", "nDCG@5 ", "prompt rate"))]
         assert len(totals) == 4
-
-
-def test_on_a_terminal_it_shows_how_far_it_is_and_wipes_that_away(install: Path, file: str) -> None:
-    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install), "test", file]
-    with serving(after(0.3, embeddings(4))) as endpoint:
-        with (install / "config.toml").open("a") as config:
-            config.write(f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 4\n')
-        with Terminal(argv, env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
-            screen.wait_for("prompt rate")
-            assert screen.wait_exit() == 1
-            assert "Recalling 1 of 3 …".encode() in screen.raw
-            assert "Recalling" not in screen.text
-        assert len(endpoint.requests) == 1
 
 
 def test_the_help_shows_a_file_that_works(memory: Run) -> None:

@@ -54,7 +54,8 @@ OPTIONS = {
         ("test", option): f"`{option}` was removed; save and compare the results of `zeroclaw memory test FILE --json`."
         for option in ("--save-baseline", "--gate", "--junit")
     },
-    ("test", "--most"): "`--most` was removed; `zeroclaw memory test import-queries` takes the newest 200 messages.",
+    ("test", "import-queries"): "`test import-queries` was removed; `zeroclaw memory help queries` shows how to write"
+    " tests, and in the inspector space on a recorded turn makes one.",
     **{
         ("hydrate", f"--{choice}-key"): f"`--{choice}-key` was removed; `zeroclaw memory hydrate --{choice}` treats"
         " every key so."

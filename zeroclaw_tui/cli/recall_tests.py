@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import (
@@ -32,7 +32,6 @@ from zeroclaw_tui.memory.errors import (
     NOT_REACHABLE,
     REFUSED,
     NotFound,
-    UsageError,
 )
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
@@ -62,21 +61,17 @@ FILE is TOML (or - for stdin):
   channel = "telegram"
 
 A test passes if every expected key is in the prompt and no rejected key is. The figures: hit rate, MRR and nDCG@N
-among the first N of --limit, and how often an expected key is in the prompt (prompt rate).
-
-`zeroclaw memory test import-queries [FILE]` adds tests to FILE from recorded turns and chats: each message once, with
-the memories that are in its prompt today as the expected ones."""
+among the first N of --limit, and how often an expected key is in the prompt (prompt rate)."""
 
 
 _SHOW_EVERY = 0.1
 _LEAST_ROOM = 20
 _LONGEST_NAME = 400
-IMPORT = "import-queries"
 
 
 def _test_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="*", metavar="FILE", help="TOML file of tests; without FILE: tests.toml beside settings.toml"
+        "file", nargs="?", metavar="FILE", help="TOML file of tests; without FILE: tests.toml beside settings.toml"
     )
     add_recall_scope(parser)
     add_what_if(parser)
@@ -98,8 +93,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     Its document: {"file", "tests", "passed", "failed", "k", "profile", "weights", "threshold", "search_mode", "as_of",
     "hit_rate", "mrr", "ndcg", "prompt_rate", "keys_nobody_has", "notes", "results": [{"name", "query", "session",
     "agent", "channel", "expected", "rejected", "recalled", "injected", "hit", "reciprocal_rank", "ndcg", "in_prompt",
-    "passed", "missing", "unwanted"}]}. `import-queries`: {"file", "written", "known", "unanswered"}. Exit code 1 where
-    a test fails, 3 where the endpoint of the embeddings gave no vectors.
+    "passed", "missing", "unwanted"}]}. Exit code 1 where a test fails, 3 where the endpoint of the embeddings gave no
+    vectors.
     """
     import asyncio
     from pathlib import Path
@@ -107,17 +102,12 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     from zeroclaw_tui.curation.recall import keyword_only_note
     from zeroclaw_tui.curation.recall_tests import STDIN, read_tests, run_tests, tests_file
 
-    names: list[str] = given.file
-    if names[:1] == [IMPORT]:
-        return await _import(library, given, names[1:], now)
-    if len(names) > 1:
-        raise UsageError("More than one FILE given.", hint="Run one file of tests at a time.")
-    file = Path(names[0]) if names else tests_file(library)
-    if not names and not file.exists():
+    file = Path(given.file) if given.file else tests_file(library)
+    if not given.file and not file.exists():
         raise NotFound(
             f"There are no recall tests yet: {one_line(str(file))} does not exist.",
-            hint=f"Run `zeroclaw memory test {IMPORT}` to make them from recorded messages, or see "
-            "`zeroclaw memory help queries`.",
+            hint="`zeroclaw memory help queries` shows how to write them; in the inspector space on a recorded turn"
+            " makes one.",
         )
     tests = await asyncio.to_thread(read_tests, file)
     trial = trial_given(library, given, now, set())
@@ -134,26 +124,6 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
         note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
         return NOT_REACHABLE
     return DONE if run.passed == len(run.results) else REFUSED
-
-
-async def _import(library: Library, given: argparse.Namespace, names: Sequence[str], now: datetime) -> int:
-    from pathlib import Path
-
-    from zeroclaw_tui.curation.recall_tests import import_tests, tests_file
-
-    if len(names) > 1:
-        raise UsageError("More than one FILE given.", hint="Without FILE the tests go to tests.toml.")
-    if given.read_only:
-        raise UsageError("--read-only refuses every write.", hint="Leave it out.")
-    file = Path(names[0]) if names else tests_file(library)
-    outcome = await import_tests(library, file, now)
-    if given.json:
-        document(outcome.as_json())
-        return DONE
-    first, *more = outcome.sentences()
-    write_lines([(Styled("✓ ", GREEN), first) if outcome.tests else (first,)])
-    write_lines((Styled(f"  {sentence}", DIM),) for sentence in more)
-    return DONE
 
 
 class RecallProgress:

@@ -60,7 +60,7 @@ async def recall_steps(
     The last step is the answer of `recall_memories`. Closing the generator between two steps ends the request.
     """
     trial = with_as_of(trial)
-    waits = _uses_vector(library, trial) and (words_first or await waits_for_vector(library, trial.request.query))
+    waits = uses_vector(library, trial) and (words_first or await waits_for_vector(library, trial.request.query))
     if not waits:
         yield await _recalled(library, trial, *await _query_vector(library, trial))
         return
@@ -104,7 +104,7 @@ async def _cached(library: Library, text: str) -> np.ndarray | None:
 async def _query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """The query's vector where this recall uses one, and notes on why there is none."""
     has_embedder, has_vectors = library.embedder is not None, "vectors" not in library.memory.why_not
-    if not _uses_vector(library, trial) or not (has_embedder or has_vectors):
+    if not uses_vector(library, trial) or not (has_embedder or has_vectors):
         # A store without vectors says so in its notices, not at every recall.
         return None, ()
     if not (has_embedder and has_vectors):
@@ -113,7 +113,12 @@ async def _query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | No
     try:
         return await text_vector(library, trial.request.query), ()
     except EmbeddingFailed as failure:
-        return None, (f"{failure.message} {_KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
+        return None, (keyword_only(failure),)
+
+
+def keyword_only(failure: EmbeddingFailed) -> str:
+    """Why the query's vector cannot be had, and what that means."""
+    return f"{failure.message} {_KEYWORD_HITS_ONLY} {failure.hint}".strip()
 
 
 def keyword_only_note(notes: Iterable[str]) -> str | None:
@@ -121,7 +126,7 @@ def keyword_only_note(notes: Iterable[str]) -> str | None:
     return next((note for note in notes if _KEYWORD_HITS_ONLY in note), None)
 
 
-def _uses_vector(library: Library, trial: Trial) -> bool:
+def uses_vector(library: Library, trial: Trial) -> bool:
     """Whether recall asks for the vector of this query, if it can."""
     query, profile, rule = trial.request.query, trial.profile, library.memory.about.rule
     if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
-import sqlite3
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.lookup import cached_vector
-from zeroclaw_tui.curation.recall import recall_memories, turn_limit
-from zeroclaw_tui.curation.turns import recorded
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translate_sqlite_errors
+from zeroclaw_tui.curation.recall import keyword_only, recall_memories, turn_limit, uses_vector, waits_for_vector
 from zeroclaw_tui.files.disk import replace_file, translate_os_errors
-from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Rule
-from zeroclaw_tui.memory.text import counted, cut, first_names, is_unicode, one_line
-from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
 
 STDIN = "-"
-MAX_FILE_BYTES = 8 * 1024**2
 _FILE_NAME = "tests.toml"
 _TEXT_FIELDS = ("name", "query", "session", "agent", "channel", "note")
 _KEY_FIELDS = ("expected", "rejected")
@@ -114,12 +101,7 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
     """Read the tests of a TOML file, `-` for stdin. Raises UsageError with the place of a mistake."""
     shown = "stdin" if str(file) == STDIN else one_line(str(file))
     try:
-        # One byte more than the largest file, to notice a larger one.
-        if str(file) == STDIN:
-            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-        else:
-            with file.expanduser().open("rb") as stream:
-                data = stream.read(MAX_FILE_BYTES + 1)
+        data = sys.stdin.buffer.read() if str(file) == STDIN else file.expanduser().read_bytes()
     except OSError as error:
         raise UsageError(
             f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a TOML file of tests; - reads stdin."
@@ -155,8 +137,6 @@ def append_tests(file: Path, *tests: RecallTest) -> None:
 
 
 def _parse(data: bytes, file: Path, shown: str) -> tuple[RecallTest, ...]:
-    if len(data) > MAX_FILE_BYTES:
-        raise UsageError(f"{shown} is larger than {MAX_FILE_BYTES // 1024**2} MB.", hint="Split it into several files.")
     data = data.removeprefix(b"\xef\xbb\xbf")
     if file.suffix.lower() in (".jsonl", ".ndjson", ".json") or data.lstrip().startswith(b"{"):
         raise UsageError(
@@ -166,8 +146,7 @@ def _parse(data: bytes, file: Path, shown: str) -> tuple[RecallTest, ...]:
     try:
         document = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"Line {line:,} of {shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
+        raise UsageError(f"{shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
     except (ValueError, RecursionError) as error:
         deep = isinstance(error, RecursionError)
         reason = "its values are nested too deeply" if deep else cut(one_line(str(error)), 3 * _MAX_SHOWN).rstrip(".")
@@ -413,12 +392,12 @@ async def run_tests(
     keys = list(dict.fromkeys(key for test in tests for key in test.expected))
     known = {entry.key for entry in await library.memory.rows(Query(EXCERPTS, keys=keys))}
     run = RecallTestRun(file, (), tuple(key for key in keys if key not in known))
-    if library.embedder is not None:
-        library = replace(library, embedder=_BatchedQueries(library.embedder, library.memory, tests))
+    trials = [_trial_of_test(library, trial, test) for test in tests]
+    failures = await _fetch_vectors(library, trials)
     results: list[RecallTestResult] = []
     notes: Counter[str] = Counter()
-    for test in tests:
-        result = await recall_memories(library, _trial_of_test(library, trial, test))
+    for test, own_trial in zip(tests, trials, strict=True):
+        result = await recall_memories(failures.get(test.query, library), own_trial)
         if not results:
             run = replace(
                 run, k=result.request.limit, profile=result.profile, weights=result.weights, as_of=result.request.as_of,
@@ -458,134 +437,19 @@ def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
     return trial._replace(request=changed)
 
 
+async def _fetch_vectors(library: Library, trials: Iterable[Trial]) -> dict[str, Library]:
+    """Fetch the vectors of all messages by few requests. A message without one gets a library that asks for none."""
+    queries = dict.fromkeys(trial.request.query for trial in trials if uses_vector(library, trial))
+    missing = [query for query in queries if await waits_for_vector(library, query)]
+    if library.embedder is None or not missing:
+        return {}
+    failures = await library.embedder.prefetch(missing)
+    return {
+        query: replace(library, embedder=None, no_embedder_because=keyword_only(failure))
+        for query, failure in failures.items()
+    }
+
+
 def _turn_limit(library: Library, trial: Trial, request: RecallRequest) -> int:
     of_program = library.memory.about.recall_limit
     return of_program or turn_limit(library.config, trial.profile, request.rule, request.agents)
-
-
-class _BatchedQueries(Embedder):
-    """An embedder that fetches the vectors of all queries when the first is asked for, and remembers failures."""
-
-    def __init__(self, embedder: Embedder, memory: Memory, tests: Iterable[RecallTest]) -> None:
-        self.name = embedder.name
-        self.dimensions = embedder.dimensions
-        self.is_remote = embedder.is_remote
-        self._embedder = embedder
-        self._memory = memory
-        self._queries = dict.fromkeys(test.query for test in tests if words(test.query))
-        self._errors: dict[str, EmbeddingFailed] | None = None
-
-    async def embed(self, text: str) -> np.ndarray:
-        """The vector of a query, shape (dimensions,), float32. Raises EmbeddingFailed."""
-        if self._errors is None:
-            missing = [query for query in self._queries if not await self._is_in_store(query)]
-            self._errors = await self._embedder.prefetch(missing)
-        if text in self._errors:
-            # An exception that is raised again would collect every place it was raised at.
-            raise self._errors[text].with_traceback(None)
-        return await self._embedder.query(text)
-
-    async def _is_in_store(self, query: str) -> bool:
-        vector = await cached_vector(self._memory, query)
-        return vector is not None and len(vector) == self.dimensions
-
-
-MAX_IMPORTED = 200
-_MAX_QUERY = 2_000
-"""Characters: a longer message is a document that was pasted rather than a question."""
-_MAX_READ = 10_000
-_NO_CHAT = {"gw_": "web", "rpc_": "rpc"}
-"""Channels of sessions.db that are no chats, by the beginning of their keys (ZeroClaw 0.8.4)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedTests:
-    """The tests that were added; `known` messages were in the file already, `unanswered` ones recall nothing now."""
-
-    file: str
-    tests: tuple[RecallTest, ...]
-    known: int
-    unanswered: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The outcome as the command prints it."""
-        return {"file": self.file, "written": len(self.tests), "known": self.known, "unanswered": self.unanswered}
-
-    def sentences(self) -> Iterator[str]:
-        """What was added and what was not."""
-        if not self.tests:
-            yield "Nothing to add: every recorded message is a test already, or recalls nothing."
-            return
-        yield f"Added {counted(len(self.tests), 'test')} to {one_line(self.file)}."
-        if self.known:
-            yield f"{self.known:,} in the file already"
-        if self.unanswered:
-            yield f"{self.unanswered:,} left out: nothing is in the prompt for them"
-
-
-async def import_tests(library: Library, file: Path, now: datetime) -> ImportedTests:
-    """Add the newest messages of ZeroClaw's trace and chats to a file of tests, each once.
-
-    What is in the prompt for a message now becomes what is expected, with the note "as it was on" this day. Raises
-    UsageError if the file contains something else than tests.
-    """
-    recording = await recorded(library, most=_MAX_READ)
-    turns = [(turn.query, turn.session, turn.agent, turn.channel) for turn in reversed(recording.turns)]
-    messages = [RecallTest(query, (), query, session, (), agent, channel) for query, session, agent, channel in turns]
-    chats = library.config.install.root / "sessions" / "sessions.db"
-    messages += await asyncio.to_thread(_chat_messages, chats)
-    messages = [message for message in dict.fromkeys(messages) if _is_question(message.query)]
-    present = await asyncio.to_thread(_present_messages, file)
-    chosen = [message for message in messages if message not in present][:MAX_IMPORTED]
-    profile = library.profile.profile
-    request = RecallRequest("", as_of=now.isoformat())
-    limit = _turn_limit(library, Trial(request, profile, library.settings), request)
-    trial = Trial(replace(request, limit=limit, turn_limit=limit), profile, library.settings)
-    run = await run_tests(library, str(file), chosen, trial)
-    has_prompt = library.memory.about.not_read_because is None and library.memory.about.program is None
-    note = f"as it was on {now.date().isoformat()}"
-    tests = []
-    for result in run.results:
-        keys = result.injected if has_prompt else result.recalled[: run.k]
-        if expected := tuple(dict.fromkeys(key for key in keys if is_unicode(key))):
-            tests.append(replace(result.test, expected=expected, note=note))
-    if tests:
-        await asyncio.to_thread(append_tests, file, *tests)
-    known = sum(message in present for message in messages)
-    return ImportedTests(str(file), tuple(tests), known, len(chosen) - len(tests))
-
-
-def _present_messages(file: Path) -> set[RecallTest]:
-    """The messages of a file of tests, without what is expected."""
-    file = file.expanduser()
-    tests = read_tests(file) if file.exists() and file.stat().st_size else ()
-    return {RecallTest(test.query, (), test.query, test.session_id, (), test.agent, test.channel) for test in tests}
-
-
-def _chat_messages(file: Path) -> list[RecallTest]:
-    """The messages of people in ZeroClaw's sessions.db (0.4.3 to 0.8.4), the newest first."""
-    if not file.is_file():
-        return []
-    with translate_sqlite_errors(file), closing(connect_read_only_blocking(file)) as connection:
-        connection.text_factory = lambda data: data.decode("utf-8", "replace")
-        return list(_read_chats(connection)) if columns_of(connection, "sessions") else []
-
-
-def _read_chats(connection: sqlite3.Connection) -> Iterator[RecallTest]:
-    agents: dict[str, str] = {}
-    if "agent_alias" in columns_of(connection, "session_metadata"):
-        rows = connection.execute("SELECT session_key, agent_alias FROM session_metadata WHERE agent_alias <> ''")
-        agents = dict(rows)
-    statement = (
-        "SELECT session_key, content FROM sessions WHERE role = 'user' AND typeof(content) = 'text'"
-        " AND length(content) <= ? ORDER BY id DESC LIMIT ?"
-    )
-    for key, content in connection.execute(statement, (_MAX_QUERY, _MAX_READ)):
-        channel = next((channel for start, channel in _NO_CHAT.items() if str(key).startswith(start)), None)
-        session = str(key) if channel is None else None
-        channel = channel or str(key).partition("_")[0]
-        yield RecallTest(content, (), content, session, agent=agents.get(key), channel=channel)
-
-
-def _is_question(query: str) -> bool:
-    return len(query) <= _MAX_QUERY and is_unicode(query) and bool(words(query))
