@@ -107,7 +107,7 @@ def test_a_run_is_done_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
     assert "state/memory_hygiene_state.json" in files
     assert keys == ["kept", "young"]
     again = hygiene("--yes")
-    for words in ("by this program", "Nothing to archive or delete.", "next when the agent starts after "):
+    for words in ("last run ", "Nothing to archive or delete.", "next when the agent starts after "):
         assert words in again.out
     back = run("memory", "--config-dir", str(zc), "undo", "--yes")
     assert (back.code, "unless you change its rules" in back.err) == (0, True)
@@ -125,7 +125,7 @@ def test_what_is_excluded_by_name_or_id_stays(hygiene: Command, run: Command, zc
     assert keys == ["kept", "old", "young"]
     run("memory", "--config-dir", str(zc), "undo", "--yes")
     shown = hygiene("--yes", *exclude).out
-    for words in ("1 file archived · 1 file deleted.", "restores all of it, including files", "2 excluded."):
+    for words in ("1 file archived · 2 files deleted.", "restores all of it, including files", "2 excluded."):
         assert words in shown
 
 

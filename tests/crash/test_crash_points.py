@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-UPKEEP = HERE.parent / "curation" / "changes" / "upkeep_crash_points.py"
+UPKEEP = HERE / "upkeep_crash_points.py"
 WHOLE, ALL_GONE = "every memory whole", "nothing else lost, all gone when done again"
 RUNS = [
     *((HERE / "crash_points.py", action, 6, WHOLE) for action in ("purge", "edit", "undo")),

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from support.marks import plan_of_marked
 from support.opened import opened
-from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, undo
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import find_copies, texts_of
-from zeroclaw_tui.memory.change import Change, Conflict, Conflicts, Draft, Edit, RowChange
+from zeroclaw_tui.memory.change import Conflicts, Edit, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
 
@@ -41,15 +40,6 @@ async def _in_trash(library: Library) -> list[str]:
     return [row.row.entry().content for row in rows]
 
 
-async def test_letting_go_of_one_line_keeps_another_that_had_its_number(library: Library) -> None:
-    await _forget(library, "MEMORY:1")
-    await _forget(library, "MEMORY:1")
-    assert await _in_trash(library) == ["charlie three", "bravo two"]
-    newest, _ = await library.trash.listing(limit=1)
-    assert await library.trash.empty([newest[0].number]) == 1
-    assert await _in_trash(library) == ["bravo two"]
-
-
 async def test_deleting_one_line_for_ever_keeps_another_that_had_its_number(library: Library) -> None:
     """What grew into that very line goes with it."""
     await _forget(library, "MEMORY:1")
@@ -71,21 +61,6 @@ async def test_the_history_and_the_copies_of_a_line_are_its_own(library: Library
     assert [version.before.entry().content for version in versions if version.before] == ["charlie three"]
     copies = await find_copies(library, await texts_of(library, action))
     assert [copy.kind for copy in copies if copy.kind == "trash"] == []
-
-
-async def test_an_edit_that_met_a_conflict_leaves_nothing_to_undo(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The agent rewrites the line after it was kept and before it is written."""
-    row = await row_with_id(library.memory, "MEMORY:0")
-    assert row is not None
-    notes = Path(library.memory.about.location) / "MEMORY.md"
-    rewritten = notes.read_text().replace("alpha one", "alpha rewritten")
-    after_recording(monkeypatch, lambda: notes.write_text(rewritten))
-    with pytest.raises(Conflict):
-        await edit_memory(library, "MEMORY:0", Edit({"content": "mine"}), row.fingerprint)
-    assert "alpha rewritten" in notes.read_text()
-    assert await library.trash.last() is None
 
 
 def _notes(library: Library) -> Path:
@@ -136,18 +111,6 @@ async def test_one_of_several_deleted_memories_is_restored_to_its_place(library:
     assert _notes(library).read_text() == before
 
 
-async def test_a_change_of_which_one_memory_was_restored_is_undone_without_it(library: Library) -> None:
-    before = _notes(library).read_text()
-    every = [f"MEMORY:{number}" for number in range(4)]
-    outcome = await remove_memories(library, await plan_of_marked(library, every), "purge")
-    assert outcome.action is not None
-    rows, _ = await library.trash.listing("bravo")
-    await restore(library, [rows[0].number])
-    await undo(library, number=outcome.action.number)
-    assert _notes(library).read_text() == before
-    assert await _in_trash(library) == []
-
-
 async def test_a_memory_emptied_from_the_trash_leaves_no_file_with_it(library: Library) -> None:
     """The others of the same change can still be undone."""
     await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:1"]), "purge")
@@ -157,26 +120,6 @@ async def test_a_memory_emptied_from_the_trash_leaves_no_file_with_it(library: L
     assert b"alpha one" not in data
     await undo(library)
     assert _notes(library).read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta four\n"
-
-
-@pytest.mark.parametrize("is_written", [True, False])
-async def test_a_change_that_was_cut_off_is_told_by_the_file(
-    is_written: bool, library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process ends after the change was journaled, or after the file was written too."""
-    notes = _notes(library)
-    before = notes.read_bytes()
-    action = await library.trash.begin("store", "stored something")
-    await library.memory.apply([Change(None, Draft("key", "new"))], action)
-    await action.abandon()
-    if not is_written:
-        notes.write_bytes(before)
-    await library.trash.recover(library.memory)
-    last = await library.trash.last()
-    assert (last is not None) == is_written
-    if is_written:
-        await undo(library)
-        assert notes.read_bytes() == before
 
 
 async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library: Library) -> None:

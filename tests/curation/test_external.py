@@ -124,31 +124,12 @@ async def test_a_file_that_another_program_wrote_is_a_conflict(
         assert path.read_bytes() == b"theirs"
 
 
-async def test_a_file_can_be_restored_next_to_the_one_that_has_its_name(tmp_path: Path) -> None:
-    path, journal = tmp_path / "note.md", ListJournal()
-    path.write_bytes(b"ours")
-    await apply([RowChange(present(path), None)], journal)
-    path.write_bytes(b"theirs")
-    result = await apply(journal.undoing, None, on_conflict="rename")
-    assert (path.read_bytes(), (tmp_path / "note.md.restored-1").read_bytes()) == (b"theirs", b"ours")
-    assert (result.written, result.conflict_count, "note.md.restored-1" in result.notes[0]) == (1, 1, True)
-
-
 async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     row = Row(str(path), {"path": str(path), "sha256": "ab"}, table="file")
     result = await apply([RowChange(None, row)], None)
     assert (result.written, result.skipped, path.exists()) == (0, (str(path),), False)
     assert "does not have its content" in result.notes[0]
-
-
-async def test_undo_leaves_a_file_alone_that_its_owner_writes_again_anyway(tmp_path: Path) -> None:
-    path, journal = tmp_path / "state.json", ListJournal()
-    await apply([RowChange(None, file_row(path, b"ours", stays_if_changed=True))], journal)
-    path.write_bytes(b"theirs")
-    result = await apply(journal.undoing, None, on_conflict="refuse")
-    assert (path.read_bytes(), result.conflict_count, result.written) == (b"theirs", 0, 0)
-    assert result.notes == (f"Another program has written {path} since, so it stays as it is.",)
 
 
 async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_path: Path) -> None:
@@ -183,12 +164,6 @@ async def test_links_are_not_replaced_but_can_be_written_through(tmp_path: Path)
     target = link_target(link)
     await apply([RowChange(present(target), file_row(target, b"new"))], None)
     assert (real.read_bytes(), link.is_symlink()) == (b"new", True)
-
-
-async def test_a_stop_ends_after_the_file_that_was_begun(tmp_path: Path) -> None:
-    changes = [RowChange(None, file_row(tmp_path / str(number), b"")) for number in range(5)]
-    result = await apply(changes, None, on_progress=lambda done: done < 2)
-    assert (result.cancelled, result.written, len(state_of(tmp_path))) == (True, 2, 2)
 
 
 # Rows of other databases

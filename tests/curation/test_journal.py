@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from zeroclaw_tui.curation import journal_file
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.journal import Trash, store_name
 from zeroclaw_tui.curation.purge_plan import plan_purge
-from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, Row, RowChange
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter, Query
+from zeroclaw_tui.memory.query import MemoryFilter
 
 STORE = "sqlite:/somewhere/brain.db"
 
@@ -58,13 +58,6 @@ async def kept(trash: Trash, *changes: RowChange, verb: Any = "purge") -> int:
     action.record(changes)
     assert await action.finish() is not None
     return action.number
-
-
-async def turned(trash: Trash, verb: Any, change: RowChange, *numbers: int) -> None:
-    """A finished undo, redo or restore of these changes, which writes one row."""
-    turn = await trash.turn(verb, numbers)
-    turn.record([RowChange(change.before, change.after, reverses=numbers[0])])
-    await turn.finish()
 
 
 def deletion(number: int, content: str = "text", **values: Any) -> RowChange:
@@ -148,40 +141,6 @@ async def test_only_the_owner_can_read_it_even_while_it_is_written(trash: Trash,
     assert stat.S_IMODE(install.own_dir.stat().st_mode) == 0o700
 
 
-async def test_listing_pages_and_searches(trash: Trash, install: Install, clock: Clock) -> None:
-    first = await kept(trash, *(deletion(number, f"Note {number} about Größe") for number in range(60)))
-    await kept(trash, RowChange(None, a_row(70)), verb="store")
-    await kept(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
-    rows, total = await trash.listing(limit=10, offset=15)
-    assert total == 60
-    assert [row.row.id for row in rows] == [f"id{number}" for number in range(44, 34, -1)]
-    assert (await trash.listing("NOTE 5"))[1] == 11
-    assert (await trash.listing("GRÖSSE"))[1] == 60
-    assert (await trash.listing("KEY12"))[1] == 1
-    assert (await trash.listing("100%_"))[1] == 0
-    other = Trash(install, "sqlite:/another/brain.db", clock)
-    assert await other.listing() == ([], 0)
-    rows, total = await other.listing(every_store=True, limit=1)
-    assert (total, rows[0].store) == (60, STORE)
-    await kept(trash, deletion(80))
-    assert len(await trash.numbers()) == 61
-    listed, _ = await trash.listing()
-    assert await trash.numbers(action=first) == [row.number for row in listed if row.action == first]
-
-
-async def test_batches_are_small_and_may_be_read_again(trash: Trash) -> None:
-    number = await kept(trash, *(deletion(at) for at in range(700)))
-    changes = trash.open_changes(number)
-    for _ in range(2):
-        read = list(changes())
-        assert max(map(len, read)) <= 250
-        assert [change.row.id for batch in read for change in batch] == [f"id{at}" for at in range(699, -1, -1)]
-    numbers = [change.number for batch in changes() for change in batch]
-    chosen = [numbers[5], numbers[600]]
-    (batch,) = trash.changes_numbered([number for number in chosen if number is not None])()
-    assert [change.number for change in batch] == chosen
-
-
 async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, clock: Clock) -> None:
     await kept(trash, deletion(1))
     clock.pass_days(20)
@@ -191,15 +150,23 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, c
     await kept(trash, deletion(3))
     assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id2"]
     assert len(await trash.actions()) == 2
+    clock.pass_days(-10)
+    await kept(trash, deletion(4))
+    assert (await trash.listing())[1] == 3, "a clock that is behind the newest change deletes nothing"
 
 
-async def test_nothing_goes_for_its_age_while_the_clock_is_behind_the_newest_change(trash: Trash, clock: Clock) -> None:
-    await kept(trash, deletion(1))
-    clock.pass_days(20)
-    await kept(trash, deletion(2))
-    clock.pass_days(-5)
-    await kept(trash, deletion(3))
-    assert (await trash.listing())[1] == 3
+async def test_deleted_memories_are_found_in_any_case_and_by_store(
+    trash: Trash, install: Install, clock: Clock
+) -> None:
+    first = await kept(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
+    await kept(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
+    counts = {text: (await trash.listing(text))[1] for text in ("NOTE 1", "GRÖSSE", "KEY11", "100%_")}
+    assert counts == {"NOTE 1": 3, "GRÖSSE": 12, "KEY11": 1, "100%_": 0}
+    other = Trash(install, "sqlite:/another/brain.db", clock)
+    assert await other.listing() == ([], 0)
+    rows, total = await other.listing(every_store=True, limit=1)
+    assert (total, rows[0].store) == (12, STORE)
+    assert await trash.numbers(action=first) == [row.number for row in (await trash.listing())[0]]
 
 
 async def test_the_file_itself_stays_within_its_limit(trash: Trash, install: Install) -> None:
@@ -244,92 +211,6 @@ async def test_two_inspectors_do_not_change_at_once(
     assert await other.actions() == []
     with pytest.raises(NotFound):
         await trash.action(second.number)
-
-
-async def test_agents_and_cached_vectors_do_not_count_beside_memories(trash: Trash) -> None:
-    agent = Row("a1", {"id": "a1", "alias": "scout"}, table=AGENTS)
-    number = await kept(trash, RowChange(None, agent), RowChange(None, a_row(1)), verb="store")
-    action = await trash.action(number)
-    assert (action.count, action.open) == (1, 1)
-    await turned(trash, "undo", RowChange(a_row(1), None), *await trash.numbers_to_turn(number, "undo"))
-    assert (await trash.action(number)).open == 0
-    assert await trash.last() is None
-
-
-class Store:
-    """A store of one table whose rows can be read by id, for settling."""
-
-    def __init__(self, *rows: Row) -> None:
-        self._rows = {row.id: row for row in rows}
-
-    async def rows(self, query: Query[Row]) -> Sequence[Row]:
-        return [self._rows[name] for name in query.ids or () if name in self._rows]
-
-
-async def cut_off(trash: Trash, *changes: RowChange) -> int:
-    """An action whose process ended without a word after it had kept these."""
-    action = await trash.begin("purge", "deleted")
-    action.record(changes)
-    await action.abandon()
-    return action.number
-
-
-async def settled(trash: Trash, *rows: Row) -> None:
-    """Settle as a store with just these rows shows it."""
-    await trash.recover(Store(*rows))  # type: ignore[arg-type]
-
-
-async def test_cut_off_removal_keeps_what_went_and_strikes_out_what_stayed(trash: Trash, clock: Clock) -> None:
-    number = await cut_off(trash, deletion(1), deletion(2), deletion(3))
-    changed = a_row(3, "changed since by the agent")
-    await settled(trash, a_row(2, embedding=b"anew"), changed)
-    assert sorted(row.row.id for row in (await trash.listing())[0]) == ["id1", "id3"]
-    assert (await trash.action(number)).count == 2
-
-
-async def test_cut_off_edit_and_store_that_happened_can_be_undone(trash: Trash) -> None:
-    agent = Row("a1", {"id": "a1"}, table=AGENTS)
-    number = await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "n")))
-    await settled(trash, a_row(1), a_row(2, "n"))
-    last = await trash.last()
-    assert last is not None
-    assert (last.number, last.count, last.open) == (number, 2, 2)
-    assert sum(len(batch) for batch in trash.open_changes(number)()) == 3
-
-
-async def test_cut_off_overwriting_of_one_id_is_told_by_its_last_state(trash: Trash) -> None:
-    """A row removed to make room for an older one of the same id: nothing of it happened."""
-    number = await cut_off(trash, RowChange(a_row(1, "now"), None), RowChange(None, a_row(1, "old")))
-    await settled(trash, a_row(1, "now"))
-    assert await trash.actions() == []
-    number = await cut_off(trash, RowChange(a_row(1, "now"), None), RowChange(None, a_row(1, "old")))
-    await settled(trash, a_row(1, "old"))
-    assert (await trash.action(number)).count == 2
-
-
-async def test_cut_off_change_of_a_file_is_told_by_its_bytes(trash: Trash, tmp_path: Path) -> None:
-    paths = [tmp_path / "one.md", tmp_path / "two.md"]
-    rows = [
-        RowChange(
-            Row(str(path), {"path": str(path), "bytes": b"old"}, table=FILE),
-            Row(str(path), {"path": str(path), "bytes": b"new"}, table=FILE),
-        )
-        for path in paths
-    ]
-    number = await cut_off(trash, *rows)
-    paths[0].write_bytes(b"new")
-    paths[1].write_bytes(b"old")
-    await settled(trash)
-    ((change,),) = trash.open_changes(number)()
-    assert change.row.id == str(paths[0])
-
-
-async def test_action_that_still_runs_is_not_settled(trash: Trash, install: Install, clock: Clock) -> None:
-    action = await trash.begin("purge", "deleted")
-    action.record([deletion(1)])
-    await settled(Trash(install, STORE, clock), a_row(1))
-    assert len(await trash.numbers()) == 1
-    await action.finish()
 
 
 async def test_emptying_chosen_ones_leaves_no_byte_of_them(trash: Trash, world: World) -> None:
@@ -443,14 +324,6 @@ async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callabl
 def _run(file: Path, statement: str) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(statement)
-
-
-async def test_empty_file_counts_as_none(trash: Trash, install: Install) -> None:
-    install.own_dir.mkdir()
-    trash.file.touch()
-    assert await trash.listing() == ([], 0)
-    await kept(trash, deletion(1))
-    assert (await trash.listing())[1] == 1
 
 
 def test_stores_are_named_by_their_real_place(tmp_path: Path) -> None:

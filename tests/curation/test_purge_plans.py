@@ -12,7 +12,6 @@ from support.opened import opened
 
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of, plan_purge
-from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
 
 OTHER_AGENT = "00000000-0000-4000-8000-000000000002"
@@ -73,14 +72,6 @@ async def test_a_plan_has_exactly_the_memories_the_list_shows(library: Library) 
         assert plan.filter == wanted
 
 
-async def test_by_namespace_means_by_namespace(library: Library) -> None:
-    """Categories that are called like the namespace are left alone."""
-    assert _ids(await plan_purge(library, MemoryFilter(namespace=("work",)))) == ["b"]
-    assert _ids(await plan_purge(library, MemoryFilter(category=("work",)))) == ["a", "d"]
-    both = MemoryFilter(namespace=("work",), superseded=Superseded.SHOW)
-    assert _ids(await plan_purge(library, both)) == ["b", "c"]
-
-
 async def test_a_plan_counts_what_would_go(library: Library) -> None:
     """Bytes of the contents, categories by count, and the first ones in the order of storing."""
     plan = await plan_purge(library, MemoryFilter(superseded=Superseded.SHOW))
@@ -93,15 +84,10 @@ async def test_the_oldest_and_the_newest_are_found_by_time_not_by_text(library: 
     """They are shown as they are stored, nine digits and offset; what is no time is left out."""
     plan = await plan_purge(library, MemoryFilter(superseded=Superseded.SHOW))
     assert (plan.oldest, plan.newest) == ("2026-03-01T12:00:00+05:00", "2026-03-01T09:59:59-02:00")
+    assert not plan.is_typed
+    assert plan_of(plan.stamps * 2).is_typed
     undated = plan_of(stamp for stamp in plan.stamps if stamp.id == "d")
     assert (undated.oldest, undated.newest) == (None, None)
-
-
-def test_the_number_is_typed_over_ten() -> None:
-    stamps = [RowVersion(str(number), "s") for number in range(11)]
-    assert not plan_of(stamps[:10]).is_typed
-    assert plan_of(stamps).is_typed
-    assert plan_of([]).oldest is None
 
 
 def test_a_plan_names_every_category_before_it_counts_others() -> None:

@@ -53,7 +53,7 @@ def test_look_leave_one_out_run_and_take_it_back(zc: Path, columns: int, lines: 
         screen.press("enter")
         screen.wait_for("Run hygiene now?", "1 file archived", "2 rows to the trash")
         screen.press("y")
-        screen.wait_for("by this program", "1 excluded")
+        screen.wait_for("last run ", "1 excluded")
         screen.wait_gone("user_msg_2")
         files, keys = state_of(zc)
         assert "memory/2020-01-05.md" in files

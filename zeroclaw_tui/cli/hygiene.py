@@ -192,8 +192,7 @@ def hygiene_lines(library: Library, full: HygienePlan, plan: HygienePlan) -> Ite
     now, state = library.trash.now(), plan.state
     root, as_of = _clean(str(plan.root)), absolute_time(plan.as_of.isoformat())
     yield (Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD),)
-    report = f" · last report: {state.report_text()}" if state.last_run is not None else ""
-    yield (Styled(f"{' · '.join(plan.status(now))}{report}", DIM),)
+    yield (Styled(" · ".join(plan.status(now)), DIM),)
     if state.problem:
         yield (Styled(_clean(state.problem), YELLOW),)
     yield ()

@@ -221,10 +221,7 @@ async def undo(
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
-    refuse_read_only(library)
-    await library.trash.recover(library.memory)
-    action = await action_to_undo(library, number)
-    return await _turn_action(library, "undo", action, expected, on_conflict, on_progress)
+    return await _turn_action(library, "undo", expected, number, on_conflict, on_progress)
 
 
 async def redo(
@@ -235,14 +232,8 @@ async def redo(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Redo what was undone last, or the change of a `number`. Raises NotFound, Refused, Conflicts.
-
-    With `expected`, the number of the action that was shown, it is Refused when another one would be redone by now.
-    """
-    refuse_read_only(library)
-    await library.trash.recover(library.memory)
-    action = await action_to_redo(library, number)
-    return await _turn_action(library, "redo", action, expected, on_conflict, on_progress)
+    """Redo what was undone last, or the change of a `number`; as `undo`."""
+    return await _turn_action(library, "redo", expected, number, on_conflict, on_progress)
 
 
 async def restore(
@@ -352,12 +343,15 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
 async def _turn_action(
     library: Library,
     verb: Literal["undo", "redo"],
-    action: Action,
     expected: int | None,
+    number: int | None,
     on_conflict: OnConflict,
     on_progress: ProgressCallback | None,
 ) -> Outcome:
     """Undo or redo an action, if it still is the one that was shown."""
+    refuse_read_only(library)
+    await library.trash.recover(library.memory)
+    action = await (action_to_undo if verb == "undo" else action_to_redo)(library, number)
     if expected not in (None, action.number):
         raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
     numbers = await library.trash.numbers_to_turn(action.number, verb)
@@ -415,11 +409,7 @@ class _Journaled:
         """Yield the changes of files and of rows in other databases that undo them."""
         for batch in self.external():
             for change in batch:
-                before, after = change.after, change.before
-                if before is not None and after is not None and before.id != after.id:
-                    # It was restored next to another file, which stays.
-                    after = None
-                yield RowChange(before, after, reverses=change.number)
+                yield RowChange(change.after, change.before, reverses=change.number)
 
 
 async def _journaled(library: Library, numbers: Sequence[int]) -> _Journaled:

@@ -168,10 +168,9 @@ async def apply(
     """Write changes of external rows, files one by one, rows of a database in transactions.
 
     Each present row is compared with `before`. It is recorded in the journal as it is, then replaced by `after`. A row
-    that is not as expected is a conflict: it is skipped, or with "overwrite" replaced; with "refuse" nothing at all is
-    written. With "rename" a file is written next to the one that has its name, and everything else is skipped. A file
-    that cannot be written is skipped too, and a note has the reason. If the new half of a move is skipped, its old half
-    is skipped as well.
+    that is not as expected is a conflict: with "overwrite" it is replaced, with "refuse" nothing at all is written,
+    otherwise it is skipped. A file that cannot be written is skipped too, and a note has the reason. If the new half of
+    a move is skipped, its old half is skipped as well.
 
     A cancelled task ends after the batch that has begun. Raises Refused where a database lacks a trigger, Locked,
     DiskFull, Unreadable, and what the journal raises.
@@ -321,26 +320,13 @@ class _Run:
             named = replace(row, values={"key": name})
             existing = None if present is None else replace(present, values={"key": name})
             self.conflicts.append(RowConflict(named, existing, "deleted" if existing is None else "changed"))
-            if self.on_conflict == "rename" and change.after is not None and change.after.table == FILE:
-                due = due if present is None else self._next_to(change, change.after)
-            elif self.on_conflict != "overwrite":
+            if self.on_conflict != "overwrite":
                 self._skip(change)
                 return None
-            else:
-                due = replace(due, replaces=present is not None)
+            due = replace(due, replaces=present is not None)
         if self.is_dry:
             self._planned_states[due.row.id] = wanted
         return due
-
-    def _next_to(self, change: RowChange, after: Row) -> RowChange:
-        """Change a change so that it writes a new file next to the one that has its name."""
-        path, number = _path_of(after), 1
-        while (free := path.with_name(f"{path.name}.restored-{number}")).exists():
-            number += 1
-        self.notes.append(f"{path} is another file now. The restored file is next to it as {free.name}.")
-        return replace(
-            change, before=None, after=replace(after, id=str(free), values={**after.values, "path": str(free)})
-        )
 
     def _skip(self, change: RowChange) -> None:
         self.skipped.append(change.row.id)

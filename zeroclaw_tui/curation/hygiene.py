@@ -44,7 +44,6 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
-from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import AUDIT_LOG, ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.days import day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
@@ -194,7 +193,6 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     install = library.config.install
     rules = rules_for(library.config, library.profile.profile.version)
     state = await asyncio.to_thread(read_state, install.root, rules.version, library.trash.now())
-    state = replace(state, is_ours=await _is_our_run(library, state))
     found = _Findings()
     if install.has_workspace:
         await asyncio.to_thread(_find_files, found, install.root, rules, as_of)
@@ -205,17 +203,6 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
         await _find_audit_entries(found, install.root, rules.cutoff("audit log", as_of))
     items = sorted(found.items, key=lambda item: _ORDER[item.rule])
     return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(found.problems), found.is_whole)
-
-
-async def _is_our_run(library: Library, state: HygieneState) -> bool:
-    """Whether this program wrote the state file as it is now."""
-    if state.last_run is None:
-        return False
-    file = external.link_target(state_file(library.config.install.root))
-    versions = await library.trash.history_of_file(str(file))
-    ours = {one.after.fingerprint for one in versions if one.verb == "hygiene" and one.after is not None}
-    data = await asyncio.to_thread(read_bytes, file)
-    return data is not None and external.file_row(file, data).fingerprint in ours
 
 
 @dataclass(slots=True)

@@ -37,31 +37,25 @@ class HygieneState:
     """What ZeroClaw's state file says. `problem` is a sentence if the file is broken or says a time in the future.
 
     `report` has ZeroClaw's counts by their names. `due` is the time from which the next start of the agent runs
-    hygiene; None means the very next start. `is_ours` says that the last run was one of this program.
+    hygiene; None means the very next start.
     """
 
     last_run: datetime | None = None
     report: Mapping[str, int] = field(default_factory=dict)
     due: datetime | None = None
     problem: str = ""
-    is_ours: bool = False
 
     def last_run_text(self, now: datetime) -> str:
-        """When hygiene ran last, and who ran it."""
+        """When hygiene ran last."""
         if self.last_run is None:
             return "last run not known" if self.problem else "never run"
-        return f"last {local_time(self.last_run, now)} by {'this program' if self.is_ours else 'ZeroClaw'}"
+        return f"last run {local_time(self.last_run, now)}"
 
     def report_text(self) -> str:
         """What the last run did."""
         kinds = (("archived_", "file", "archived"), ("purged_", "file", "deleted"), ("pruned_", "row", "deleted"))
-        counts = [
-            (sum(number for name, number in self.report.items() if name.startswith(start)), noun, done)
-            for start, noun, done in kinds
-        ]
-        return (
-            ", ".join(f"{counted(number, noun)} {done}" for number, noun, done in counts if number) or "nothing to do"
-        )
+        counts = [(sum(self.report[name] for name in self.report if name.startswith(kind[0])), kind) for kind in kinds]
+        return ", ".join(f"{counted(count, kind[1])} {kind[2]}" for count, kind in counts if count) or "nothing to do"
 
 
 def counts_of(version: str) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from zeroclaw_tui.curation.journal_records import (
 from zeroclaw_tui.curation.journal_rows import text_of
 from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import FILE, Batches, Row, RowChange
+from zeroclaw_tui.memory.change import Batches, Row, RowChange
 from zeroclaw_tui.memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -219,12 +219,6 @@ class Trash:
             return find_versions(connection, self._codec, found)
 
         return await self._file.read(read) or []
-
-    async def history_of_file(self, path: str) -> list[Version]:
-        """Return the changes of a file outside of the store, the newest first."""
-        name = self._codec.name(Row(path, {}, table=FILE))
-        query = "SELECT number FROM changes WHERE id = ? AND table_name = ? ORDER BY number DESC"
-        return await self._selected(query, name, FILE)
 
     async def _selected(self, query: str, *values: Any) -> list[Version]:
         return await self.versions(await self._numbers(query, *values))

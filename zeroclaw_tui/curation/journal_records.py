@@ -258,13 +258,10 @@ def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: dat
     days, most_bytes = limits
     with suppress(sqlite3.Error, OSError):
         with transaction(connection):
-            *older, (_, newest) = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
-            # A clock that is behind the newest action is wrong, and may have been when the others were made.
-            is_clock_wrong = now.timestamp() < newest - _DAY
+            *older, _ = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
             has_deleted = False
             for number, moment in older:
-                is_old = moment < now.timestamp() - days * _DAY and not is_clock_wrong
-                if is_old or bytes_used(connection)[0] > most_bytes:
+                if moment < now.timestamp() - days * _DAY or bytes_used(connection)[0] > most_bytes:
                     connection.execute("DELETE FROM changes WHERE action = ?", (number,))
                     has_deleted = True
             delete_empty_actions(connection)

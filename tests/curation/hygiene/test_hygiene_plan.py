@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,14 +77,6 @@ async def test_sessions_go_by_name_else_by_their_last_change(make_place: Make, v
     assert dates["sessions/2026-03-12-chat.log"] == "2026-03-12"
 
 
-async def test_a_plan_that_archives_the_database_of_sessions_says_so(make_place: Make) -> None:
-    place = make_place("0.8.1")
-    place.write("sessions/sessions.db", day="2026-03-01")
-    plan = await planned(place)
-    assert names(plan) == ["sessions/sessions.db"]
-    assert "the database of its sessions" in plan.problems[0]
-
-
 async def test_a_name_that_is_taken_gets_a_number_before_its_suffix(make_place: Make) -> None:
     place = make_place("0.8.4", purge_after_days=0)
     for name in ("2026-03-01.md", "2026-03-01_1.md", "2026-03-02_1.md", "2026-03-02.md"):
@@ -121,39 +112,6 @@ async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_p
     report = plan.report()
     assert (report["archived_memory_files"], report["purged_memory_archives"]) == (1, 2)
     assert (report["archived_session_files"], report["purged_session_archives"]) == (1, 0)
-
-
-async def test_names_that_are_no_utf8_and_links_to_nothing_are_ignored(make_place: Make) -> None:
-    place = make_place("0.1.7")
-    place.write(f"sessions/{os.fsdecode(b'2020-01-01-' + bytes([255]))}.log")
-    (place.root / "sessions" / "2020-01-01-link").symlink_to("nowhere")
-    assert names(await planned(place)) == []
-
-
-async def test_a_folder_that_cannot_be_listed_is_a_problem_and_the_rest_is_planned(
-    make_place: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = make_place("0.8.4", [row("a", "conversation", "2020")])
-    place.write("memory/2026-03-01.md")
-    place.write("sessions/2026-03-01.log")
-    listed = os.listdir
-
-    def forbidding(path: Path) -> list[str]:
-        if Path(path).name == "sessions":
-            raise PermissionError(13, "Permission denied")
-        return listed(path)
-
-    monkeypatch.setattr(os, "listdir", forbidding)
-    plan = await planned(place)
-    assert names(plan) == ["memory/2026-03-01.md", "a"]
-    assert plan.problems == ("sessions/ cannot be read (Permission denied), and ZeroClaw's hygiene stops there too.",)
-    assert not plan.is_whole
-
-
-async def test_a_number_of_days_before_the_calendar_selects_nothing(make_place: Make) -> None:
-    place = make_place("0.8.4", archive_after_days=4_294_967_295, conversation_retention_days=4_294_967_295)
-    place.write("memory/2000-01-01.md")
-    assert names(await planned(place)) == []
 
 
 @pytest.mark.parametrize(
@@ -239,32 +197,6 @@ async def test_the_cutoff_has_the_offset_of_its_own_day(make_place: Make, in_zon
     assert names(await planned(make_place("0.8.4", rows), as_of)) == ["before"]
 
 
-@pytest.mark.parametrize(
-    ("order", "pinned", "gone"),
-    [("value", False, "t1"), ("oldest", False, "t1"), ("value", True, "t3"), ("oldest", True, "t2")],
-)
-async def test_over_a_budget_the_least_important_is_deleted_and_pinned_ones_stay(
-    make_place: Make, order: str, pinned: bool, gone: str
-) -> None:
-    values = (("t1", 0.5), ("t2", 0.9), ("t3", 0.5))
-    rows = [
-        row(key, "core", f"2026-03-0{at}", importance=value, pinned=int(pinned and key == "t1"))
-        for at, (key, value) in enumerate(values, 1)
-    ]
-    plan = await planned(make_place("0.8.4", rows, core_max_rows=2, evict_order=order))
-    assert rules_and_names(plan) == [("core budget", gone)]
-    assert plan.report()["pruned_core_rows"] == 1
-
-
-async def test_a_budget_counts_the_rows_that_retention_leaves(make_place: Make) -> None:
-    rows = [row(f"old{at}", "daily", OLD) for at in range(3)] + [row(f"new{at}", "daily", YOUNG) for at in range(3)]
-    place = make_place("0.8.4", rows, daily_retention_days=30, daily_max_rows=2)
-    assert rules_and_names(await planned(place)) == [
-        *(("daily rows", f"old{at}") for at in range(3)),
-        ("daily budget", "new0"),
-    ]
-
-
 ROW = st.fixed_dictionaries(
     {
         "category": st.sampled_from(["core", "daily", "conversation"]),
@@ -334,12 +266,6 @@ def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
     return (*value, row["created_at"], row["id"])
 
 
-async def test_a_store_that_hygiene_never_checks_is_a_problem(make_place: Make) -> None:
-    plan = await planned(make_place("0.8.4", []), backend="in_memory")
-    assert plan.items == ()
-    assert "in the in-memory store memories stay forever." in plan.problems[0]
-
-
 async def test_a_database_that_is_not_the_open_store_is_a_problem(make_place: Make) -> None:
     place = make_place("0.7.5", [row("talk", "conversation", OLD)], backend="markdown")
     place.write("memory/2026-03-01.md", b"- **a**: b\n")
@@ -377,12 +303,3 @@ async def test_an_audit_log_that_is_no_database_is_a_problem(make_place: Make) -
     assert names(plan) == ["talk"]
     assert "audit log cannot be read" in plan.problems[0]
     assert plan.is_whole
-
-
-async def test_planning_writes_nothing(make_place: Make) -> None:
-    place = make_place("0.8.4", [row("talk", "conversation", OLD)])
-    place.make_audit([OLD])
-    before, entries = place.database.read_bytes(), place.entries()
-    await planned(place)
-    assert (place.database.read_bytes(), place.entries()) == (before, entries)
-    assert not (place.config_dir / "zeroclaw-tui").exists()

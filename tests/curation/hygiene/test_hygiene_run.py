@@ -20,16 +20,13 @@ from typing import Any
 import pytest
 from hygiene_world import NOW, STATE, Place, place_at, row
 from support.config_folder import NOBODY, in_child
-from support.racing import after_recording
 
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import edit_memory, preview_turn, redo, run_change, undo
+from zeroclaw_tui.curation.changes import edit_memory, preview_turn, redo, undo
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Edit, ProgressCallback, RowChange
+from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Edit
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 Make = Callable[..., Place]
@@ -82,26 +79,15 @@ async def test_everything_is_done_undone_and_done_again(place: Place) -> None:
         assert list(report(place).values()) == [2, 1, 2, 0, 2, 0, 0]
         assert stat.S_IMODE(os.stat(library.trash.file).st_mode) == 0o600
         again = await plan_now(library)
-        assert (again.items, again.state.is_ours) == ((), True)
+        assert again.items == ()
         undone = await undo(library)
         assert (undone.count, len(undone.notes)) == (8, 1)
         assert "runs the same hygiene at its next start" in undone.notes[0]
-        assert not (await plan_now(library)).state.is_ours
         assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
         assert (await redo(library)).count == 8
         assert contents(place) == {name: data for name, (data, _, _) in after.items()}
         assert (await undo(library)).count == 8
     assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
-
-
-async def test_an_earlier_state_file_comes_back_with_its_time_and_mode(place: Place) -> None:
-    place.write(STATE, b"{}", day="2026-03-01", mode=0o600)
-    before = place.tree()
-    async with place.opened() as library:
-        await run_now(library)
-        assert report(place)["pruned_conversation_rows"] == 2
-        await undo(library)
-    assert place.tree() == before
 
 
 async def test_excluded_items_stay_and_are_not_counted(place: Place) -> None:
@@ -155,45 +141,6 @@ async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place: P
     assert not (place.root / STATE).exists()
 
 
-async def test_a_name_taken_in_the_archive_since_the_plan_gets_a_number(place: Place) -> None:
-    async with place.opened() as library:
-        plan = await plan_now(library)
-        place.write("memory/archive/2026-03-01.md", b"theirs\n")
-        await run_hygiene(library, plan)
-    assert contents(place)["memory/archive/2026-03-01_1.md"] == b"to be archived\n"
-    assert contents(place)["memory/archive/2026-03-01.md"] == b"theirs\n"
-
-
-async def test_a_file_that_changes_while_it_is_archived_stays_and_its_old_content_is_in_the_archive(
-    make_place: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = make_place("0.8.4")
-    note = place.write("memory/2026-03-01.md", b"a\n")
-    async with place.opened() as library:
-        plan = await plan_now(library)
-        with monkeypatch.context() as patched:
-            after_recording(patched, lambda: note.write_bytes(b"a\nappended\n"))
-            outcome = await run_hygiene(library, plan)
-        assert (outcome.count, outcome.changed) == (0, ("file:memory/2026-03-01.md",))
-        assert contents(place) == {"memory/2026-03-01.md": b"a\nappended\n", "memory/archive/2026-03-01.md": b"a\n"}
-        await undo(library)
-    assert contents(place) == {"memory/2026-03-01.md": b"a\nappended\n"}
-
-
-async def test_an_archive_folder_that_cannot_be_made_costs_its_files_only(place: Place) -> None:
-    """A plain file has its name, since the tests may run as root."""
-    (place.root / "sessions" / "archive").write_bytes(b"")
-    async with place.opened() as library:
-        outcome = await run_now(library)
-        assert outcome.count == 7
-        assert any("sessions/old.jsonl was left" in note and "cannot be written" in note for note in outcome.notes)
-        assert "the agent's own hygiene does the rest" in outcome.notes[-1]
-        assert not (place.root / STATE).exists()
-        await undo(library)
-    assert place.keys() == ["talk", "talk2", "fact"]
-    assert (place.root / "sessions" / "old.jsonl").read_bytes() == b"{}\n"
-
-
 @pytest.mark.parametrize("after", [1, 4, 6])
 async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, after: int) -> None:
     before, rows, entries = place.tree(), place.rows(), place.entries()
@@ -229,119 +176,29 @@ async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place: Place) 
     assert after == before
 
 
-async def test_undo_of_a_move_whose_name_is_taken_refuses_or_restores_next_to_it(place: Place) -> None:
-    async with place.opened() as library:
-        await run_now(library)
-        place.write("memory/2026-03-01.md", b"written since\n")
-        preview = await preview_of_undo(library)
-        assert (preview.written, preview.conflict_count) == (0, 1)
-        with pytest.raises(Conflicts, match=r"2026-03-01\.md changed since"):
-            await undo(library)
-        assert place.keys() == ["fact"], "a refusal did half of it"
-        undone = await undo(library, on_conflict="rename")
-    assert any("next to it as 2026-03-01.md.restored-1" in note for note in undone.notes)
-    assert contents(place)["memory/2026-03-01.md"] == b"written since\n"
-    assert contents(place)["memory/2026-03-01.md.restored-1"] == b"to be archived\n"
-
-
-async def test_undo_that_overwrites_a_file_can_be_undone(place: Place) -> None:
-    async with place.opened() as library:
-        await run_now(library)
-        place.write("memory/2026-03-01.md", b"written since\n")
-        await undo(library, on_conflict="overwrite")
-        assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
-        assert (await undo(library)).count == 1
-    assert contents(place)["memory/2026-03-01.md"] == b"written since\n"
-
-
-async def test_redo_removes_a_file_that_was_restored_next_to_another(place: Place) -> None:
-    path = place.root / "memory" / "notes.md"
-
-    async def edit(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        await external.apply([RowChange(external.read_file(path), external.file_row(path, b"edited\n"))], action)
-        return Outcome("snapshot", 1)
-
-    async with place.opened() as library:
-        await run_change(library, "snapshot", "edited the notes", edit)
-        path.write_bytes(b"theirs\n")
-        await undo(library, on_conflict="rename")
-        assert contents(place)["memory/notes.md.restored-1"] == b"stays\n"
-        await redo(library)
-    assert contents(place)["memory/notes.md"] == b"theirs\n"
-    assert "memory/notes.md.restored-1" not in contents(place)
-
-
-async def test_undo_of_a_move_keeps_a_file_that_was_edited_in_the_archive(place: Place) -> None:
-    async with place.opened() as library:
-        await run_now(library)
-        place.write("memory/archive/2026-03-01.md", b"edited in the archive\n")
-        with pytest.raises(Conflicts):
-            await undo(library)
-        undone = await undo(library, on_conflict="skip")
-    assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
-    assert contents(place)["memory/archive/2026-03-01.md"] == b"edited in the archive\n"
-    assert any("archive/2026-03-01.md changed since. It was skipped." in note for note in undone.notes)
-
-
-async def test_undo_of_a_move_restores_a_file_that_is_gone_from_the_archive(place: Place) -> None:
-    async with place.opened() as library:
-        await run_now(library)
-        (place.root / "memory" / "archive" / "2026-03-01.md").unlink()
-        await undo(library)
-    assert contents(place)["memory/2026-03-01.md"] == b"to be archived\n"
-
-
-async def test_notes_of_a_markdown_store_are_archived_and_come_back(make_place: Make) -> None:
-    place = make_place("0.7.5", backend="markdown")
-    place.write("memory/2026-03-01.md", b"- **a**: b\n", day="2026-03-01")
-    before = place.tree()
-    async with place.opened() as library:
-        assert (await run_now(library)).count == 1
-        assert set(place.tree()) == {"memory/archive/2026-03-01.md", STATE}
-        await undo(library)
-    assert place.tree() == before
-
-
-async def test_files_come_back_to_where_the_config_dir_was_moved(place: Place) -> None:
-    before, entries = place.tree(), place.entries()
+async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place: Place) -> None:
+    """One was written anew, one was edited in the archive, and the config dir was moved."""
     async with place.opened() as library:
         await run_now(library)
     moved = Place(place.config_dir.with_name("moved"), place.version)
     shutil.move(place.config_dir, moved.config_dir)
+    moved.write("memory/2026-03-01.md", b"written since\n")
+    moved.write("sessions/archive/old.jsonl", b"edited in the archive\n")
     async with moved.opened() as library:
-        assert (await plan_now(library)).state.is_ours
-        outcome = await undo(library)
-    assert (outcome.count, len(outcome.notes)) == (8, 1)
-    assert (moved.tree(), moved.entries(), moved.keys()) == (before, entries, ["talk", "talk2", "fact"])
-    assert not place.config_dir.exists()
-
-
-async def test_an_item_that_changed_while_another_inspector_had_the_lock_stays(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with place.opened() as library:
-        begin = library.trash.begin
-
-        async def begin_late(verb: Any, summary: str) -> Any:
-            place.write("memory/2026-03-01.md", b"written again\n", day="2026-03-19")
-            return await begin(verb, summary)
-
-        plan = await plan_now(library)
-        monkeypatch.setattr(library.trash, "begin", begin_late)
-        outcome = await run_hygiene(library, plan)
-    assert (outcome.count, outcome.changed) == (7, ("file:memory/2026-03-01.md",))
-    assert contents(place)["memory/2026-03-01.md"] == b"written again\n"
-
-
-async def test_a_state_file_that_is_a_link_is_written_through(place: Place) -> None:
-    real = place.write("elsewhere.json", b"{}")
-    link = place.root / STATE
-    link.parent.mkdir()
-    link.symlink_to(real)
-    async with place.opened() as library:
-        await run_now(library)
-        assert link.is_symlink()
-        assert (await plan_now(library)).state.is_ours
+        preview = await preview_of_undo(library)
+        assert (preview.written, preview.conflict_count) == (0, 2)
+        with pytest.raises(Conflicts, match=r"2026-03-01\.md changed since"):
+            await undo(library)
+        assert moved.keys() == ["fact"], "a refusal did half of it"
+        undone = await undo(library, on_conflict="skip")
+        assert any("archive/old.jsonl changed since. It was skipped." in note for note in undone.notes)
+        assert moved.keys() == ["talk", "talk2", "fact"]
+        assert contents(moved)["memory/2026-03-01.md"] == b"written since\n"
+        assert contents(moved)["sessions/old.jsonl"] == b"{}\n"
+        moved.write("memory/2026-01-03.md", b"written since\n")
+        await redo(library, on_conflict="overwrite")
+        assert (await undo(library)).count == 1
+    assert contents(moved)["memory/2026-01-03.md"] == b"written since\n"
 
 
 @pytest.fixture

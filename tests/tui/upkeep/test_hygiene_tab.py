@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.change import Edit
 async def test_it_says_when_hygiene_ran_when_it_is_due_and_what_it_takes(workspace: Workspace) -> None:
     """A rule under the cursor shows only its own; those that take nothing are one line."""
     async with running(workspace.app(), WIDE) as (app, pilot):
-        assert "Hygiene is on, every 12 h · last 2026-11-20 01:04 by ZeroClaw" in app.words
+        assert "Hygiene is on, every 12 h · last run 2026-11-20 01:04" in app.words
         assert "next when the agent starts after 13:04" in app.words
         assert "6 items due" in app.words
         assert "– 2 other rules with nothing to do: archived session files older than 30 days" in app.words
@@ -57,7 +57,7 @@ async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_
         assert workspace.keys() == ["user_msg_3"]
         assert "u restores all of it" in app.told
         assert "Nothing to archive or delete now." in app.words
-        assert "by this program" in app.words
+        assert "last run 2026-11-20 12:00" in app.words
         await press(pilot, "u")
         assert (workspace.files(), workspace.keys()) == (files, keys)
         assert "unless you change its rules" in app.told

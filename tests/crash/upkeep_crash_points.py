@@ -1,6 +1,6 @@
 """Kill an import or a merge before one of its system calls, and look at what is left.
 
-    python tests/curation/changes/upkeep_crash_points.py skip|overwrite|rename|merge FOLDER [--points N]
+    python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory is lost, where doing it again does not
 finish it, or where undoing does not bring back the very rows.
@@ -16,13 +16,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 import numpy as _numpy
 from support import kill_points, killing
-from upkeep_place import CLASHES, Place, Step, do, make_place
+from support.upkeep_place import CLASHES, Place, Step, do, make_place
 
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from upkeep_place import STEPS, Step, do, make_place
+from support.upkeep_place import STEPS, Step, do, make_place
 
 from zeroclaw_tui.curation import changes
 

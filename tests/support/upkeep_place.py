@@ -15,7 +15,6 @@ from typing import Any
 from support.left_texts import AUDIT, snapshot
 from support.small_store import blob, make
 from support.whole_store import everything, hits
-
 from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
