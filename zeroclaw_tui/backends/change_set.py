@@ -132,13 +132,15 @@ class ChangeSet:
         found.other_rows = sum(change.table != AGENTS for change in others)
         if self._policy.dry_run:
             return found
-        found.complete(await writer.prepare([one.new for one in found.net() if one.new is not None]))
+        net = found.net()
+        completed = await writer.prepare([one.new for one in net if one.new is not None])
+        found.complete(completed)
         agents = [change for change in (*added, *found.agents) if change is not None]
         removing = [change for change in others if change.after is None]
         if not writer.is_transactional:
             await self._record(writer, [*agents, *found.journaled({})])
         try:
-            written = await writer.write(found.net()) if found.operations else {}
+            written = await writer.write(found.net() if completed else net) if net else {}
         except WriteConflict:
             if self._journal is not None and not writer.is_transactional:
                 await writer.blocking(self._journal.withdraw)

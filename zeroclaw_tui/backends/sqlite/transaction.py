@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -122,9 +123,11 @@ class RawTable:
 
     def insert(self, rows: Sequence[Row]) -> list[Row]:
         """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
-        taken = self._rowids_in_use([row.handle for row in rows if isinstance(row.handle, int)])
-        (highest,) = self._connection.execute(f"SELECT max(rowid) FROM {quoted(self._name)}").fetchone()
-        last = min((highest or 0) + _FAR, _FARTHEST)
+        (highest,) = self._connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {quoted(self._name)}").fetchone()
+        last = min(highest + _FAR, _FARTHEST)
+        taken = self._rowids_in_use(
+            [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= highest]
+        )
         placed: dict[int, int] = {}
         for at, row in enumerate(rows):
             if isinstance(row.handle, int) and row.handle <= last and row.handle not in taken:
@@ -132,14 +135,17 @@ class RawTable:
         rowids = {at: rowid for rowid, at in placed.items()}
         # FTS5 writes out what it has gathered whenever a rowid is lower than the one before, and at the end of each
         # statement.
-        for (names, marks), alike in groupby(sorted(placed), lambda rowid: _shape(rows[placed[rowid]])):
-            records = [(rowid, *bound(rows[placed[rowid]].values.values())[1]) for rowid in alike]
-            self._insert_at(names, marks, records)
+        records = (
+            (rowid, tuple(rows[at].values), *bound(rows[at].values.values())) for rowid, at in sorted(placed.items())
+        )
+        for (names, marks), alike in groupby(records, itemgetter(1, 2)):
+            self._insert_at(names, marks, [(rowid, *values) for rowid, _, _, values in alike])
         for at, row in enumerate(rows):
             if at not in rowids:
-                names, marks = _shape(row)
-                statement = f"INSERT INTO {quoted(self._name)} ({', '.join(map(quoted, names))}) VALUES ({marks})"
-                rowids[at] = self._connection.execute(statement, bound(row.values.values())[1]).lastrowid or 0
+                marks, values = bound(row.values.values())
+                names = ", ".join(map(quoted, row.values))
+                statement = f"INSERT INTO {quoted(self._name)} ({names}) VALUES ({marks})"
+                rowids[at] = self._connection.execute(statement, values).lastrowid or 0
         inserted = self.with_rowids(list(rowids.values()))
         return [inserted[rowids[at]] for at in range(len(rows))]
 
@@ -203,11 +209,6 @@ def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     if not {"id", "alias"} <= {name for (name,) in described}:
         return {}
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
-
-
-def _shape(row: Row) -> tuple[tuple[str, ...], str]:
-    """The columns that a row has, and the placeholders of its values."""
-    return tuple(row.values), bound(row.values.values())[0]
 
 
 def _known(name: str) -> str:
