@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -12,13 +11,6 @@ from typing import Any
 import pytest
 from support import small_store
 from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
-from support.replaying import library_of
-
-from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.cli.plans import Copies, print_done
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import plan_of
-from zeroclaw_tui.curation.traces.copies import Copy
 
 Run = Callable[..., Any]
 
@@ -91,19 +83,3 @@ def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path:
     with closing(sqlite3.connect(left.root / "sessions" / "sessions.db")) as connection:
         found = connection.execute("SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH 'zebediah'").fetchall()
     assert found == [(777,)]
-
-
-async def test_what_was_done_is_told_before_copies_are_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """The look can take a while in a big store; whoever breaks it off knows that the memory is gone."""
-    told_before: list[str] = []
-
-    async def look() -> Copies:
-        told_before.append(capsys.readouterr().out)
-        return Copies((Copy("trash", "somewhere", 1, False, "It is there."),))
-
-    given = argparse.Namespace(json=False, clean_copies=False)
-    outcome = Outcome("forget", 1)
-    code = await print_done(library_of(InMemory()), given, plan_of(()), outcome, look, ("✓ Deleted it.",))
-    assert code == 0
-    assert "✓ Deleted it." in told_before[0]
-    assert "Also found in: trash (1)" in capsys.readouterr().out

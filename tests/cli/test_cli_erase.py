@@ -81,15 +81,6 @@ def test_what_is_left_is_exit_code_one(memory: Run, install: Path) -> None:
     assert memory("erase", TEXT, "--yes").code == 0
 
 
-def test_a_database_that_cannot_be_read_is_named_and_exit_code_one(memory: Run, install: Path) -> None:
-    damaged = install / "workspace" / "memory" / "response_cache.db"
-    damaged.write_bytes(b"not a database" * 100)
-    answer = memory("erase", TEXT, "--yes")
-    assert answer.code == 1
-    assert f"{damaged}: It should be a SQLite database, but it is none" in answer.out
-    assert memory("erase", TEXT, "--yes", "--json").json["complete"] is False
-
-
 def test_the_text_may_come_from_stdin(memory: Run, install: Path) -> None:
     answer = memory("erase", "-", "--yes", stdin=f"{TEXT}\n".encode())
     assert answer.code == 0
@@ -125,11 +116,6 @@ def test_a_report_is_not_written_over_a_file(memory: Run, install: Path) -> None
     assert "Cat named Mio" in _contents(install)
 
 
-def test_what_may_only_be_read_stays(memory: Run, install: Path) -> None:
-    assert memory("erase", TEXT, "--yes", "--read-only").code == 1
-    assert "Cat named Mio" in _contents(install)
-
-
 def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> None:
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "erase", TEXT]
     with Terminal(command, columns=110, lines=30) as screen:
@@ -156,11 +142,3 @@ def test_purge_everywhere_erases_the_texts_of_what_the_filters_leave(memory: Run
     assert "Cat named Mio" not in _contents(install)
     assert (install / "workspace" / "USER.md").read_text() == "- stays\n"
     assert memory("purge", "--contains", "nowhere", "--everywhere", "--yes").out == "Nothing matches.\n"
-
-
-def test_purge_everywhere_refuses_memories_that_say_too_little(memory: Run, install: Path) -> None:
-    memory("store", "short", "ok")
-    answer = memory("purge", "short", "--everywhere", "--yes")
-    assert answer.code == 2
-    assert "less than 8 characters occurs everywhere" in answer.err
-    assert "ok" in _contents(install)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 import stat
 import subprocess
@@ -15,12 +14,10 @@ from typing import Any
 
 import pytest
 from copies_samples import OTHER, SECRET, Place
-from support import small_store
 from support.left_texts import SESSIONS, snapshot
 from support.marks import plan_of_marked
 from support.racing import after_recording
 
-from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import preview_turn, remove_memories, undo
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies, texts_of
@@ -63,27 +60,6 @@ async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(ma
         assert {path: path.read_bytes() for path in files} == before
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
     assert not list(place.config_dir.rglob("*.tmp"))
-
-
-async def test_only_the_block_of_a_content_of_several_lines_goes(place: Place) -> None:
-    notes = place.write("MEMORY.md", "- door 4711\n- **c**: Codes:\n- door 4711\n- cellar 0815\n- cellar 0815\n")
-    async with place.opened() as library:
-        assert (await _clean(library, Text("x", "c", "Codes:\n- door 4711\n- cellar 0815"))).count == 1
-    assert notes.read_text() == "- door 4711\n- cellar 0815\n"
-
-
-async def test_what_became_a_memory_again_stays_in_the_snapshot(place: Place) -> None:
-    """The agent may store it between the look and the cleaning."""
-    kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET)))
-    async with place.opened() as library:
-        copies = await find_copies(library, [DOOR])
-        with closing(sqlite3.connect(place.database)) as agent, agent:
-            agent.execute(
-                "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES ('n', 'door', ?, 'x', 'x')",
-                (SECRET,),
-            )
-        assert (await clean_copies(library, copies)).count == 0
-    assert kept.read_text() == snapshot(("door", SECRET))
 
 
 async def test_a_file_that_changes_meanwhile_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,13 +109,6 @@ async def test_nothing_is_cleaned_read_only(place: Place) -> None:
             await _clean(library)
     assert notes.read_text() == f"{SECRET}\n"
     assert not (place.config_dir / "zeroclaw-tui").exists()
-
-
-async def test_what_cannot_be_cleaned_makes_no_action(place: Place) -> None:
-    async with place.opened() as library:
-        outcome = await clean_copies(library, [Copy("audit", "x", 1, False, "", (DOOR,))])
-        assert (outcome.count, outcome.action) == (0, None)
-        assert not library.trash.file.exists()
 
 
 async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make) -> None:
@@ -221,30 +190,6 @@ async def test_a_locked_chat_is_named_and_nothing_is_lost(place: Place, monkeypa
             await undo(library)
             assert await library.trash.last() is None
     assert notes.read_text() == f"{SECRET}\nrest\n"
-
-
-async def test_an_index_that_would_fall_behind_is_left_alone(place: Place) -> None:
-    path = _chats(place, SECRET)
-    small_store.change(path, "DROP TRIGGER sessions_au")
-    async with place.opened() as library:
-        outcome = await clean_copies(library, await find_copies(library, [DOOR]))
-        assert (outcome.count, outcome.action) == (0, None)
-        assert "lacks the trigger" in outcome.notes[0]
-    assert _messages(path) == [SECRET]
-
-
-async def test_large_files_are_read_in_pieces(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that reaches over two pieces is one line; what is too large for an undo stays, and a note says so."""
-    monkeypatch.setattr(connections, "READ_AT_ONCE", 64)
-    filler = json.dumps({"content": OTHER})
-    place.write("state/runtime-trace.jsonl", f"{filler}\n" * 20 + json.dumps({"content": SECRET}) + f"\n{filler}\n")
-    place.write("backups/one/chat.txt", f"{OTHER} " * 3 + SECRET)
-    assert (await _found(place)).keys() == {"runtime-trace.jsonl", "chat.txt"}
-    monkeypatch.setattr(external, "LARGEST_FILE", 500)
-    async with place.opened() as library:
-        outcome = await clean_copies(library, await find_copies(library, [DOOR]))
-    assert outcome.count == 0
-    assert "too large for undo" in outcome.notes[0]
 
 
 KILLED = """

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import snapshot
@@ -76,65 +75,11 @@ async def test_other_memories_with_the_content_are_named(make_place: Make) -> No
     assert "door" not in copy.remark
 
 
-async def test_a_stored_memory_is_no_copy_in_the_snapshot(make_place: Make) -> None:
-    """What ZeroClaw would export again anyway is not offered: a twin, the row after an edit."""
-    rows = ({"id": "1", "key": "door", "content": "new code"}, {"id": "2", "key": "twin", "content": SECRET})
-    place = make_place("G2", rows)
-    edited = Text("1", "door", SECRET)
-    place.write("MEMORY_SNAPSHOT.md", snapshot(("door", "new code"), ("twin", SECRET)))
-    assert "snapshot" not in await _found(place, edited)
-    place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("twin", SECRET)))
-    assert (await _found(place, edited))["snapshot"][0].count == 1
-    # ZeroClaw would bring a deleted memory back under its key, whatever it said then.
-    place.write("MEMORY_SNAPSHOT.md", snapshot(("gone", "an older code")))
-    assert (await _found(place, Text("3", "gone", SECRET)))["snapshot"][0].count == 1
-
-
-async def test_before_a_removal_the_memories_themselves_are_no_copies(make_place: Make) -> None:
-    """A plan tells where else its memories lie: not in the rows and pages they are stored in, but in the snapshot."""
-    rows = ({"id": "1", "key": "door", "content": SECRET}, {"id": "2", "key": "twin", "content": SECRET})
-    place = make_place("G4", rows)
-    place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("twin", SECRET)))
-    found = await _found(place, Text("1", "door", SECRET), Text("2", "twin", SECRET))
-    assert {kind: copies[0].count for kind, copies in found.items()} == {"snapshot": 2}
-
-
 async def test_blank_texts_are_found_nowhere(make_place: Make) -> None:
     place = make_place("G2", ({"id": "2", "key": " ", "content": ""},))
     place.write("MEMORY.md", "\n\n- \n")
     place.write("MEMORY_SNAPSHOT.md", snapshot(("", "kept"), ("other", "")))
     assert await _found(place, Text("1", "", ""), Text("1", " ", "\n")) == {}
-
-
-async def test_a_content_of_several_lines_is_found_as_a_block(place: Place) -> None:
-    codes = Text("x", "codes", CODE)
-    place.write("MEMORY.md", "- **codes**: Codes:\n- door 4711\n")
-    assert await _found(place, codes) == {}
-    place.write("MEMORY.md", "- **codes**: Codes:\n- door 4711\n- cellar 0815\n")
-    assert (await _found(place, codes))["markdown"][0].count == 1
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "before\x00after the NUL byte",
-        "no UTF-8: \udcff\udcfe and more",
-        ".*(a+)+$ [x] {2,} \\",
-        "`; DROP TABLE memories; -- % _ '",
-    ],
-)
-async def test_hostile_texts_are_found_everywhere(place: Place, content: str) -> None:
-    """In the snapshot as ZeroClaw writes it, in notes and in a backup, and nothing that only looks alike."""
-    raw = content.encode("utf-8", "surrogateescape")
-    place.write(
-        "MEMORY_SNAPSHOT.md", snapshot(("safe", "kept")).encode() + b"### \xf0\x9f\x94\x91 `h`\n\n" + raw + b"\n"
-    )
-    place.write("MEMORY.md", b"- **h**: " + raw + b"\n")
-    backup = small_store.make(place.root / "memory" / "brain.db.backup-1", "G1", [{"key": "other"}])
-    small_store.change(backup, "UPDATE memories SET content = CAST(? AS TEXT)", [raw])
-    found = await _found(place, Text("x", "gone", content))
-    assert {kind: copies[0].count for kind, copies in found.items()} == {"snapshot": 1, "markdown": 1, "backup": 1}
-    assert await _found(place, Text("x", "gone", f"{content}!")) == {}
 
 
 async def test_what_cannot_be_read_is_told(place: Place) -> None:
@@ -162,13 +107,6 @@ async def test_a_log_nobody_indexed_is_left_as_it_is(place: Place) -> None:
     assert not backup.with_name("discord.db-shm").exists()
 
 
-async def test_lucid_keeps_what_it_was_given(make_place: Make) -> None:
-    place = make_place(backend="lucid")
-    async with place.opened(backend="sqlite") as library:
-        (copy,) = await find_copies(library, [DOOR])
-    assert (copy.kind, copy.count, copy.can_clean) == ("lucid", None, False)
-
-
 async def test_notes_of_the_store_itself_are_no_copies(make_place: Make) -> None:
     """Where memory is Markdown, the same text on another line is another memory; agents' folders are the store too."""
     place = make_place(backend="markdown")
@@ -177,21 +115,6 @@ async def test_notes_of_the_store_itself_are_no_copies(make_place: Make) -> None
     place.write("memory/archive/2026-01-01.md", f"{SECRET}\n")
     found = await _found(place)
     assert found.keys() == {"memories", "archive"}
-
-
-async def test_notes_of_agents_are_found_also_where_the_config_names_their_folder(
-    make_place: Make, tmp_path: Path
-) -> None:
-    place = make_place("G4")
-    own = place.config_dir / "agents" / "bert" / "workspace" / "memory" / "2026-01-01.md"
-    named = tmp_path / "elsewhere" / "MEMORY.md"
-    for notes in (own, named):
-        notes.parent.mkdir(parents=True)
-        notes.write_text(f"- **x**: {SECRET}\n")
-    config = place.config_dir / "config.toml"
-    config.write_text(f'{config.read_text()}\n[agents.anna.workspace]\npath = "{named.parent}"\n')
-    found = await _found(place)
-    assert {copy.place for copy in found["markdown"]} == {str(own), str(named)}
 
 
 async def test_a_lone_database_has_no_notes_but_backups(tmp_path: Path) -> None:

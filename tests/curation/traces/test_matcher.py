@@ -86,21 +86,6 @@ def test_what_holds_none_of_them_comes_back_to_the_byte() -> None:
         assert matcher.out_of(value) == value
 
 
-@pytest.mark.parametrize(
-    ("written", "left"),
-    [
-        ('{"a" : 1.50,"b":1e5, "said":"at Zeb Q"}\t', '{"a" : 1.50,"b":1e5, "said":"at [removed]"}\t'),
-        ('{"said":"Zeb Q","said":"last"}', '{"said":"[removed]","said":"last"}'),
-        ('{"o":"\\u00e9","said":["zeb Q",null]}', '{"o":"\\u00e9","said":["[removed]",null]}'),
-        ('{"n":"{\\"x\\" : \\"zeb q\\"}"}', '{"n":"{\\"x\\" : \\"[removed]\\"}"}'),
-        ('\ufeff{"by":"zeb q","to":"zeb q"}', '\ufeff{"by":"[removed]","to":"[removed]"}'),
-        ('{"Zeb Q":1,"a":{"Zeb Q":"Zeb Q"}}', '{"Zeb Q":1,"a":{"Zeb Q":"[removed]"}}'),
-    ],
-)  # fmt: skip
-def test_all_else_in_json_stays_as_it_is_written(written: str, left: str) -> None:
-    assert TextMatcher(["Zeb Q"]).out_of(written) == left
-
-
 _PARTS = st.sampled_from(["daily", "Zeb", "zeb q", "ß", "12", "role", '"', "\\", "\n", "{}", "[1]", " "])
 _STRINGS = st.lists(_PARTS, max_size=4).map("".join)
 _DOCUMENTS = st.recursive(
@@ -144,11 +129,6 @@ def test_a_word_that_a_program_puts_there_stays_and_no_text_of_anybody(
     assert (TextMatcher([text]).out_of(written) == written) == stays
 
 
-def test_long_runs_of_letters_that_are_written_together_take_no_time() -> None:
-    text = "ffffffff-ffff-ffff-ffff-ffffffffffff"
-    assert TextMatcher([text]).out_of(f"<{text.upper()}>") == "<[removed]>"
-
-
 def test_the_longest_of_texts_that_begin_alike_goes() -> None:
     matcher = TextMatcher(["Anna", "Anna Smith-Jones"])
     assert matcher.out_of("I am Anna Smith-Jones, ANNA") == "I am [removed], [removed]"
@@ -163,10 +143,6 @@ def test_the_mark_itself_may_be_erased() -> None:
 def test_what_cannot_be_looked_for_is_refused(texts: list[str]) -> None:
     with pytest.raises(UsageError):
         TextMatcher(texts)
-
-
-def test_two_letters_of_another_script_are_enough() -> None:
-    assert TextMatcher(["王五"]).found_in("我是王五。")
 
 
 def test_of_many_texts_the_first_are_searched_and_that_is_said() -> None:

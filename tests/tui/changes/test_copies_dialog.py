@@ -114,12 +114,3 @@ async def test_nothing_is_chosen_in_a_store_that_is_only_read(found: tuple[Sampl
         await press(pilot, "asterisk", "enter", "enter")
         assert "●" not in screen_text(app)
     assert "ramen" in bytes_of(archived).decode()
-
-
-async def test_of_many_places_the_question_stays_in_sight(found: tuple[Sample, list[Copy]]) -> None:
-    why = "A running ZeroClaw keeps using its copy of this chat. Stop ZeroClaw; then clean it here."
-    many = [Copy("chat", f"/srv/sessions/{number}.jsonl", 1, True, why) for number in range(20)]
-    async with running(copies_app(found[0], many), (80, 24)) as (app, pilot):
-        await press(pilot, "asterisk", "enter")
-        assert "Remove the texts from these 20 places? Undo restores them." in screen_words(app)
-        assert "enter clean esc cancel" in screen_words(app)

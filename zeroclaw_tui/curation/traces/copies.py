@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,24 +12,22 @@ from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
-from zeroclaw_tui.curation.formats.snapshot import Part, content_of, parts_in
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, unread_log
+from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, search_file, unread_log
 from zeroclaw_tui.curation.traces.files import PlacedFile, files_with_copies, not_read
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
 from zeroclaw_tui.curation.traces.places import Kind, Place
-from zeroclaw_tui.curation.traces.search import search_file
-from zeroclaw_tui.curation.traces.text_files import bytes_of, lines_of, without_entries, without_texts
+from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, one_line
 
 SHORT = 8
-"""Texts of fewer characters are everywhere: they are only found as whole memories."""
+"""Texts of fewer characters are everywhere: they are only found as other memories of the same content."""
 _BATCH_ROWS = 500
 _SECONDS = 5.0
 """For so long a store searches for other memories of the same content."""
@@ -146,90 +144,24 @@ def cleaned_sentence(cleaned: Outcome) -> str:
 async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     """Every place besides the store itself where one of these texts still is.
 
-    A memory that is stored is no copy, except of a text that was deleted; before a removal the memories of the texts do
-    not count. Only the first MAX_TEXTS are searched for within files; whole entries of snapshots are found for all. The
-    free pages of databases are not searched. Reads only, in threads that end soon when this is cancelled. Raises
-    InspectorError kinds where the store cannot be read; any other place says that by itself.
+    Before a removal the memories of the texts do not count. Only the first MAX_TEXTS of at least SHORT characters are
+    searched for within files. The free pages of databases are not searched. Reads only, in threads that end soon when
+    this is cancelled. Raises InspectorError kinds where the store cannot be read; any other place says that by itself.
     """
-    wanted = _Wanted(texts)
-    if not wanted.texts:
-        return []
-    found = await asyncio.to_thread(files_with_copies, library.config, library.memory.name)
-    stored = await _stored_contents(library, found.files, wanted)
-    task = CancellableTask()
-    in_files = await task.run(lambda: [_copy_in(file, wanted, stored, task.check) for file in found.files])
-    lucid = forwards_writes(library.config.backend, library.config.zeroclaw_backend)
-    return [
-        *await _in_memories(library, wanted),
-        *filter(None, in_files),
-        *([Copy("lucid", "lucid", None, False, _LUCID)] if lucid else []),
-        *(Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}") for one in found.skipped if one.may_hold),
-    ]
+    wanted = tuple(dict.fromkeys(texts))
+    copies = await _in_memories(library, wanted)
+    if any(map(_is_long, wanted)):
+        task = CancellableTask()
+        copies += await task.run(lambda: _in_files(library, wanted, task.check))
+    if wanted and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
+        copies.append(Copy("lucid", "lucid", None, False, _LUCID))
+    return copies
 
 
-class _Wanted:
-    """The texts that are searched for, each once."""
-
-    def __init__(self, texts: Iterable[Text]) -> None:
-        self.texts = tuple(dict.fromkeys(texts))
-        self.contents = {text.content for text in self.texts if text.content.strip(WHITE_SPACE)}
-        self.entries = set(map(_in_snapshot, self.contents))
-        self.keys = {text.key for text in self.texts if text.key.strip(WHITE_SPACE)}
-        self.rows = {(text.id, text.content) for text in self.texts}
-        self.matcher = matcher_for(self.texts) if any(map(_is_long, self.texts)) else None
-
-    def has_text(self, part: Part) -> bool:
-        """Whether an entry of a snapshot has a text."""
-        return part.content in self.entries or (self.matcher is not None and self.matcher.found_in(part.content))
-
-    def is_copy(self, part: Part, stored: Mapping[str, set[str]]) -> bool:
-        """Whether an entry of a snapshot is a copy: not of a memory that is stored.
-
-        ZeroClaw would bring a memory back under the key of one that was deleted, whatever it said then.
-        """
-        if part.content in stored.get(part.key, ()):
-            return False
-        return self.has_text(part) or (part.key in self.keys and part.key not in stored)
-
-
-def _in_snapshot(content: str) -> str:
-    """A content as it is read back from a snapshot."""
-    return content_of(content.split("\n"))
-
-
-def _read(file: PlacedFile) -> bytes:
-    """The bytes of a file, none where it is gone. Raises Refused."""
-    row = external.read_file(external.link_target(file.path))
-    data = b"" if row is None else row.values["bytes"]
-    return data if isinstance(data, bytes) else b""
-
-
-async def _stored_contents(library: Library, files: Iterable[PlacedFile], wanted: _Wanted) -> dict[str, set[str]]:
-    """By key what the store has of those entries of snapshots that may be copies, as a snapshot would have it."""
-
-    def find_keys() -> list[str]:
-        keys: set[str] = set()
-        for file in files:
-            if file.form == "snapshot":
-                try:
-                    parts = parts_in(lines_of(_read(file)))
-                except InspectorError:
-                    continue  # Searching it says why.
-                keys |= {part.key for part in parts if part.key in wanted.keys or wanted.has_text(part)}
-        return sorted(keys)
-
-    stored: dict[str, set[str]] = {}
-    keys = await asyncio.to_thread(find_keys)
-    for start in range(0, len(keys), _BATCH_ROWS):
-        for entry in await library.memory.rows(Query(ENTRIES, keys=keys[start : start + _BATCH_ROWS])):
-            if (entry.id, entry.content) not in wanted.rows:
-                stored.setdefault(entry.key, set()).add(_in_snapshot(entry.content))
-    return stored
-
-
-async def _in_memories(library: Library, wanted: _Wanted) -> list[Copy]:
+async def _in_memories(library: Library, texts: Sequence[Text]) -> list[Copy]:
     """Other memories with the same content, superseded ones and those of other agents too."""
-    about, contents = library.memory.about, sorted(wanted.contents)[:MAX_TEXTS]
+    about = library.memory.about
+    contents = sorted({text.content for text in texts if text.content.strip(WHITE_SPACE)})[:MAX_TEXTS]
     if not contents:
         return []
     try:
@@ -237,7 +169,8 @@ async def _in_memories(library: Library, wanted: _Wanted) -> list[Copy]:
             entries = await library.memory.rows(Query(ENTRIES, contents=contents))
     except TimeoutError:
         return [Copy("memories", about.location, None, False, _NOT_WHOLE)]
-    same = [entry for entry in entries if (entry.id, entry.content) not in wanted.rows]
+    own = {(text.id, text.content) for text in texts}
+    same = [entry for entry in entries if (entry.id, entry.content) not in own]
     if not same:
         return []
     keys = first_names(list(dict.fromkeys(entry.key for entry in same)))
@@ -246,31 +179,31 @@ async def _in_memories(library: Library, wanted: _Wanted) -> list[Copy]:
     return [Copy("memories", about.location, len(same), False, remark)]
 
 
-def _copy_in(
-    file: PlacedFile, wanted: _Wanted, stored: Mapping[str, set[str]], check: Callable[[], None]
-) -> Copy | None:
+def _in_files(library: Library, texts: tuple[Text, ...], check: Callable[[], None]) -> list[Copy]:
+    """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
+    matcher = matcher_for(texts)
+    found = files_with_copies(library.config, library.memory.name)
+    copies = [_copy_in(file, texts, matcher, check) for file in found.files]
+    copies += [Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}") for one in found.skipped if one.may_hold]
+    return list(filter(None, copies))
+
+
+def _copy_in(file: PlacedFile, texts: tuple[Text, ...], matcher: TextMatcher, check: Callable[[], None]) -> Copy | None:
     """What one file has of the texts, or why it could not be searched."""
     check()
     unknown = Copy(file.kind, str(file.path), None, False, "")
-    count, can_clean = 0, file.place.can_clean
     try:
         if (skipped := file.why_not_searched()) is not None:
             return replace(unknown, remark=f"{skipped.why}{_MAYBE}")
-        if file.form == "snapshot":
-            count = sum(wanted.is_copy(part, stored) for part in parts_in(lines_of(_read(file))))
-        elif wanted.matcher is not None:
-            hits = search_file(file, wanted.matcher, check)
-            count = hits.count
-            can_clean &= not hits.rows or any(_cleanable(row, file.place) for row in hits.rows)
-            if not count and file.is_database() and (notice := unread_log(file.path)):
-                return replace(unknown, remark=notice)
+        hits = search_file(file, matcher, check)
+        if not hits.count:
+            notice = unread_log(file.path) if file.is_database() else ""
+            return replace(unknown, remark=notice) if notice else None
     except (OSError, InspectorError) as error:
         return replace(unknown, remark=f"{not_read(error)}{_MAYBE}")
-    if not count:
-        return None
-    limit = wanted.matcher.remark if wanted.matcher is not None and file.form != "snapshot" else ""
-    remark = f"{file.place.remark} {limit}".rstrip()
-    return Copy(file.kind, str(file.path), count, can_clean, remark, wanted.texts, file)
+    can_clean = file.place.can_clean and (not hits.rows or any(_cleanable(row, file.place) for row in hits.rows))
+    remark = f"{file.place.remark} {matcher.remark}".rstrip()
+    return Copy(file.kind, str(file.path), hits.count, can_clean, remark, texts, file)
 
 
 def _cleanable(row: FoundRow, place: Place) -> dict[str, Any]:
@@ -295,7 +228,7 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
             if copy.file is None or not on_progress(count):
                 break
             try:
-                is_cleaned = await _clean(library, copy.file, _Wanted(copy.texts), action, notes)
+                is_cleaned = await _clean(copy.file, matcher_for(copy.texts), action, notes)
             except InspectorError as error:
                 notes.append(str(error))
             except OSError as error:
@@ -308,15 +241,11 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
     return outcome if outcome.count else replace(outcome, action=None)
 
 
-async def _clean(library: Library, file: PlacedFile, wanted: _Wanted, journal: Journal, notes: list[str]) -> bool:
+async def _clean(file: PlacedFile, matcher: TextMatcher, journal: Journal, notes: list[str]) -> bool:
     """Clean one place; gives whether anything was removed, and adds sentences to `notes`."""
     is_database = await asyncio.to_thread(file.is_database)
-    if is_database:
-        changes = await asyncio.to_thread(_changes_of_rows, file, wanted)
-    else:
-        stored = await _stored_contents(library, [file], wanted)
-        changes = await asyncio.to_thread(_change_of_file, file, wanted, stored)
-    result = await external.apply(changes, journal)
+    plan = _changes_of_rows if is_database else _change_of_file
+    result = await external.apply(await asyncio.to_thread(plan, file, matcher), journal)
     notes += result.notes
     if result.conflicts:
         notes.append(f"{file.path} changed while it was being cleaned and was left alone. Clean it once more.")
@@ -328,30 +257,23 @@ async def _clean(library: Library, file: PlacedFile, wanted: _Wanted, journal: J
     return result.written > 0
 
 
-def _change_of_file(file: PlacedFile, wanted: _Wanted, stored: Mapping[str, set[str]]) -> list[RowChange]:
+def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     """The change of a file to what stays of it without the texts; none where nothing goes. Raises Refused."""
     path = external.link_target(file.path)
     before = external.read_file(path)
     data = None if before is None else before.values["bytes"]
     if before is None or not isinstance(data, bytes):
         return []
-    new = None
-    if file.form == "snapshot":
-        new = bytes_of(without_entries(lines_of(data), lambda part: wanted.is_copy(part, stored)))
-    elif wanted.matcher is not None:
-        new = without_texts(data, file.form, wanted.matcher)
+    new = without_texts(data, file.form, matcher)
     if new is None or new == data:
         return []
     mode = before.values.get("mode")
     return [RowChange(before, external.file_row(path, new, mode=mode if isinstance(mode, int) else None))]
 
 
-def _changes_of_rows(file: PlacedFile, wanted: _Wanted) -> list[RowChange]:
+def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     """The changes of rows of a database to their values without the texts."""
     changes: list[RowChange] = []
-    matcher = wanted.matcher
-    if matcher is None:
-        return []
     for row in rows_with_texts(file.path, matcher, lambda: None):
         values = _cleanable(row, file.place)
         after = {name: matcher.out_of(value) if isinstance(value, str) else value for name, value in values.items()}

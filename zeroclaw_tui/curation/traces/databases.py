@@ -1,4 +1,4 @@
-"""Rows of any SQLite database in which a text lies: finding, erasing, and wiping what stays behind in the file."""
+"""Searching a file for texts; in a SQLite database also erasing rows, and wiping what stays behind in the file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import keyword_indexes
+from zeroclaw_tui.curation.traces.files import PlacedFile
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files.database import (
     as_text,
     assignments,
     columns_of,
     connect_to_write,
+    iter_raw_chunks,
     open_immutable,
     quoted,
     tables_of_rows,
@@ -66,6 +68,38 @@ class FoundRow:
     def stays(self) -> str:
         """Why it cannot be erased; "" if it can."""
         return _STAYING.get(self.table, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What a file has of the texts: rows with one, or how often they occur in bytes."""
+
+    rows: tuple[FoundRow, ...] = ()
+    in_bytes: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many rows, else how many occurrences."""
+        return len(self.rows) or self.in_bytes
+
+
+def search_file(
+    file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False
+) -> Hits:
+    """Search the rows of a database, with `free_pages` also its bytes if no row has a text, or the bytes of a file.
+
+    `check` may end it by raising. It blocks. Raises OSError and InspectorError kinds.
+    """
+    is_database = file.is_database()
+    rows = rows_with_texts(file.path, matcher, check) if is_database else []
+    if rows or (is_database and not free_pages):
+        return Hits(tuple(rows))
+    return Hits(in_bytes=count_in_bytes(file, matcher))
+
+
+def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
+    """How often the texts occur in the bytes of a file and of its log. Blocks. Raises OSError."""
+    return sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
 
 
 def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object]) -> list[FoundRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -18,17 +18,23 @@ from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.databases import erase_rows, has_keyword_index, wipe
+from zeroclaw_tui.curation.traces.databases import (
+    Hits,
+    count_in_bytes,
+    erase_rows,
+    has_keyword_index,
+    search_file,
+    wipe,
+)
 from zeroclaw_tui.curation.traces.files import PlacedFile, SkippedPlace, all_files, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.search import Hits, count_in_bytes, search_file
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import describe_processes, processes_using
-from zeroclaw_tui.memory.change import MEMORIES, Change, ProgressCallback, Row, RowVersion
+from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, first_names, one_line
+from zeroclaw_tui.memory.text import counted, first_names
 
 LARGEST = 200_000_000
 """Files of more bytes are not rewritten."""
@@ -44,7 +50,6 @@ _STILL = (
     "program wrote it again (stop that program, then erase once more)."
 )
 _STOPPED = "Erasing was stopped before this was done: erase once more."
-_BYTES = "No row has it, but free pages or indexes do. They are rewritten."
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 _LINES = "Every line that contains it is deleted."
 
@@ -270,10 +275,15 @@ async def erase_texts(
             await library.trash.erase(partial(_has_text, matcher, ids), matcher.found_in)
             await task.run(partial(run.wipe_databases, task.check))
     scan = await _scan(library, matcher)
+    location = memory.about.location
     if not _is_in_files(library):
-        await _add_left_on_server(library, matcher, scan)
+        try:
+            remaining, _ = await _memories(library, matcher, frozenset())
+            scan.places += [TextPlace("store", location, len(remaining), takes=True)] if remaining else []
+        except InspectorError as error:
+            scan.skipped.append(SkippedPlace(location, str(error)))
     if memory.about.keeps_deleted is not None:
-        scan.skipped.append(SkippedPlace(memory.about.location, memory.about.keeps_deleted, may_hold=False))
+        scan.skipped.append(SkippedPlace(location, memory.about.keeps_deleted, may_hold=False))
     return _report(library, plan, run, scan, copy)
 
 
@@ -315,22 +325,21 @@ def _place_with_text(
 ) -> TextPlace | None:
     """What one file has of the texts, in its content or its name; None where it has nothing."""
     hits = search_file(file, matcher, check, free_pages=True)
-    is_named = matcher.found_in(file.path.name)
+    name = _NAME if matcher.found_in(file.path.name) else ""
     if not hits.count:
-        return TextPlace(file.kind, str(file.path), 1, why=_NAME) if is_named else None
-    if file.kind == "store" and library.read_only_because is not None:
-        stays = library.read_only_because
-    else:
-        stays = file.why_it_stays() or _why_not_erased(file, hits, matcher)
-    remarks = [*_remarks(file, hits), _NAME if is_named else ""]
-    why = stays or " ".join(filter(None, remarks))
+        return TextPlace(file.kind, str(file.path), 1, why=name) if name else None
+    stays = file.why_it_stays() or _why_not_erased(file, hits, matcher)
+    if file.kind == "store":
+        stays = library.read_only_because or stays
+    why = stays or " ".join(filter(None, [_remark(file), name]))
     return TextPlace(file.kind, str(file.path), hits.count, takes=not stays, why=why)
 
 
 def _why_not_erased(file: PlacedFile, hits: Hits, matcher: TextMatcher) -> str:
     """Why the texts cannot be taken out of a file; "" where they can."""
     if hits.rows:
-        return _why_rows_stay(hits) if all(row.stays for row in hits.rows) else ""
+        reasons = dict.fromkeys(row.stays for row in hits.rows)
+        return "" if "" in reasons else " ".join(reasons)
     if file.form == "trash" or file.is_database():
         return ""
     if file_size(file.path) > LARGEST:
@@ -339,25 +348,14 @@ def _why_not_erased(file: PlacedFile, hits: Hits, matcher: TextMatcher) -> str:
     return _UNCUTTABLE if without_texts(data, file.form, matcher) in (None, data) else ""
 
 
-def _why_rows_stay(hits: Hits) -> str:
-    return " ".join(dict.fromkeys(row.stays for row in hits.rows if row.stays))
-
-
-def _remarks(file: PlacedFile, hits: Hits) -> Iterator[str]:
-    """What erasing the texts from a file means."""
+def _remark(file: PlacedFile) -> str:
+    """What erasing the texts from a file means; "" for nothing of note."""
     if file.form == "notes":
-        yield _LINES
-    elif file.is_database():
-        cut = [row for row in hits.rows if row.table == MEMORIES and not row.goes]
-        if cut:
-            columns = ", ".join(sorted({name for row in cut for name in row.values}))
-            yield f"In {counted(len(cut), 'row')} only the text is deleted, from {columns}."
-        yield "" if hits.rows else _BYTES
-        yield _why_rows_stay(hits)
-        if open_in := describe_processes(processes_using(file.path) or ()):
-            yield f"{open_in} has it open: its rows are deleted, but bytes stay in the file until you stop it."
-    if file.path.is_symlink():
-        yield f"It is a link to {one_line(os.path.realpath(file.path))}."
+        return _LINES
+    programs = describe_processes(processes_using(file.path) or ()) if file.is_database() else ""
+    if not programs:
+        return ""
+    return f"{programs} has it open: its rows are deleted, but bytes stay in the file until you stop it."
 
 
 class _Run:
@@ -375,8 +373,7 @@ class _Run:
 
     def clean(self, check: Callable[[], object]) -> None:
         """Clean the rows first, then files. Raises Locked where the store itself is locked. Blocks."""
-        # The store comes first: where it is locked nothing at all is done.
-        for file in sorted(self._files(), key=lambda file: (file.kind != "store", not _is_database(file))):
+        for file in self._files():
             check()
             if not self._goes_on():
                 return
@@ -402,13 +399,13 @@ class _Run:
                 self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
 
     def _files(self) -> list[PlacedFile]:
-        """The files that may be changed."""
+        """The files that may be changed, first the store: where it is locked nothing at all is done."""
         found = all_files(self._library.config, self._library.memory.name).files
-        return [file for file in found if file.form != "trash" and not file.why_it_stays()]
+        files = [file for file in found if file.form != "trash" and not file.why_it_stays()]
+        return sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))
 
     def _goes_on(self) -> bool:
-        if self._on_progress is not None and not self._on_progress(self._done):
-            self.is_stopped = True
+        self.is_stopped = self.is_stopped or not (self._on_progress is None or self._on_progress(self._done))
         return not self.is_stopped
 
     def _clean(self, file: PlacedFile) -> None:
@@ -434,7 +431,11 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan, copy: Pat
     """What became of it, by what the second look found, without the texts."""
     matcher = plan.matcher
     found = {place.place for place in scan.places}
-    left = [replace(place, takes=False, why=_why_left(run, place)) for place in scan.places]
+    left = []
+    for place in scan.places:
+        not_done = _STOPPED if run.is_stopped and place.place not in run.changed else _STILL
+        why = run.reasons.get(place.place) or (not_done if place.takes else place.why)
+        left.append(replace(place, takes=False, why=why))
     left += [TextPlace("not readable", one.place, None, why=one.why) for one in scan.skipped if one.may_hold]
     named = {place.place for place in left}
     left += [TextPlace("file", path, None, why=why) for path, why in run.reasons.items() if path not in named]
@@ -458,15 +459,6 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan, copy: Pat
         copy=None if copy is None else matcher.out_of(str(copy)),
         remark=matcher.remark,
     )
-
-
-def _why_left(run: _Run, place: TextPlace) -> str:
-    """Why a place still has a text after a run."""
-    if (reason := run.reasons.get(place.place)) is not None:
-        return reason
-    if not place.takes:
-        return place.why
-    return _STOPPED if run.is_stopped and place.place not in run.changed else _STILL
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
@@ -517,18 +509,6 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
 
     await memory.scan(see)
     return (*with_text, *marked), len(marked)
-
-
-async def _add_left_on_server(library: Library, matcher: TextMatcher, scan: _Scan) -> None:
-    """Add the memories of a store on a server that still have the texts."""
-    location = library.memory.about.location
-    try:
-        memories, _ = await _memories(library, matcher, frozenset())
-    except InspectorError as error:
-        scan.skipped.append(SkippedPlace(location, str(error)))
-        return
-    if memories:
-        scan.places.append(TextPlace("store", location, len(memories), takes=True))
 
 
 async def _changes_with(library: Library, has_text: Callable[[Row], bool]) -> tuple[int, ...]:

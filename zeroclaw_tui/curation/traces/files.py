@@ -14,33 +14,19 @@ from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_dat
 from zeroclaw_tui.config.locations import (
     CORE_NAME,
     DAILY_FOLDER,
-    OWN_FOLDER,
     holds_loose_notes,
     notes_root,
     read_toml,
 )
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
-from zeroclaw_tui.curation.journal_file import NAME as TRASH
 from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
 from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import one_line
 
-_FOLDERS_AROUND = 3
-"""The config dir is at most so many folders above a database of ZeroClaw's."""
 _SIDECARS = ("-wal", "-journal", "-shm")
-_PACKED = (
-    b"\x1f\x8b",
-    b"BZh",
-    b"\xfd7zXZ\0",
-    b"PK\x03\x04",
-    b"7z\xbc\xaf",
-    b"\x28\xb5\x2f\xfd",
-    b"Rar!",
-    b"\x04\x22\x4d\x18",
-)
-"""How files begin that are packed: by gzip, bzip2, xz, zip, 7z, zstd, rar and lz4."""
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
+"""How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""
 _NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
 
 _STORE_DATABASE = Place("store", "memory", (), "rows")
@@ -52,6 +38,7 @@ _OTHER_FILE = Place("other file", "config", (), "anything", stays=_NOT_OURS)
 _GIT = "Git stores older versions of these files. Search them with `git log -S`."
 _IN_GIT = "Git stores it: rewrite the history, or delete the repository."
 _IS_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
+_IS_LINK = "It is a link, which was not followed."
 _DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
 
 
@@ -209,11 +196,6 @@ class _Walk:
                 self._take(folder / name, Place("backup", "memory", (), "anything"))
         why = "Only ZeroClaw's own files were searched here, because the store was named by its path."
         self._skipped.append(SkippedPlace(str(folder if self._root is None else self._root), why, may_hold=False))
-        for around in store.parents[:_FOLDERS_AROUND]:
-            trash = around / OWN_FOLDER / TRASH
-            if trash.is_file() and _real(trash) != _real(self._install.own_dir / TRASH):
-                why = f"It is the trash of the install around the store: --config-dir {one_line(str(around))} opens it."
-                self._skipped.append(SkippedPlace(str(trash), why, kind="trash"))
 
     def take_the_rest(self) -> None:
         """Everything else below this program's folder, the config dir and the folders of agents."""
@@ -227,7 +209,7 @@ class _Walk:
             if not any(folder != other and folder.is_relative_to(other) for other in folders)
         ]
         for root in roots:
-            for path in self._below(root, "other file", roots):
+            for path in self._below(root, "other file"):
                 if path.is_relative_to(own_dir) or is_unfinished(path.name):
                     self._take(path, _OWN_FILE)
                 elif has_notes(self._backend) and path.suffix == ".md" and _is_note(path):
@@ -251,12 +233,12 @@ class _Walk:
             names = fnmatch.filter(self._names(folder, place.kind), last) if is_pattern else [last]
             for path in (folder / one for one in names):
                 if pattern.endswith("/"):
-                    yield from self._below(path, place.kind, [_real(path)])
+                    yield from self._below(path, place.kind)
                 elif not path.name.endswith(_SIDECARS):
                     yield path
 
-    def _below(self, folder: Path, kind: Kind, inside: Iterable[Path]) -> Iterator[Path]:
-        """All files in this folder and below, by name. Links out of the folders `inside` are named, not followed."""
+    def _below(self, folder: Path, kind: Kind) -> Iterator[Path]:
+        """All files in this folder and below, by name. Links are not followed, and named unless a place has them."""
 
         def note(error: OSError) -> None:
             if not isinstance(error, FileNotFoundError):
@@ -266,22 +248,12 @@ class _Walk:
             inner.sort()
             if ".git" in inner:
                 self._skipped.append(SkippedPlace(str(Path(base, ".git")), _GIT, may_hold=False))
-            for name in inner:
-                self._leads_out(Path(base, name), kind, inside)
-            for path in (Path(base, name) for name in sorted(names)):
-                if not _is_sidecar(path) and not self._leads_out(path, kind, inside):
+            for path in (Path(base, name) for name in [*inner, *sorted(names)]):
+                if path.is_symlink():
+                    if path.exists() and os.path.realpath(path) not in self._files:
+                        self._skipped.append(SkippedPlace(str(path), _IS_LINK, may_hold=False, kind=kind))
+                elif path.name in names and not _is_sidecar(path):
                     yield path
-
-    def _leads_out(self, path: Path, kind: Kind, inside: Iterable[Path]) -> bool:
-        """Whether a path is a link out of these folders that no place has; then it is named."""
-        if not (path.is_symlink() and path.exists()) or os.path.realpath(path) in self._files:
-            return False
-        target = _real(path)
-        if any(target.is_relative_to(folder) for folder in inside):
-            return False
-        why = f"It is a link to {one_line(str(target))}, outside of the install: that was left alone."
-        self._skipped.append(SkippedPlace(str(path), why, may_hold=False, kind=kind))
-        return True
 
     def _agents(self) -> list[Path]:
         """Every agent's own folder, where ZeroClaw >= 0.8 keeps notes, and where its migration moved old files to."""

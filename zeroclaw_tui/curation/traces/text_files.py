@@ -22,15 +22,15 @@ _OWN_LINE = re.compile(
 _TOTAL = re.compile(r"(\s*\*\*Total core memories:\*\*\s*)(\d+)")
 
 
-def lines_of(data: bytes) -> list[str]:
-    """The lines of a file with their ends; `bytes_of` makes the same bytes of them again."""
+def _lines_of(data: bytes) -> list[str]:
+    """The lines of a file with their ends; `_bytes_of` makes the same bytes of them again."""
     text = data.decode("utf-8", "surrogateescape")
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines
 
 
-def bytes_of(lines: Sequence[str]) -> bytes:
+def _bytes_of(lines: Sequence[str]) -> bytes:
     """The bytes that these lines were decoded from."""
     return "".join(lines).encode("utf-8", "surrogateescape")
 
@@ -39,25 +39,25 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
     """The bytes of a file without the texts; None for a file that is no text."""
     if b"\0" in data:
         return None
-    lines = lines_of(data)
+    lines = _lines_of(data)
     if form == "snapshot":
-        lines = without_entries(lines, lambda part: matcher.found_in(part.key) or matcher.found_in(part.content))
-        return bytes_of(_without_lines(lines, matcher))
+        lines = _without_entries(lines, lambda part: matcher.found_in(part.key) or matcher.found_in(part.content))
+        return _bytes_of(_without_lines(lines, matcher))
     if form == "notes":
-        return bytes_of(_without_lines(lines, matcher))
+        return _bytes_of(_without_lines(lines, matcher))
     if form == "memory lines":
         # A memory goes as a whole.
-        return bytes_of([line for line in lines if matcher.out_of(line) == line])
+        return _bytes_of([line for line in lines if matcher.out_of(line) == line])
     if form == "lines":
-        return bytes_of(_without_in_lines(lines, matcher))
+        return _bytes_of(_without_in_lines(lines, matcher))
     text = "".join(lines)
     cut = matcher.out_of(text)
     # A backup that cannot be loaded any more is worth nothing.
     is_broken = form == "toml" and _is_toml(text) and not _is_toml(cut)
-    return None if is_broken else bytes_of([cut])
+    return None if is_broken else _bytes_of([cut])
 
 
-def without_entries(lines: Sequence[str], goes: Callable[[Part], bool]) -> list[str]:
+def _without_entries(lines: Sequence[str], goes: Callable[[Part], bool]) -> list[str]:
     """A snapshot without some memories, with the total in its head as it is then."""
     going = [part for part in parts_in(lines) if goes(part)]
     gone = {at for part in going for at in range(part.start, part.end)}
