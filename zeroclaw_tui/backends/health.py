@@ -135,7 +135,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Outdated:
+class ExpiredRow:
     """A row that would go. `is_over_budget` tells why, `date` is what the rule went by."""
 
     category: str

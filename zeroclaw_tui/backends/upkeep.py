@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import (
         CompactResult,
         ContentRevision,
-        Outdated,
+        ExpiredRow,
         Pages,
         Repair,
         Retention,
@@ -47,7 +47,7 @@ class DatabaseUpkeep(Protocol):
         Raises Locked if anybody has it open, Unreadable without room, Corrupt should any memory have changed.
         """
 
-    async def expired(self, retention: Retention) -> Sequence[Outdated]:
+    async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
         """The rows that ZeroClaw's hygiene would delete, in its order."""
 
     async def storage(self) -> Storage:

@@ -231,7 +231,7 @@ async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        found = {outdated.stamp.id for outdated in await require_database(memory).expired(retention)}
+        found = {row.stamp.id for row in await require_database(memory).expired(retention)}
     finally:
         await memory.close()
     everything = [{"id": f"id-{at:03d}", **values} for at, values in enumerate(rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from zeroclaw_tui.backends.health import Budget, Outdated, Retention
+from zeroclaw_tui.backends.health import Budget, ExpiredRow, Retention
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import version_columns, version_from
 from zeroclaw_tui.files.database import as_text
@@ -14,7 +14,7 @@ _EXCERPT = 120
 _ORDERS = {"value": "m.importance, m.created_at", "oldest": "m.created_at"}
 
 
-def outdated_rows(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[Outdated]:
+def expired_rows(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[ExpiredRow]:
     """The rows that would go, in ZeroClaw's order of doing, in one consistent read; for a thread.
 
     Where the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
@@ -23,7 +23,7 @@ def outdated_rows(connection: sqlite3.Connection, schema: Schema, retention: Ret
     if not {"id", "category", "created_at", "updated_at"} <= schema.columns:
         return []
     connection.execute("BEGIN")
-    found: list[Outdated] = []
+    found: list[ExpiredRow] = []
     for category in retention.cutoffs:
         found += (row for row, _ in _rows(connection, schema, retention, category, _aged(schema, retention, category)))
     for category, budget in retention.budgets.items():
@@ -34,7 +34,7 @@ def outdated_rows(connection: sqlite3.Connection, schema: Schema, retention: Ret
 
 def _over_budget(
     connection: sqlite3.Connection, schema: Schema, retention: Retention, category: str, budget: Budget
-) -> Iterator[Outdated]:
+) -> Iterator[ExpiredRow]:
     """The rows over a budget in the order they go: first those of the count, then one by one for the contents."""
     left = "m.category = :category"
     if schema.has("superseded_by"):
@@ -62,7 +62,7 @@ def _rows(
     chosen: str,
     *,
     is_over_budget: bool = False,
-) -> Iterator[tuple[Outdated, int]]:
+) -> Iterator[tuple[ExpiredRow, int]]:
     """The chosen rows, each with how many characters its content has."""
     columns = f"{version_columns(schema)}, substr(m.content, 1, {_EXCERPT}), coalesce(length(m.content), 0)"
     values = {"category": category, "cutoff": retention.cutoffs.get(category)}
@@ -70,7 +70,7 @@ def _rows(
         version = version_from(record)
         is_by_creation = is_over_budget or _date(category) == "created_at"
         date = version.timestamp if is_by_creation else version.updated_at
-        yield Outdated(category, is_over_budget, version, date, as_text(record[-2])), record[-1]
+        yield ExpiredRow(category, is_over_budget, version, date, as_text(record[-2])), record[-1]
 
 
 def _aged(schema: Schema, retention: Retention, category: str) -> str:

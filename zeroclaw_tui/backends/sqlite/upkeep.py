@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.errors import Corrupt
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import CompactResult, Outdated, Pages, Repair, Retention, StoreFacts
+    from zeroclaw_tui.backends.health import CompactResult, ExpiredRow, Pages, Repair, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.store import SqliteMemory
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.statistics import Storage
@@ -48,12 +48,12 @@ class SqliteUpkeep:
 
         return await run_cancellable(compact_database, self._store.path)
 
-    async def expired(self, retention: Retention) -> Sequence[Outdated]:
+    async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
         """As ZeroClaw's hygiene counts; a column that is missing counts as after migration."""
-        from zeroclaw_tui.backends.sqlite.hygiene import outdated_rows
+        from zeroclaw_tui.backends.sqlite.hygiene import expired_rows
 
         schema = self._store.schema
-        return await self._store.reads.run(lambda connection: outdated_rows(connection, schema, retention))
+        return await self._store.reads.run(lambda connection: expired_rows(connection, schema, retention))
 
     async def storage(self) -> Storage:
         from zeroclaw_tui.backends.sqlite.storage import storage_of
