@@ -182,7 +182,7 @@ class Memory(ABC):
         Cancelling the task interrupts the store. Raises UsageError for a pattern that is too slow, and the errors of
         `open`.
         """
-        entries = await (await self.loaded()).find(query)
+        entries = await self._find_entries(query)
         read: Any
         match query.read.name:
             case "handle":
@@ -198,6 +198,10 @@ class Memory(ABC):
                 read = await to_thread(lambda: [self.stamp_of(row) for row in stored])
         found: Sequence[T] = read
         return found
+
+    async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
+        """The whole memories that a query selects, in its order."""
+        return await (await self.loaded()).find(query)
 
     async def loaded(self) -> Loaded:
         """All memories, for the verbs that this store does not answer itself."""

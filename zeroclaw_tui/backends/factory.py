@@ -246,7 +246,7 @@ CLASSES = {
 """Where each backend's class is; a module is imported when its backend is asked for."""
 PROBES = {
     "postgres": "zeroclaw_tui.backends.postgres.probe:PostgresProbe",
-    "qdrant": "zeroclaw_tui.backends.qdrant.probe:QdrantProbe",
+    "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantProbe",
 }
 """Where the StartProbe of a backend is that has one."""
 _WITH_DRIVER = ("postgres", "redis")

@@ -6,13 +6,17 @@ from abc import abstractmethod
 
 from zeroclaw_tui.backends.base import Entries, Memory
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.memory.change import Change, Draft
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, MemoryFilter, Query
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, VERSIONS, MemoryFilter, Query
 
 
 class LoadedMemory(Memory):
-    """A store whose memories are all loaded at once, and again when they have changed; it supplies `loaded`."""
+    """A store whose memories are all loaded at once, and again when they have changed.
+
+    It supplies `loaded`, and `_writer` unless it has `store` and `forget` of its own.
+    """
 
     @abstractmethod
     async def loaded(self) -> Loaded:
@@ -35,6 +39,13 @@ class LoadedMemory(Memory):
             session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
         )
         return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
+
+    async def forget(self, key: str) -> bool:
+        deleting = [Change(version, None) for version in await self.rows(Query(VERSIONS, keys=[key]))]
+        return (await self.apply(deleting, None)).written > 0
 
     async def count(self) -> int:
         return len((await self.loaded()).entries)

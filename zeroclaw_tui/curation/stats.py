@@ -116,7 +116,7 @@ async def memory_stats(memory: Memory, now: str) -> MemoryStats:
     """ZeroClaw's own figures of an open store; `now` is RFC 3339."""
     health = "healthy" if await memory.health_check() else "unhealthy"
     counts = await memory.count_up(MemoryFilter(), now, ("category",))
-    return MemoryStats(memory.name, health, await memory.count(), counts.by["category"])
+    return MemoryStats(memory.name, health, await memory.count(), counts.by.get("category", {}))
 
 
 async def store_stats(

@@ -168,11 +168,11 @@ class Facets(NamedTuple):
         superseded, embedded = by.get("superseded"), by.get("embedded")
         return cls(
             total=counts.total,
-            category=by["category"],
+            category=by.get("category", {}),
             session=by.get("session"),
             agent=by.get("agent"),
             namespace=by.get("namespace"),
-            age=by["age"],
+            age=by.get("age", {}),
             superseded=None if superseded is None else sum(superseded.values()),
             not_embedded=None if embedded is None else counts.total - sum(embedded.values()),
         )

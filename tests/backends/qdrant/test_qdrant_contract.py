@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract, VerbsContract
+from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract
 from zeroclaw_tui.testing.tools import fill
 
 
@@ -29,13 +29,11 @@ class NearestInsteadOfHits:
 
 
 class TestReading(NearestInsteadOfHits, MemoryContract):
-    @pytest.fixture(params=["before 0.8", "agents"])
+    @pytest.fixture(params=["points without an agent", "points of an agent"])
     async def memory(self, server: QdrantServer, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
-        has_agents = request.param == "agents"
-        filled(server, sample_entries(), **({"agent_id": "default"} if has_agents else {}))
+        filled(server, sample_entries(), **({"agent_id": "default"} if request.param == "points of an agent" else {}))
         memory = memory_of(server)
         await memory.open()
-        assert ("agents" not in memory.why_not) is has_agents
         yield memory
         await memory.close()
 
@@ -72,7 +70,7 @@ class TestWriting(StoredAnew, StoreContract):
     @pytest.fixture
     async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
         self.points = filled(server, sample_entries()[:6])
-        memory = memory_of(server, has_agents=True)
+        memory = memory_of(server)
         await memory.open()
         yield memory
         await memory.close()
@@ -92,16 +90,6 @@ class TestWriting(StoredAnew, StoreContract):
             for draft in drafts
         ]
         self.points.upsert(points)
-
-
-class TestWritingBeforeAgents(StoredAnew, VerbsContract, CapabilityContract):
-    @pytest.fixture
-    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
-        filled(server, sample_entries()[:6])
-        memory = memory_of(server)
-        await memory.open()
-        yield memory
-        await memory.close()
 
 
 class TestGone(GoneContract):

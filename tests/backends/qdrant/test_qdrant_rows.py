@@ -130,21 +130,6 @@ async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> 
     assert {scored.entry.agent for scored in found.entries} == {"ada"}
 
 
-async def test_the_deletions_of_several_agents_come_back_and_clash_each_with_its_own(memory: QdrantMemory) -> None:
-    kept = JournalRecorder()
-    for agent in ("ada", "bob"):
-        await create(memory, Draft("plan", f"of {agent}", agent=agent), JournalRecorder())
-    stamps = [stamp for stamp in await versions(memory, EVERY) if stamp.key == "plan"]
-    await delete(memory, stamps, kept)
-    await create(memory, Draft("plan", "new of bob", agent="bob"), JournalRecorder())
-    reversal = await undo(memory, kept.changes[::-1], JournalRecorder(), on_conflict="rename")
-    assert dict(reversal.renamed) == {"plan": "plan (restored)"}
-    listed = {(entry.key, entry.agent): entry.content for entry in await memory.list() if entry.key.startswith("plan")}
-    assert listed == {
-        ("plan", "ada"): "of ada", ("plan", "bob"): "new of bob", ("plan (restored)", "bob"): "of bob",
-    }  # fmt: skip
-
-
 async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
     memory: QdrantMemory, points: PointStore
 ) -> None:
@@ -181,14 +166,6 @@ async def test_a_row_of_another_store_comes_in_and_what_is_lost_is_told(
     assert len(points.payloads) == count
 
 
-async def test_text_that_is_no_unicode_is_refused(memory: QdrantMemory) -> None:
-    kept = JournalRecorder()
-    with pytest.raises(Refused, match="not valid Unicode"):
-        await create(memory, Draft("odd", "half \udc80"), kept)
-    assert kept.changes == []
-    assert await memory.get("odd \udc80") is None
-
-
 async def test_what_another_program_wrote_at_the_same_moment_is_told(
     memory: QdrantMemory, server: QdrantServer, points: PointStore
 ) -> None:
@@ -216,15 +193,6 @@ async def test_a_memory_deleted_at_the_same_moment_is_not_called_stored(
     server.before = meanwhile
     with pytest.raises(NotReachable, match="does not have it"):
         await create(memory, Draft("fleeting", "here and gone"), JournalRecorder())
-
-
-async def test_forget_says_whether_there_was_something(memory: QdrantMemory) -> None:
-    """ZeroClaw's own always says yes."""
-    await create(memory, Draft("plan", "of ada", agent="ada"), JournalRecorder())
-    await create(memory, Draft("plan", "of nobody"), JournalRecorder())
-    assert await memory.forget("plan")
-    assert await entries_with_key(memory, "plan") == []
-    assert not await memory.forget("plan")
 
 
 async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(

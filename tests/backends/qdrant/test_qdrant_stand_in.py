@@ -109,18 +109,16 @@ def same(mine: list[dict[str, Any]], theirs: list[models.Record]) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100])
-def test_scrolling_gives_the_same_points_in_the_same_order(both: tuple[Http, QdrantClient], limit: int) -> None:
+@pytest.mark.parametrize("condition", [None, *FILTERS], ids=range(len(FILTERS) + 1))
+def test_filters_leave_the_same_points_in_the_same_order(
+    both: tuple[Http, QdrantClient], condition: dict[str, Any] | None, limit: int
+) -> None:
     http, local = both
-    same(scrolled(http, None, limit), local_scrolled(local, None, limit))
-
-
-@pytest.mark.parametrize("condition", FILTERS, ids=range(len(FILTERS)))
-def test_filters_leave_the_same_points(both: tuple[Http, QdrantClient], condition: dict[str, Any]) -> None:
-    http, local = both
-    mine = scrolled(http, condition, 9)
-    same(mine, local_scrolled(local, condition, 9))
-    counted = local.count(NAME, models.Filter(**condition), exact=True).count
-    assert http.ask("POST", "/points/count", {"filter": condition, "exact": True})["count"] == counted == len(mine)
+    mine = scrolled(http, condition, limit)
+    same(mine, local_scrolled(local, condition, limit))
+    counted = local.count(NAME, models.Filter(**condition) if condition else None, exact=True).count
+    body = {"exact": True} | ({"filter": condition} if condition else {})
+    assert http.ask("POST", "/points/count", body)["count"] == counted == len(mine)
 
 
 @pytest.mark.parametrize("condition", [None, *FILTERS[:6]], ids=range(7))
@@ -150,15 +148,6 @@ def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both: tuple[
     http.ask("PUT", "/points/vectors?wait=true", {"points": [vectors]})
     local.update_vectors(NAME, [models.PointVectors(**vectors)])
     same(scrolled(http, None, 100), local_scrolled(local, None, 100))
-
-
-def test_points_by_id_are_the_same(both: tuple[Http, QdrantClient]) -> None:
-    http, local = both
-    ids = [9, 11, 12345, str(uuid.UUID(int=3))]
-    for wanted in (True, False):
-        mine = http.ask("POST", "/points", {"ids": ids, "with_payload": wanted, "with_vector": False})
-        records = local.retrieve(NAME, ids, with_payload=wanted, with_vectors=False)
-        assert {record["id"]: record.get("payload") for record in mine} == {one.id: one.payload for one in records}
 
 
 def test_wrong_requests_are_refused_with_a_reason(server: QdrantServer) -> None:

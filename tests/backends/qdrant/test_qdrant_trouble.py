@@ -16,7 +16,6 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.qdrant.client import configured_address, parse_address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.memory.change import Draft
@@ -117,19 +116,6 @@ async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path: Path
     assert "does not speak TLS on this port" in error.message
 
 
-@pytest.mark.parametrize("answer", [{"result": []}, {"result": {"points": 7}}, ["result"], {"result": None}, 7])
-async def test_answers_of_another_shape_are_not_qdrants(answer: Any) -> None:
-    with serving(always(200, answer)) as endpoint:
-        error = await opened(endpoint.base)
-    assert error.exit_code == NOT_REACHABLE
-
-
-async def test_a_page_that_is_not_there_is_not_taken_for_a_collection_to_make() -> None:
-    with serving(always(404, b"not here")) as endpoint:
-        error = await opened(endpoint.base)
-    assert error.message == f"What answers at {endpoint.base} is not Qdrant."
-
-
 async def test_other_programs_collections_are_left_alone(server: QdrantServer) -> None:
     several = {"size": 4, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
     for vectors in ({"text": {"size": 4, "distance": "Dot"}, "image": {"size": 8, "distance": "Dot"}}, several, {}):
@@ -181,21 +167,6 @@ async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServ
     await memory.close()
 
 
-async def test_a_listing_that_is_cancelled_lets_go(server: QdrantServer) -> None:
-    filled(server, sample_entries()[:3])
-    memory = memory_of(server)
-    await memory.open()
-    server.mode = "hangs"
-    listing = asyncio.ensure_future(memory.list())
-    await asyncio.sleep(0)
-    listing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await listing
-    server.mode = "ok"
-    assert len(await memory.list()) == 3
-    await memory.close()
-
-
 @pytest.mark.parametrize(
     "url",
     ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"],
@@ -205,12 +176,6 @@ def test_a_url_that_is_none(url: str) -> None:
         parse_address(url, NAME)
     assert caught.value.exit_code == WRONG_USE
     assert "secret1234" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 300, "what?"])
-def test_a_collection_of_an_odd_name(name: str) -> None:
-    with pytest.raises(UsageError, match="does not allow the collection name"):
-        parse_address("http://localhost:6333", name)
 
 
 def configured(folder: Path, location: str | None = None, **storage: str) -> MemoryConfig:
@@ -258,19 +223,3 @@ def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
 def test_a_key_sent_in_the_open_is_told(url: str, key: str, is_warned: bool) -> None:
     memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder())
     assert any("plain HTTP" in notice for notice in sentences(memory.notices)) is is_warned
-
-
-def test_settings_of_every_schema_reach_the_store(tmp_path: Path) -> None:
-    old = '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\nurl = "http://old:1"\ncollection = "c"\n'
-    new = (
-        'schema_version = 3\n[memory]\nbackend = "qdrant.work"\n[storage.qdrant.work]\nurl = "http://new:2"\n'
-        f'collection = "d"\napi_key = "{KEY}"\n'
-    )
-    for number, (text, location) in enumerate(
-        ((old, "http://old:1/collections/c"), (new, "http://new:2/collections/d"))
-    ):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "config.toml").write_text(text)
-        memory = create_memory(load_config(install_at(folder, {}, tmp_path), {}))
-        assert memory.about.location == location

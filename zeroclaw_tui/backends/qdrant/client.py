@@ -24,18 +24,15 @@ Point = dict[str, Any]
 Filter = Mapping[str, Any]
 """A filter or one condition of a filter, in Qdrant's JSON."""
 
-DEFAULT_COLLECTION = "zeroclaw_memories"
 TOTAL_SECONDS = 30.0
 _CONNECT_SECONDS = 5.0
 _PAGE_SIZE, _PAGE_SIZE_WITH_VECTORS = 500, 100
+_DEFAULT_COLLECTION = "zeroclaw_memories"
 _COLLECTIONS = "/collections/"
 _MAX_NAME_BYTES = 255
 _FORBIDDEN_IN_NAMES = '/\\<>|:"*?\0\x1f'
 _MAX_REASON_LENGTH = 200
 _URL_HINT = "It should look like http://localhost:6333."
-_FORBIDDEN, _NOT_FOUND, _TOO_LARGE = 403, 404, 413
-_CUT_OFF = ("incomplete", "complete message body")
-"""Parts of httpx's messages for a response that ends too early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ def parse_address(url: str, collection: str) -> CollectionAddress:
     if not name or too_long or any(character in _FORBIDDEN_IN_NAMES for character in name):
         raise UsageError(
             f"Qdrant does not allow the collection name {shown(name)!r}.",
-            hint=f"Set the collection name in config.toml; ZeroClaw's default is {DEFAULT_COLLECTION}.",
+            hint=f"Set the collection name in config.toml; ZeroClaw's default is {_DEFAULT_COLLECTION}.",
         )
     return CollectionAddress(base, name)
 
@@ -101,7 +98,7 @@ def configured_address(storage: Mapping[str, Any], location: str | None) -> tupl
 
     The configured key is sent to the configured server only. Raises UsageError.
     """
-    url, collection = str(storage.get("url") or ""), str(storage.get("collection") or DEFAULT_COLLECTION)
+    url, collection = str(storage.get("url") or ""), str(storage.get("collection") or _DEFAULT_COLLECTION)
     address = parse_address(location or url, collection)
     key = str(storage.get("api_key") or "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -133,13 +130,7 @@ class QdrantClient:
 
     async def describe(self) -> dict[str, Any]:
         """Qdrant's description of the collection. Raises NothingYet if there is no such collection."""
-        response = await self._send("GET", "")
-        if response.status_code == _NOT_FOUND and _reason(_decode(response)):
-            raise NothingYet(
-                f"Qdrant at {self.address.server} has no collection {self.address.collection} yet.",
-                hint="ZeroClaw makes it at its first start with an embedding provider.",
-            )
-        return self._object(self._result(response))
+        return self._object(await self.request("GET", ""))
 
     async def count_points(self, filter: Filter | None = None) -> int:
         """The exact number of points, or of those that a filter selects."""
@@ -147,12 +138,9 @@ class QdrantClient:
         number = self._object(await self.request("POST", "/points/count", body)).get("count")
         return number if isinstance(number, int) else 0
 
-    async def request(self, method: str, path: str, body: Mapping[str, Any]) -> Any:
-        """The result of a request to a path below the collection's."""
-        return await self._request(method, path, json.dumps(body))
-
-    async def search(self, body: Mapping[str, Any]) -> list[Point]:
-        """The nearest points, each with its `score`."""
+    async def search(self, vector: Sequence[float], limit: int, filter: Filter | None = None) -> list[Point]:
+        """The points nearest to a vector, each with its `score`."""
+        body = {"vector": vector, "limit": limit, "with_payload": True} | ({"filter": filter} if filter else {})
         return self._points(await self.request("POST", "/points/search", body))
 
     async def scroll_page(
@@ -160,17 +148,17 @@ class QdrantClient:
     ) -> tuple[list[Point], Any]:
         """One page of points in the order of their ids, with payloads; and the offset of the next page, or None."""
         body: dict[str, Any] = {"limit": limit, "with_payload": True, "with_vector": vectors}
-        body |= {"filter": filter} if filter else {}
-        body |= {} if offset is None else {"offset": offset}
+        body |= {name: value for name, value in (("filter", filter), ("offset", offset)) if value is not None}
         page = self._object(await self.request("POST", "/points/scroll", body))
         return self._points(page.get("points")), page.get("next_page_offset")
 
-    async def scroll(self, filter: Filter | None = None, *, vectors: bool = False) -> AsyncIterator[list[Point]]:
-        """All points that a filter selects in the order of their ids, page by page, with payloads."""
+    async def scroll(self, filter: Filter | None = None, *, vectors: bool = False) -> AsyncIterator[Point]:
+        """All points that a filter selects in the order of their ids, with payloads."""
         limit, offset = _PAGE_SIZE_WITH_VECTORS if vectors else _PAGE_SIZE, None
         while True:
             points, offset = await self.scroll_page(filter, limit, offset, vectors=vectors)
-            yield points
+            for point in points:
+                yield point
             if offset is None:
                 return
 
@@ -179,19 +167,14 @@ class QdrantClient:
         found: list[Point] = []
         page_size = _PAGE_SIZE_WITH_VECTORS if vectors else _PAGE_SIZE
         for start in range(0, len(ids), page_size):
-            body = {"ids": list(ids[start : start + page_size]), "with_payload": True, "with_vector": vectors}
+            body = {"ids": ids[start : start + page_size], "with_payload": True, "with_vector": vectors}
             found += self._points(await self.request("POST", "/points", body))
         return found
 
     async def write(self, path: str, points: Sequence[Point]) -> None:
         """Write points, and wait until Qdrant has applied that."""
         if points:
-            body = await asyncio.to_thread(json.dumps, {"points": points})
-            await self._request("PUT", f"{path}?wait=true", body)
-
-    async def delete(self, selection: Mapping[str, Any]) -> None:
-        """Delete `points` by id, or all that a `filter` selects."""
-        await self.request("POST", "/points/delete?wait=true", selection)
+            await self.request("PUT", f"{path}?wait=true", {"points": points})
 
     async def close(self) -> None:
         """Close the connection."""
@@ -199,15 +182,8 @@ class QdrantClient:
         if http is not None:
             await http.aclose()
 
-    async def _request(self, method: str, path: str, body: str) -> Any:
-        response = await self._send(method, path, body)
-        if response.status_code == _NOT_FOUND and _reason(_decode(response)):
-            raise NotReachable(
-                f"The collection {self.address.collection} is no longer there.", hint="Another program deleted it."
-            )
-        return self._result(response)
-
-    async def _send(self, method: str, path: str, body: str | None = None) -> httpx.Response:
+    async def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The result of a request to the collection, or to a path below it."""
         import httpx
 
         if self._http is None:
@@ -215,35 +191,56 @@ class QdrantClient:
             timeout = httpx.Timeout(self._seconds, connect=min(_CONNECT_SECONDS, self._seconds))
             self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
         address = self.address
+        # In a thread, because hundreds of vectors would make the screen stutter.
+        content = None if body is None else await asyncio.to_thread(json.dumps, body)
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._http.request(method, f"{address.base}{address.path}{path}", content=body)
+                response = await self._http.request(method, f"{address.base}{address.path}{path}", content=content)
         except (TimeoutError, httpx.TimeoutException):
-            raise no_answer(address.server, self._seconds) from None
+            raise NotReachable(
+                f"Qdrant at {address.server} did not answer within {self._seconds:g} s.",
+                hint="Check that it is running and that no firewall blocks the connection.",
+            ) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
             raise _connection_error(error, address, has_answered=self._has_answered) from None
+        return self._result(response)
 
     def _result(self, response: httpx.Response) -> Any:
-        server, status = self.address.server, response.status_code
-        if status == _FORBIDDEN and response.request.method != "GET" and self._key:
+        server, status, method = self.address.server, response.status_code, response.request.method
+        if status == 403 and method != "GET" and self._key:
             raise KeyRefused(
                 f"Qdrant at {server} does not let this API key do that (HTTP {status}).", hint="It may only read."
             )
-        if status in (401, _FORBIDDEN):
+        if status in (401, 403):
             problem = "refuses the API key" if self._key else "wants an API key"
             raise KeyRefused(f"Qdrant at {server} {problem} (HTTP {status}).", hint="Set storage.qdrant.api_key.")
         if status >= 500:
             raise NotReachable(f"Qdrant at {server} has an internal error (HTTP {status}).", hint="Try again later.")
-        document = _decode(response)
+        try:
+            document = json.loads(response.content)
+        except (ValueError, RecursionError):
+            document = None
         if status != 200 and (reason := _reason(document)):
-            text = cut(one_line(mask_secrets(reason)), _MAX_REASON_LENGTH)
-            raise Refused(f"Qdrant at {server} refuses that: {text}", hint=f"HTTP {status}.")
-        if status == _TOO_LARGE:
+            raise self._refusal(status, method, reason)
+        if status == 413:
             raise Refused(f"That is more than Qdrant at {server} takes at once (HTTP 413).", hint="Its limit is 32 MB.")
         if status != 200 or not isinstance(document, dict) or "result" not in document:
             raise not_qdrant(server)
         self._has_answered = True
         return document["result"]
+
+    def _refusal(self, status: int, method: str, reason: str) -> Exception:
+        """The error for a request that Qdrant refuses with a reason."""
+        server, collection = self.address.server, self.address.collection
+        if status == 404 and method == "GET":
+            return NothingYet(
+                f"Qdrant at {server} has no collection {collection} yet.",
+                hint="ZeroClaw makes it at its first start with an embedding provider.",
+            )
+        if status == 404:
+            return NotReachable(f"The collection {collection} is no longer there.", hint="Another program deleted it.")
+        text = cut(one_line(mask_secrets(reason)), _MAX_REASON_LENGTH)
+        return Refused(f"Qdrant at {server} refuses that: {text}", hint=f"HTTP {status}.")
 
     def _object(self, result: Any) -> dict[str, Any]:
         if not isinstance(result, dict):
@@ -260,14 +257,6 @@ class KeyRefused(NotReachable):
     """The server requires an API key, or a different one."""
 
 
-def no_answer(server: str, seconds: float) -> NotReachable:
-    """The error for a server that accepts a request and does not answer."""
-    return NotReachable(
-        f"Qdrant at {server} did not answer within {seconds:g} s.",
-        hint="Check that it is running and that no firewall blocks the connection.",
-    )
-
-
 def not_qdrant(server: str) -> NotReachable:
     """The error for a server that does not answer as Qdrant does."""
     return NotReachable(
@@ -282,32 +271,19 @@ def _connection_error(error: Exception, address: CollectionAddress, *, has_answe
     trouble = tls_error_message(error)
     if trouble is not None:
         return NotReachable(f"Qdrant at {server} {trouble[0]}.", hint=trouble[1])
-    if _is_unknown_host(error):
-        host = shown(urlsplit(address.base).hostname or "")
-        return NotReachable(f"There is no host named {host}.", hint="Check the spelling, and that DNS works here.")
-    if isinstance(error, httpx.ConnectError):
-        return NotReachable(f"Nothing answers at {server}.", hint="Is Qdrant running, and are host and port right?")
-    is_cut_off = has_answered or any(part in str(error) for part in _CUT_OFF)
-    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError) and not is_cut_off:
-        return not_qdrant(server)
-    return NotReachable(f"The connection to {server} broke off.", hint="Check the address and any proxy; try again.")
-
-
-def _is_unknown_host(error: BaseException) -> bool:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, socket.gaierror):
-            return True
+            host = shown(urlsplit(address.base).hostname or "")
+            return NotReachable(f"There is no host named {host}.", hint="Check the spelling, and that DNS works here.")
         cause = cause.__cause__ or cause.__context__
-    return False
-
-
-def _decode(response: httpx.Response) -> Any:
-    """The JSON of a response, or None."""
-    try:
-        return json.loads(response.content)
-    except (ValueError, RecursionError):
-        return None
+    if isinstance(error, httpx.ConnectError):
+        return NotReachable(f"Nothing answers at {server}.", hint="Is Qdrant running, and are host and port right?")
+    # httpx says so of a response that ends too early.
+    is_cut_off = has_answered or "incomplete" in str(error) or "complete message body" in str(error)
+    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError) and not is_cut_off:
+        return not_qdrant(server)
+    return NotReachable(f"The connection to {server} broke off.", hint="Check the address and any proxy; try again.")
 
 
 def _reason(document: Any) -> str:

@@ -1,7 +1,6 @@
 """Points of a collection as rows, and the writing of rows.
 
-A point is an id, a payload and one vector. Payload fields that ZeroClaw does not write are preserved. Qdrant has no
-transactions: another program can write between the comparison and the write. The rows that are read afterwards show it.
+A point is an id, a payload and one vector. Payload fields that ZeroClaw does not write are preserved.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ import json
 import struct
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.qdrant.client import Filter, Point, QdrantClient
 from zeroclaw_tui.backends.tables import sanitised, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
@@ -25,24 +23,8 @@ from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import cut, is_unicode, one_line, unicode_text
 
 DEFAULT_AGENT = "default"
-"""The agent of points that name none (ZeroClaw >= 0.8.0)."""
-OTHER_FIELDS = "payload"
-"""The column of a row that has all other payload fields, as a JSON object."""
-_FIELDS = {
-    "key": "key",
-    "content": "content",
-    "category": "category",
-    "created_at": "timestamp",
-    "session_id": "session_id",
-    "agent_id": "agent_id",
-}
-"""The columns of a row, and the payload fields that ZeroClaw writes for them."""
-_ALWAYS_TEXT = ("key", "content", "category", "created_at")
-_NOTHING: Filter = {"has_id": []}
-_MAX_ID = 2**64
-_OTHER_NAME = "Name another collection in config.toml, or with --location URL/collections/NAME."
+"""The agent of points that name none."""
 NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
-NO_AGENTS = "No point here names an agent: agents came with ZeroClaw 0.8.0."
 EDITABLE = ("content", "key", "category", "session_id")
 _NONE = "ZeroClaw stores no {} in Qdrant."
 WHY_NOT = {
@@ -57,117 +39,87 @@ WHY_NOT = {
     "kind": _NONE.format("kind"),
     "watch": "Qdrant does not report changes. Press r to reload.",
 }
-_DEFAULTS: Mapping[str, tuple[Value, ...]] = {"namespace": ("default",), "importance": (0.5,), "pinned": (0, False)}
+_OTHER_FIELDS = "payload"
+"""The column of a row that has all other payload fields, as a JSON object."""
+_FIELDS = {
+    "key": "key",
+    "content": "content",
+    "category": "category",
+    "created_at": "timestamp",
+    "session_id": "session_id",
+    "agent_id": "agent_id",
+}
+"""The columns of a row, and the payload fields that ZeroClaw writes for them."""
+_ALWAYS_TEXT = ("key", "content", "category", "created_at")
+_UNNOTICED: Mapping[str, tuple[Value, ...]] = {"namespace": ("default",), "importance": (0.5,), "pinned": (0, False)}
 """Values of columns that a point cannot have, whose loss nobody notices."""
-_OVERWRITTEN = (
-    "Another program wrote {!r} at the same moment: Qdrant has no transactions. The other program's version stays."
-)
+_NOTHING: Filter = {"has_id": []}
+_MAX_ID = 2**64
 _MAX_SHOWN_KEY = 60
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionInfo:
-    """What every row of a collection depends on."""
+def row_of_point(point: Point) -> Row:
+    """The row of a point; it has an `embedding` if the point has its vector."""
+    others = dict(point.get("payload") or {})
+    values: dict[str, Value] = {"id": str(point["id"])}
+    for column, name in _FIELDS.items():
+        if isinstance(others.get(name), str):
+            values[column] = others.pop(name)
+        else:
+            values[column] = "" if column in _ALWAYS_TEXT else None
+    values[_OTHER_FIELDS] = json.dumps(others, sort_keys=True)
+    vector = point.get("vector")
+    if isinstance(vector, list):
+        try:
+            values["embedding"] = pack_vector(vector)
+        except (struct.error, OverflowError) as error:
+            raise Unreadable("A point of this collection has a vector that is not a list of numbers.") from error
+    return Row(str(values["id"]), values, str(values["id"]), str(values["agent_id"] or DEFAULT_AGENT))
 
-    dimensions: int
-    """The length of its vectors."""
-    distance: str
-    has_agents: bool
-    """Whether points name their agent, as ZeroClaw >= 0.8.0 writes them."""
 
-    def row(self, point: Point) -> Row:
-        """The row of a point; it has an `embedding` if the point has its vector."""
-        payload = point.get("payload") or {}
-        others = dict(payload)
-        values: dict[str, Value] = {"id": str(point["id"])}
-        for column, name in _FIELDS.items():
-            if isinstance(payload.get(name), str):
-                values[column] = others.pop(name)
-            else:
-                values[column] = "" if column in _ALWAYS_TEXT else None
-        values[OTHER_FIELDS] = json.dumps(others, sort_keys=True)
-        vector = point.get("vector")
-        if isinstance(vector, list):
-            try:
-                values["embedding"] = pack_vector(vector)
-            except (struct.error, OverflowError) as error:
-                raise Unreadable("A point of this collection has a vector that is not a list of numbers.") from error
-        agent = str(values["agent_id"] or DEFAULT_AGENT) if self.has_agents else None
-        return Row(str(values["id"]), values, str(values["id"]), agent)
+def point_of_row(row: Row) -> Point:
+    """The point of a row of this collection."""
+    payload: dict[str, Any] = json.loads(str(row.values[_OTHER_FIELDS]))
+    for column, name in _FIELDS.items():
+        # An empty text is that of a field which is missing, or has another value.
+        if text := row.values.get(column):
+            payload[name] = text
+    payload.setdefault("content", "")
+    point: Point = {"id": parse_id(row.id), "payload": payload}
+    vector = row.values.get("embedding")
+    return point | ({"vector": unpack_vector(vector)} if isinstance(vector, bytes) else {})
 
-    def entry(self, row: Row) -> MemoryEntry:
-        """The memory of a row."""
-        return replace(row.entry(), embedding_dimensions=self.dimensions)
 
-    def converted(self, row: Row) -> Row:
-        """A row of any store as a row of this collection, with another collection's further fields."""
-        vector = row.values.get("embedding")
-        fits = isinstance(vector, bytes) and len(vector) == 4 * self.dimensions
-        if OTHER_FIELDS in row.values and "agent_id" in row.values and (fits or "embedding" not in row.values):
-            return row
-        texts = {name: unicode_text(column_text(row.values.get(name))) for name in (*_ALWAYS_TEXT, "session_id")}
-        new_id = row.id if parse_id(row.id) is not None else uuid_for(row.id)
-        converted = self._row(new_id, texts, row.agent, vector if fits else None)
-        further = row.values.get(OTHER_FIELDS, "{}")
-        return replace(converted, values={**converted.values, OTHER_FIELDS: further})
+def new_point_row(id: str, values: Mapping[str, Value], agent: str | None) -> Row:
+    """A row of these values; what they do not name is empty, and it is stored now."""
+    owner = agent or DEFAULT_AGENT
+    usual: dict[str, Value] = {"session_id": None, "agent_id": owner, _OTHER_FIELDS: "{}", "created_at": utc_now()}
+    return Row(id, {**usual, **values, "id": id}, id, owner)
 
-    def drafted(self, draft: Draft, id: str | None) -> Row:
-        """The row of a new memory, stored now, without a vector."""
-        texts = {"key": draft.key, "content": draft.content, "category": draft.category}
-        return self._row(id or str(uuid.uuid4()), texts | {"session_id": draft.session_id or ""}, draft.agent, None)
 
-    def edited(self, row: Row, values: Mapping[str, Value]) -> Row:
-        """The row with other values, and without a vector if key or content changes."""
-        changed = {**row.values, **values}
-        changed["session_id"] = self.session(column_text(changed.get("session_id")))
-        if any(changed[name] != row.values[name] for name in ("key", "content")):
-            changed.pop("embedding", None)
-        return replace(row, values=changed)
+def entry_of_row(row: Row, dimensions: int) -> MemoryEntry:
+    """The memory of a row of a collection whose vectors have this length."""
+    return replace(row.entry(), embedding_dimensions=dimensions)
 
-    def session(self, session: str) -> str | None:
-        """A session id as ZeroClaw writes it; from 0.8.0 on only with letters, digits, _ and -."""
-        return (sanitised(session) if self.has_agents else session) or None
 
-    def of_keys(self, keys: Iterable[str], agent: str | None = None) -> dict[str, Any]:
-        """The filter for points of these keys, of one agent or of all."""
-        conditions = [any_of("key", keys)]
-        if agent is not None and self.has_agents:
-            conditions.append(of_agents([agent]))
-        return {"must": conditions}
-
-    def conditions(self, filter: MemoryFilter) -> dict[str, Any] | None:
-        """The filter in Qdrant's JSON; None if it has parts that Qdrant cannot answer."""
-        here = MemoryFilter(category=filter.category, session=filter.session, agent=filter.agent)
-        if filter.but(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
-            return None
-        must: list[Filter] = []
-        if filter.category is not None:
-            must.append(any_of("category", filter.category, or_missing="" in filter.category))
-        if filter.session is not None:
-            must.append(any_of("session_id", filter.session, or_missing=NO_SESSION in filter.session))
-        if filter.agent is not None:
-            must.append(of_agents(filter.agent) if self.has_agents else _NOTHING)
-        return {"must": must}
-
-    def _row(self, id: str, texts: Mapping[str, str], agent: str | None, vector: Value) -> Row:
-        owner = (agent or DEFAULT_AGENT) if self.has_agents else None
-        values: dict[str, Value] = {
-            "id": id,
-            "key": texts["key"],
-            "content": texts["content"],
-            "category": texts["category"],
-            "created_at": texts.get("created_at") or utc_now(),
-            "session_id": self.session(texts["session_id"]),
-            "agent_id": owner,
-            OTHER_FIELDS: "{}",
-        }
-        if vector is not None:
-            values["embedding"] = vector
-        return Row(id, values, id, owner)
+def converted(row: Row, dimensions: int) -> Row:
+    """A row of any store as a collection would have it; a vector of another length is left out."""
+    vector = row.values.get("embedding")
+    fits = isinstance(vector, bytes) and len(vector) == 4 * dimensions
+    if _OTHER_FIELDS in row.values and "agent_id" in row.values:
+        without = {name: value for name, value in row.values.items() if name != "embedding"}
+        return row if fits or "embedding" not in row.values else replace(row, values=without)
+    texts = {name: unicode_text(column_text(row.values.get(name))) for name in (*_ALWAYS_TEXT, "session_id")}
+    values: dict[str, Value] = {name: text for name, text in texts.items() if name != "created_at" or text}
+    values["session_id"] = sanitised(texts["session_id"]) or None
+    values[_OTHER_FIELDS] = row.values.get(_OTHER_FIELDS, "{}")
+    if fits:
+        values["embedding"] = vector
+    return new_point_row(row.id if parse_id(row.id) is not None else uuid_for(row.id), values, row.agent)
 
 
 class QdrantWriter(RowWriter):
-    """Writes the points of a collection; the owner of a row is its agent, if points name agents.
+    """Writes the points of a collection; the owner of a row is its agent.
 
     Qdrant has no transactions: another program can write between the comparison and the write. The rows that are read
     afterwards show it.
@@ -176,105 +128,99 @@ class QdrantWriter(RowWriter):
     keys_are_unique = False
 
     def __init__(
-        self,
-        client: QdrantClient,
-        info: CollectionInfo,
-        embed: Callable[[Sequence[str]], Awaitable[Sequence[bytes]]],
+        self, client: QdrantClient, dimensions: int, embed: Callable[[Sequence[str]], Awaitable[Sequence[bytes]]]
     ) -> None:
         super().__init__()
         self._client = client
-        self._info = info
+        self._dimensions = dimensions
         self._embed = embed
 
     def check(self, after: Draft | Edit) -> None:
         if isinstance(after, Draft):
-            require_unicode(after.key, (after.key, after.content, after.category, after.session_id, after.agent))
+            _require_unicode(after.key, (after.key, after.content, after.category, after.session_id, after.agent))
             return
         for name in after.values:
             if name not in EDITABLE:
                 raise Refused(WHY_NOT[name])
-        require_unicode(str(after.values.get("key", "")), after.values.values())
+        _require_unicode(str(after.values.get("key", "")), after.values.values())
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """The oldest points first: of several with one key that one counts."""
         ids = [parsed for row in rows if (parsed := parse_id(self.identity(row))) is not None]
         points = await self._client.retrieve(ids)
-        names = sorted({key for _, key in keys})
-        if names:
-            of_keys = self._info.of_keys(names)
-            points += [point async for page in self._client.scroll(of_keys, vectors=True) for point in page]
-        found = {row.id: row for row in map(self._info.row, points)}
+        if keys:
+            of_keys = any_of("key", sorted({key for _, key in keys}))
+            points += [point async for point in self._client.scroll({"must": [of_keys]}, vectors=True)]
+        found = {row.id: row for row in map(row_of_point, points)}
         return sorted(found.values(), key=lambda row: (str(row.values["created_at"]), row.id))
 
     def identity(self, row: RowVersion | Row) -> str:
-        return row.id if isinstance(row, RowVersion) else self._info.converted(row).id
+        return row.id if isinstance(row, RowVersion) else self._converted(row).id
 
     def owner(self, row: Row) -> str | None:
-        return self._info.converted(row).agent
+        return row.agent or DEFAULT_AGENT
 
     async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
-        return (row.agent or DEFAULT_AGENT) if self._info.has_agents else None, None
+        return row.agent or DEFAULT_AGENT, None
 
     def same(self, one: Row, other: Row) -> bool:
-        return same_payload(self._info.converted(one), self._info.converted(other))
+        return _same_payload(self._converted(one), self._converted(other))
 
     def state_of(self, row: Row) -> str:
-        return Row.of(self._info.entry(row)).fingerprint
+        return Row.of(entry_of_row(row, self._dimensions)).fingerprint
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         self.notes |= {WHY_NOT[name]: None for name in draft.named}
-        if draft.agent is not None and not self._info.has_agents:
-            self.notes[NO_AGENTS] = None
-        row = self._info.drafted(draft, existing.id if existing else None)
-        self._note_session(draft.session_id, row)
-        return self._with_vector(row, draft.vector)
+        values: dict[str, Value] = {
+            "key": draft.key,
+            "content": draft.content,
+            "category": draft.category,
+            "session_id": self._session(draft.session_id),
+        }
+        if draft.vector is not None:
+            values["embedding"] = self._vector_data(draft.vector)
+        return new_point_row(existing.id if existing else str(uuid.uuid4()), values, draft.agent)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
-        new = self._info.edited(row, edit.values)
-        if same_payload(new, row):
+        """Without a vector if key or content changes, unless the edit brings one."""
+        values = {**row.values, **edit.values}
+        if "session_id" in edit.values:
+            values["session_id"] = self._session(edit.values["session_id"])
+        if values == row.values:
             return row
-        self._note_session(edit.values.get("session_id"), new)
-        return new if "embedding" in new.values else self._with_vector(new, edit.vector)
+        if any(values[name] != row.values[name] for name in ("key", "content")):
+            values.pop("embedding", None)
+            if edit.vector is not None:
+                values["embedding"] = self._vector_data(edit.vector)
+        return replace(row, values=values)
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        if OTHER_FIELDS not in row.values:
-            lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_DEFAULTS.get(name, ()))]
+        if _OTHER_FIELDS not in row.values:
+            lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_UNNOTICED.get(name, ()))]
             self.notes |= {WHY_NOT[name]: None for name in lost}
-        row = self._info.converted(row)
-        require_unicode(row.key, row.values.values())
-        if not new_id:
-            return row
-        new = str(uuid.uuid4())
-        return Row(new, {**row.values, "id": new}, new, row.agent)
+        row = self._converted(row)
+        _require_unicode(row.key, row.values.values())
+        return new_point_row(str(uuid.uuid4()), row.values, row.agent) if new_id else row
 
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         """Embed rows without a vector. Raises Refused, EmbeddingFailed."""
-        return {row.id: row for row in await self._embedded([row for row in rows if "embedding" not in row.values])}
+        missing = [row for row in rows if "embedding" not in row.values]
+        texts = [key_and_content(row.key, str(row.values["content"])) for row in missing]
+        if any(not text.strip() for text in texts):
+            raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
+        vectors = await self._embed(texts) if texts else ()
+        return {
+            row.id: replace(row, values={**row.values, "embedding": vector})
+            for row, vector in zip(missing, vectors, strict=True)
+        }
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Write all new points, then delete the others, then read what Qdrant has."""
         rows = [one.new for one in operations if one.new is not None]
-        await self._client.write("/points", [point_of(row) for row in rows])
+        await self._client.write("/points", [point_of_row(row) for row in rows])
         deleted = [parse_id(one.existing.id) for one in operations if one.new is None and one.existing is not None]
         if deleted:
-            await self._client.delete({"points": deleted})
-        return await self._read_back(rows)
-
-    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
-        vectors = [(row.id, vector_data(new.vector, self._info)) for row, new in rows]
-        points = [{"id": parse_id(name), "vector": unpack_vector(data)} for name, data in vectors]
-        await self._client.write("/points/vectors", points)
-
-    async def _embedded(self, rows: Sequence[Row]) -> list[Row]:
-        for row in rows:
-            if not row.key.strip() and not str(row.values["content"]).strip():
-                raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
-        texts = [key_and_content(row.key, str(row.values["content"])) for row in rows]
-        vectors = await self._embed(texts) if texts else ()
-        return [_with_vector(row, vector) for row, vector in zip(rows, vectors, strict=True)]
-
-    async def _read_back(self, rows: Sequence[Row]) -> dict[str, Row]:
-        """The rows as Qdrant has them, with a remark for each that another program has changed already."""
+            await self._client.request("POST", "/points/delete?wait=true", {"points": deleted})
         found = {row.id: row for row in await self.read(rows, ())} if rows else {}
         for row in rows:
             key = cut(one_line(row.key), _MAX_SHOWN_KEY)
@@ -283,54 +229,47 @@ class QdrantWriter(RowWriter):
                     f"Qdrant accepted the memory {key!r}, but does not have it.",
                     hint="Another program may have deleted it at the same moment. Check again.",
                 )
-            if not same_payload(found[row.id], row):
-                self.notes[_OVERWRITTEN.format(key)] = None
+            if not _same_payload(found[row.id], row):
+                sentence = f"Another program wrote {key!r} at the same moment: Qdrant has no transactions."
+                self.notes[f"{sentence} The other program's version stays."] = None
         return found
 
-    def _with_vector(self, row: Row, vector: Vector | None) -> Row:
-        return row if vector is None else _with_vector(row, vector_data(vector, self._info))
+    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
+        vectors = [(row.id, self._vector_data(new.vector)) for row, new in rows]
+        points = [{"id": parse_id(id), "vector": unpack_vector(data)} for id, data in vectors]  # noqa: A001
+        await self._client.write("/points/vectors", points)
 
-    def _note_session(self, session: Value, row: Row) -> None:
-        stored = row.values["session_id"]
-        if isinstance(session, str) and session and stored not in (session, None):
+    def _converted(self, row: Row) -> Row:
+        return converted(row, self._dimensions)
+
+    def _session(self, session: Value) -> str | None:
+        """A session id as ZeroClaw writes it, with a note if that is another."""
+        stored = sanitised(column_text(session)) or None
+        if session and stored != session:
             sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
             self.notes[sentence] = None
+        return stored
+
+    def _vector_data(self, vector: Vector) -> bytes:
+        """The bytes of a vector. Raises Refused if its length does not fit the collection."""
+        if vector.dimensions != self._dimensions:
+            raise wrong_length(self._dimensions, vector.dimensions)
+        return vector.data
 
 
-def _with_vector(row: Row, vector: bytes) -> Row:
-    return replace(row, values={**row.values, "embedding": vector})
-
-
-async def inspect_collection(
-    client: QdrantClient, description: Mapping[str, Any], *, has_agents: bool
-) -> CollectionInfo:
-    """Look at the vectors of a collection and at one point.
-
-    Raises NotReachable, and Unreadable for another program's collection.
-    """
-    name, size = shown(client.address.collection), vector_size(description)
-    if size is None:
-        raise Unreadable(f"The collection {name} is not ZeroClaw's: it has no single unnamed vector.", hint=_OTHER_NAME)
-    memories = {"must_not": [{"is_empty": {"key": field}} for field in ("key", "content")]}
-    if not (await client.scroll_page(memories, 1))[0] and (await client.scroll_page(None, 1))[0]:
-        raise Unreadable(
-            f"The collection {name} is not ZeroClaw's: its points have no key and no content.", hint=_OTHER_NAME
-        )
-    if not has_agents:
-        has_agents = bool((await client.scroll_page({"must_not": [{"is_empty": {"key": "agent_id"}}]}, 1))[0])
-    distance = description["config"]["params"]["vectors"].get("distance")
-    return CollectionInfo(size, str(distance), has_agents)
-
-
-def vector_size(description: Any) -> int | None:
-    """The length of the one unnamed vector of a described collection; None if it has others."""
-    try:
-        params = description["config"]["params"]
-        size, several = params["vectors"]["size"], params["vectors"].get("multivector_config")
-        sparse = params.get("sparse_vectors")
-    except (KeyError, TypeError, AttributeError):
+def conditions_of(filter: MemoryFilter) -> Filter | None:
+    """A filter in Qdrant's JSON; None if it has parts that Qdrant cannot answer."""
+    here = MemoryFilter(filter.category, filter.session, filter.agent)
+    if filter.but(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
         return None
-    return size if type(size) is int and not several and not sparse else None
+    must: list[Filter] = []
+    if filter.category is not None:
+        must.append(any_of("category", filter.category, or_missing="" in filter.category))
+    if filter.session is not None:
+        must.append(any_of("session_id", filter.session, or_missing=NO_SESSION in filter.session))
+    if filter.agent is not None:
+        must.append(of_agents(filter.agent))
+    return {"must": must}
 
 
 def any_of(field: str, values: Iterable[str], *, or_missing: bool = False) -> Filter:
@@ -356,25 +295,12 @@ def parse_id(id: str) -> int | str | None:
         return None
 
 
-def point_of(row: Row) -> Point:
-    """The point of a row of this collection."""
-    payload: dict[str, Any] = json.loads(str(row.values[OTHER_FIELDS]))
-    for column, name in _FIELDS.items():
-        # An empty text is that of a field which is missing, or has another value.
-        if text := row.values.get(column):
-            payload[name] = text
-    payload.setdefault("content", "")
-    point: Point = {"id": parse_id(row.id), "payload": payload}
-    vector = row.values.get("embedding")
-    return point | ({"vector": unpack_vector(vector)} if isinstance(vector, bytes) else {})
-
-
-def same_payload(one: Row, other: Row) -> bool:
+def _same_payload(one: Row, other: Row) -> bool:
     """Whether two rows are equal except for their vectors."""
-    return all(one.values.get(name) == other.values.get(name) for name in ("id", *_FIELDS, OTHER_FIELDS))
+    return all(one.values.get(name) == other.values.get(name) for name in ("id", *_FIELDS, _OTHER_FIELDS))
 
 
-def require_unicode(key: str, texts: Iterable[Value]) -> None:
+def _require_unicode(key: str, texts: Iterable[Value]) -> None:
     """Raises Refused for text that JSON cannot carry."""
     if not all(is_unicode(text) for text in texts if isinstance(text, str)):
         raise Refused(
@@ -383,22 +309,14 @@ def require_unicode(key: str, texts: Iterable[Value]) -> None:
         )
 
 
-def pack_vector(vector: Iterable[float]) -> bytes:
+def pack_vector(vector: Sequence[float]) -> bytes:
     """The numbers as little-endian float32."""
-    numbers = list(vector)
-    return struct.pack(f"<{len(numbers)}f", *numbers)
+    return struct.pack(f"<{len(vector)}f", *vector)
 
 
 def unpack_vector(data: bytes) -> list[float]:
     """The numbers of `pack_vector`."""
     return list(struct.unpack(f"<{len(data) // 4}f", data))
-
-
-def vector_data(vector: Vector, info: CollectionInfo) -> bytes:
-    """The bytes of a vector. Raises Refused if its length does not fit the collection."""
-    if vector.dimensions != info.dimensions:
-        raise wrong_length(info.dimensions, vector.dimensions)
-    return vector.data
 
 
 def wrong_length(expected: int, dimensions: int) -> Refused:

@@ -1,7 +1,8 @@
 """Memory in a Qdrant collection, with recall as ZeroClaw does it: the nearest points, no threshold and no keywords.
 
 Up to MAX_LOADED points are loaded once for lists, filters and counts. A new or deleted point is noticed at once, a
-changed one after LOADED_SECONDS_PER_POINT for each point; our own changes are always read again.
+changed one after LOADED_SECONDS_PER_POINT for each point; our own changes are always read again. A bigger collection
+is listed, filtered and counted on the server, as far as Qdrant can do that.
 """
 
 from __future__ import annotations
@@ -15,40 +16,54 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored
 from zeroclaw_tui.backends.fallback import show, stamp_of
-from zeroclaw_tui.backends.health import Health
+from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
-from zeroclaw_tui.backends.matching import age_groups, matches, sort_key
+from zeroclaw_tui.backends.matching import matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     TOTAL_SECONDS,
     CollectionAddress,
     Filter,
+    KeyRefused,
     Point,
     QdrantClient,
     configured_address,
+    not_qdrant,
 )
 from zeroclaw_tui.backends.qdrant.rows import (
-    NO_AGENTS,
     NO_EMBEDDER,
     WHY_NOT,
-    CollectionInfo,
     QdrantWriter,
     any_of,
-    inspect_collection,
+    conditions_of,
+    converted,
+    entry_of_row,
     of_agents,
     parse_id,
+    row_of_point,
     wrong_length,
 )
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.backends.writing import RowWriter
-from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
+from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
-from zeroclaw_tui.memory.change import Change, Draft, Row, RowVersion, See
+from zeroclaw_tui.memory.change import Row, RowVersion, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, VERSIONS, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.query import (
+    EVERYTHING,
+    HANDLES,
+    NEWEST_STORED,
+    NEWEST_UPDATED,
+    OLDEST_STORED,
+    VERSIONS,
+    MemoryFilter,
+    Query,
+    Sort,
+    SortField,
+)
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -66,9 +81,10 @@ STAGE = "qdrant"
 MAX_LOADED = 50_000
 LOADED_SECONDS_PER_POINT = 0.001
 _ROWS_AT_ONCE = 500
-_OLDEST = Sort(SortField.AGE, descending=False)
-_UNENCRYPTED = "The API key is sent unencrypted over plain HTTP."
+_USUAL_ORDERS = (NEWEST_STORED, OLDEST_STORED, NEWEST_UPDATED)
+"""What is asked for where nobody chose an order; a collection that is too big to load is listed by ID then."""
 _PURPOSE = "to store and find memories here"
+_OTHER_NAME = "Name another collection in config.toml, or with --location URL/collections/NAME."
 _COSINE = "Cosine"
 _MAX_LISTED = 1000
 """The page size of ZeroClaw's list for a blank query; it reads one page."""
@@ -96,11 +112,7 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
 
 
 class QdrantMemory(LoadedMemory):
-    """One collection. It embeds key and content together, and refuses to store without an embedder.
-
-    A store replaces the memory of its key with a new id, as ZeroClaw does. `has_agents` says that points name their
-    agent even if none does so far (ZeroClaw >= 0.8.0).
-    """
+    """One collection. It embeds key and content together, and refuses to store without an embedder."""
 
     name = STAGE
     about = About(
@@ -108,7 +120,6 @@ class QdrantMemory(LoadedMemory):
         keeps_deleted="Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots "
         "and replicas, which this program cannot read.",
     )
-    _info: CollectionInfo
 
     def __init__(
         self,
@@ -117,25 +128,27 @@ class QdrantMemory(LoadedMemory):
         *,
         embedder: Embedder | None = None,
         no_embedder_reason: str | None = None,
-        has_agents: bool = False,
         read_only: bool = False,
         seconds: float = TOTAL_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.about = replace(self.about, location=address.location)
-        self._read_only = read_only
         self._client = QdrantClient(address, api_key, seconds=seconds)
         self._embedder = embedder
         reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
-        self._no_embedder = None if embedder is not None else f"{NO_EMBEDDER}: {reason}"
-        self._has_agents = has_agents
-        self._warnings = (Notice(_UNENCRYPTED),) if api_key and address.is_unencrypted else ()
+        self._no_embedder = f"{NO_EMBEDDER}: {reason}"
+        is_open_to_others = bool(api_key) and address.is_unencrypted
+        self._warnings = (Notice("The API key is sent unencrypted over plain HTTP."),) if is_open_to_others else ()
         self.notices = self._warnings
         self._clock = clock
+        self._dimensions, self._distance = 0, _COSINE
         self._loaded_at: tuple[Loaded, float] | None = None
-        self._loading, self._writing = asyncio.Lock(), asyncio.Lock()
+        self._loading = asyncio.Lock()
         self._write_count = 0
-        self.why_not = self._missing()
+        self._next_page: tuple[MemoryFilter, int, Any] | None = None
+        """Where the last page that the server listed ended: its filter, how many points were before, the next one."""
+        vectors = {} if embedder is not None else {"vectors": self._no_embedder}
+        self.why_not = {**WHY_NOT, **vectors, **({"write": ASKED_READ_ONLY} if read_only else {})}
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> QdrantMemory:
@@ -146,21 +159,30 @@ class QdrantMemory(LoadedMemory):
             key,
             embedder=create_embedder(config.embedding)[0],
             no_embedder_reason=why_no_embedder(config.embedding, purpose=_PURPOSE),
-            has_agents=config.schema >= NEWEST_SCHEMA,
             read_only=config.read_only,
         )
 
     async def open(self) -> None:
         """Look at the collection. Raises NothingYet, NotReachable, and Unreadable for another program's."""
-        description = await self._client.describe()
-        self._info = await inspect_collection(self._client, description, has_agents=self._has_agents)
-        self._loaded_at, self._has_agents = None, self._info.has_agents
-        self.why_not = self._missing()
+        description, name = await self._client.describe(), shown(self._client.address.collection)
+        vectors = _vectors_of(description)
+        if vectors is None:
+            raise Unreadable(
+                f"The collection {name} is not ZeroClaw's: it has no single unnamed vector.", hint=_OTHER_NAME
+            )
+        memories = {"must_not": [{"is_empty": {"key": field}} for field in ("key", "content")]}
+        if not (await self._client.scroll_page(memories, 1))[0] and (await self._client.scroll_page(None, 1))[0]:
+            raise Unreadable(
+                f"The collection {name} is not ZeroClaw's: its points have no key and no content.", hint=_OTHER_NAME
+            )
+        self._dimensions, self._distance = vectors["size"], str(vectors.get("distance"))
+        self._loaded_at = None
         self.about = replace(self.about, rule=OwnRule(f"{self._scale} only", takes_vector=False))
-        notices = [*self._warnings, *map(Notice, self._embedding_problem())]
+        problem = self._embedding_problem()
+        notices = [] if problem is None else [Notice(f"{problem.message} {problem.hint}")]
         if (points := await self.count()) > MAX_LOADED:
             notices.append(Notice(TooManyPoints(self._client.address.collection, points).message))
-        self.notices = tuple(notices)
+        self.notices = (*self._warnings, *notices)
 
     async def close(self) -> None:
         self._loaded_at = None
@@ -177,17 +199,17 @@ class QdrantMemory(LoadedMemory):
 
         Raises Refused without an embedder, and if the collection exists.
         """
+        if self._embedder is not None:
+            self._dimensions = self._embedder.dimensions
         if dry_run:
-            dimensions = 0 if self._embedder is None else self._embedder.dimensions
-            self._info = CollectionInfo(dimensions, _COSINE, self._has_agents)
             return
         if "write" in self.why_not:
             raise self.refuse_to_write()
-        embedder = self._require_embedder()
+        self._require_embedder()
         try:
             await self._client.describe()
         except NothingYet:
-            vectors = {"size": embedder.dimensions, "distance": _COSINE}
+            vectors = {"size": self._dimensions, "distance": _COSINE}
             await self._client.request("PUT", "", {"vectors": vectors})
         else:
             raise Refused(f"There is a collection {self._client.address.collection} already.")
@@ -198,16 +220,16 @@ class QdrantMemory(LoadedMemory):
 
     async def health(self) -> Health:
         description = await self._client.describe()
-        status, address = description.get("status"), self._client.address
-        findings = self._embedding_problem()
+        status, address, problem = description.get("status"), self._client.address, self._embedding_problem()
+        findings = [] if problem is None else [f"{problem.message} {problem.hint}"]
         if status not in ("green", None):
             findings.append(f"Qdrant reports the status {status}: it is optimising the collection, or has a problem.")
         facts = {
             "memories": await self.count(),
             "collection": address.collection,
             "server": address.server,
-            "vector length": self._info.dimensions,
-            "distance": self._info.distance,
+            "vector length": self._dimensions,
+            "distance": self._distance,
             "status": status,
         }
         return Health(status != "red", "answers", tuple(findings), facts)
@@ -226,68 +248,96 @@ class QdrantMemory(LoadedMemory):
                 if is_recent and len(loaded.entries) == number:
                     return loaded
             writes, now = self._write_count, self._clock()
-            entries: list[MemoryEntry] = []
-            async for page in self._client.scroll():
-                entries += [self._info.entry(self._info.row(point)) for point in page]
-            ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, _OLDEST))
+            entries = [self._entry(row_of_point(point)) async for point in self._client.scroll()]
+            oldest = Sort(SortField.AGE, descending=False)
+            ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, oldest))
             loaded = Loaded(ordered, backend=self.name, order_value=_order_value)
             if writes == self._write_count:
                 self._loaded_at = loaded, now
             return loaded
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
-        found: Any
-        if query.read is VERSIONS:
-            # A version has no vector, which only the server has.
-            found = [stamp_of(entry) for entry in await self.rows(replace(query, read=ENTRIES))]  # type: ignore[arg-type]
-            return found  # type: ignore[no-any-return]
-        try:
+        if query.read is not VERSIONS:
             return await super().rows(query)
+        # A version needs no vector, and only the server has vectors.
+        entries = await self._find_entries(query)
+        found: Any = [stamp_of(entry) for entry in entries]
+        return found  # type: ignore[no-any-return]
+
+    async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
+        try:
+            return await super()._find_entries(query)
         except TooManyPoints as error:
-            rows = await self._rows_on_server(query, error)
-        if query.read.name == "row":
-            found = await self._stored([row.id for row in rows])
-        else:
-            readings: dict[str, Callable[[Row], Any]] = {
-                "entry": self._info.entry,
-                "excerpt": lambda row: self._info.entry(row).excerpt(),
-                "handle": lambda row: row.id,
-            }
-            found = [readings[query.read.name](row) for row in rows]
-        read: Sequence[T] = found
-        return read
+            if query.handles is not None or query.ids is not None or query.keys is not None:
+                rows = await self._named_on_server(query)
+                return [entry for entry in map(self._entry, rows) if matches(entry, query.filter)]
+            conditions = conditions_of(query.filter)
+            is_by_text = query.prefix is not None or query.contents is not None
+            if conditions is None or is_by_text or query.sort not in _USUAL_ORDERS:
+                raise error
+            return await self._list_on_server(query, conditions)
+
+    async def _named_on_server(self, query: Query[Any]) -> Sequence[Row]:
+        """The rows that a query names by handles, ids or keys."""
+        if query.keys is None:
+            return await self._stored(list(dict.fromkeys(query.handles or query.ids or ())), vectors=False)
+        of_keys = {"must": [any_of("key", query.keys)]}
+        rows = [row_of_point(point) async for point in self._client.scroll(of_keys)]
+        places = {key: place for place, key in enumerate(dict.fromkeys(query.keys))}
+        return sorted(rows, key=lambda row: (places[row.key], str(row.values["created_at"]), row.id))
+
+    async def _list_on_server(self, query: Query[Any], conditions: Filter) -> Sequence[MemoryEntry]:
+        """One page in the order of ids. The page after the last one goes on where that one ended."""
+        skipped, position = 0, None
+        if self._next_page is not None and self._next_page[:2] == (query.filter, query.offset):
+            _, skipped, position = self._next_page
+        points: list[Point] = []
+        wanted = None if query.limit is None else query.offset + query.limit - skipped
+        while wanted is None or len(points) < wanted:
+            page_size = _ROWS_AT_ONCE if wanted is None else min(_ROWS_AT_ONCE, wanted - len(points))
+            page, position = await self._client.scroll_page(conditions, page_size, position)
+            points += page
+            if position is None:
+                break
+        self._next_page = None if position is None else (query.filter, skipped + len(points), position)
+        return [self._entry(row_of_point(point)) for point in points[query.offset - skipped :]]
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        """The counts; in a collection that is too big to load only the total."""
+        """The counts; in a collection that is too big to load only the total.
+
+        Qdrant's facets need a payload index, and ZeroClaw makes none.
+        """
         try:
             return await super().count_up(filter, now, by)
         except TooManyPoints:
-            if (conditions := self._info.conditions(filter)) is None:
+            if (conditions := conditions_of(filter)) is None:
                 raise
-            nothing: dict[CountField, Mapping[str, int]] = {"category": {}, "age": age_groups((), now)}
-            return Counts(await self._client.count_points(conditions), nothing)
+            return Counts(await self._client.count_points(conditions))
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return stamp_of(self._info.entry(row))
+        return stamp_of(self._entry(row))
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         if "write" in self.why_not:
             raise self.refuse_to_write()
-        return await asyncio.to_thread(lambda: [self._info.converted(row) for row in rows])
+        return await asyncio.to_thread(lambda: [converted(row, self._dimensions) for row in rows])
+
+    def _entry(self, row: Row) -> MemoryEntry:
+        return entry_of_row(row, self._dimensions)
 
     async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[Row]:
         """The rows of these handles, read from the server."""
         ids = [parsed for handle in handles if (parsed := parse_id(str(handle))) is not None]
         points = await self._client.retrieve(ids, vectors=vectors)
-        rows = {row.id: row for row in map(self._info.row, points)}
+        rows = {row.id: row for row in map(row_of_point, points)}
         return [rows[str(handle)] for handle in handles if str(handle) in rows]
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, some hundreds read at a time."""
-        handles = await self.rows(Query(HANDLES, filter or EVERYTHING, _OLDEST))
+        handles = await self.rows(Query(HANDLES, filter or EVERYTHING, OLDEST_STORED))
         for start in range(0, len(handles), _ROWS_AT_ONCE):
             await show(await self._stored(handles[start : start + _ROWS_AT_ONCE]), see)
 
@@ -296,7 +346,7 @@ class QdrantMemory(LoadedMemory):
     ) -> Scored:
         """The nearest memories by the newest rules. Raises Refused without an embedder, EmbeddingFailed."""
         if not _is_blank(query):
-            self._require_fitting_embedder()
+            self._require_embedder()
         request = RecallRequest(query, limit, session_id, since=since, until=until)
         return own_ranking(await self.search(request, profile_for(NEWEST), ScoringSettings()), limit)
 
@@ -314,27 +364,29 @@ class QdrantMemory(LoadedMemory):
         Bounds in time apply after the limit, so each memory has its place before. Raises EmbeddingFailed if the query
         cannot be embedded: ZeroClaw's own recall fails then too.
         """
-        notes, conditions = self._notes(request, profile), self._recall_filter(request)
+        notes, conditions = _notes(request, profile), _recall_filter(request)
         depth, is_limited = depth_of(request, deep=deep), True
         points: list[Point] = []
         if _is_blank(request.query):
-            is_limited = _limits_blank_queries(profile)
+            is_limited = parse_version(profile.version) >= _LIMITS_BLANK_QUERIES_SINCE
             most = min(depth, _MAX_LISTED) if is_limited else _MAX_LISTED
             points = (await self._client.scroll_page(conditions, most))[0] if most > 0 else []
             notes.append(_BLANK)
-        elif vector is None and self._no_embedder is not None:
+        elif vector is None and self._embedder is None:
             notes = ["ZeroClaw cannot search here.", self._no_embedder, *notes]
         else:
             if vector is None:
-                vector = await self._require_fitting_embedder().query(request.query)
-            points = await self._nearest(vector, depth, conditions) if depth > 0 else []
+                vector = await self._require_embedder().query(request.query)
+            points = await self._client.search(vector.tolist(), depth, conditions) if depth > 0 else []
         entries: list[ScoredEntry] = []
         places: list[int] = []
-        bounds = _time_bounds(request, profile)
+        bounds = MemoryFilter()
+        if profile.has_time_bounds:
+            bounds = MemoryFilter(newer_than=request.since, older_than=request.until)
         for place, point in enumerate(points, 1):
-            entry, score = self._info.entry(self._info.row(point)), _score(point)
+            entry, score = self._entry(row_of_point(point)), _score(point)
             if matches(entry, bounds):
-                cosine = score if self._info.distance == _COSINE else None
+                cosine = score if self._distance == _COSINE else None
                 entries.append(ScoredEntry(entry, len(entries) + 1, score, cosine, stage=STAGE))
                 places.append(place if is_limited else 0)
         return OwnEvidence(
@@ -357,96 +409,41 @@ class QdrantMemory(LoadedMemory):
         if isinstance(to, MemoryEntry):
             data = [row.values.get("embedding") for row in await self._stored([to.id])]
             to = np.frombuffer(data[0], dtype="<f4") if data and isinstance(data[0], bytes) else np.zeros(0)
-        if self._info.distance != _COSINE or len(to) != self._info.dimensions:
+        if self._distance != _COSINE or len(to) != self._dimensions:
             return None
-        scored = [(str(point["id"]), _score(point)) for point in await self._nearest(to, limit)]
+        scored = [(str(point["id"]), _score(point)) for point in await self._client.search(to.tolist(), limit)]
         found = [Neighbour(handle, score) for handle, score in scored if score is not None and score > 0]
         return Near(found, await self.count())
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory of the default agent; it replaces one of that key."""
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
-
-    async def forget(self, key: str) -> bool:
-        """Delete a key of every agent, as ZeroClaw does; True if it existed, which ZeroClaw always returns."""
-
-        async def delete(writer: RowWriter) -> bool:
-            points = self._info.of_keys([key])
-            exists = await self._client.count_points(points) > 0
-            if exists:
-                await self._client.delete({"filter": points})
-            return exists
-
-        return await self._with_writer(delete)
 
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
     ) -> T:
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
-        async with self._writing:
-            try:
-                return await work(QdrantWriter(self._client, self._info, self._embed))
-            finally:
-                self._write_count += 1
-                self._loaded_at = None
+        try:
+            return await super()._with_writer(work)
+        finally:
+            self._write_count += 1
+            self._loaded_at = self._next_page = None
 
-    async def _rows_on_server(self, query: Query[Any], error: TooManyPoints) -> list[Row]:
-        """Read rows by name, or a list in the order of ids. Raises `error` for everything else."""
-        names = query.handles if query.handles is not None else query.ids
-        if names is not None:
-            rows = await self._stored(list(dict.fromkeys(names)), vectors=False)
-            return [row for row in rows if matches(self._info.entry(row), query.filter)]
-        conditions = self._info.conditions(query.filter)
-        if conditions is None or query.prefix is not None or query.contents is not None:
-            raise error
-        if query.keys is not None:
-            conditions["must"].append(any_of("key", query.keys))
-        rows, end = list[Row](), None if query.limit is None else query.offset + query.limit
-        position: Handle | None = None
-        while end is None or len(rows) < end:
-            page_size = _ROWS_AT_ONCE if end is None else min(_ROWS_AT_ONCE, end - len(rows))
-            points, position = await self._client.scroll_page(conditions, page_size, position)
-            rows += map(self._info.row, points)
-            if position is None:
-                break
-        return rows[query.offset :]
+    def _writer(self) -> RowWriter:
+        return QdrantWriter(self._client, self._dimensions, self._embed)
 
-    def _missing(self) -> dict[str, str]:
-        reasons = dict(WHY_NOT)
-        if not self._has_agents:
-            reasons["agents"] = NO_AGENTS
-        if self._no_embedder is not None:
-            reasons["vectors"] = self._no_embedder
-        if self._read_only:
-            reasons["write"] = ASKED_READ_ONLY
-        return reasons
-
-    def _embedding_problem(self) -> list[str]:
-        """Why nothing can be embedded for this collection: nothing, or one sentence."""
+    def _embedding_problem(self) -> Refused | None:
+        """Why nothing can be embedded for this collection."""
         if self._embedder is None:
-            return [self._no_embedder or NO_EMBEDDER]
-        if self._embedder.dimensions == self._info.dimensions:
-            return []
-        error = wrong_length(self._info.dimensions, self._embedder.dimensions)
-        return [f"{error.message} ZeroClaw can neither store nor search here. {error.hint}"]
+            return Refused(self._no_embedder, hint="`zeroclaw onboard` sets it up.")
+        found = self._embedder.dimensions
+        return None if found == self._dimensions else wrong_length(self._dimensions, found)
 
     def _require_embedder(self) -> Embedder:
-        if self._embedder is None:
-            raise Refused(self._no_embedder or NO_EMBEDDER, hint="`zeroclaw onboard` sets it up.")
+        problem = self._embedding_problem()
+        if self._embedder is None or problem is not None:
+            raise problem or AssertionError
         return self._embedder
-
-    def _require_fitting_embedder(self) -> Embedder:
-        embedder = self._require_embedder()
-        if embedder.dimensions != self._info.dimensions:
-            raise wrong_length(self._info.dimensions, embedder.dimensions)
-        return embedder
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
         """The vectors of texts. Raises Refused, EmbeddingFailed."""
-        embedder = self._require_fitting_embedder()
         vectors: list[bytes] = []
-        for result in await embed_each(embedder, texts):
+        for result in await embed_each(self._require_embedder(), texts):
             if isinstance(result, InputRejectedError):
                 raise result
             vectors.append(result.astype("<f4").tobytes())
@@ -454,30 +451,59 @@ class QdrantMemory(LoadedMemory):
 
     @property
     def _scale(self) -> str:
-        distance = self._info.distance
-        return "cosine" if distance == _COSINE else f"qdrant's {distance.lower()} distance"
+        return "cosine" if self._distance == _COSINE else f"qdrant's {self._distance.lower()} distance"
 
-    async def _nearest(self, vector: np.ndarray, limit: int, conditions: Filter | None = None) -> list[Point]:
-        body: dict[str, Any] = {"vector": vector.tolist(), "limit": limit, "with_payload": True}
-        return await self._client.search(body | ({"filter": conditions} if conditions else {}))
 
-    def _recall_filter(self, request: RecallRequest) -> Filter | None:
-        must: list[Filter] = []
-        if request.session_id is not None:
-            must.append(any_of("session_id", [request.session_id]))
-        if request.agents is not None and self._info.has_agents:
-            must.append(of_agents(request.agents))
-        return {"must": must} if must else None
+class QdrantProbe:
+    """StartProbe of a Qdrant collection; only GET is sent."""
 
-    def _notes(self, request: RecallRequest, profile: ScoringProfile) -> list[str]:
-        notes = []
-        if request.since is not None or request.until is not None:
-            notes.append(_TIMES_APPLIED if profile.has_time_bounds else _NO_TIMES.format(profile.version))
-        if request.namespace is not None:
-            notes.append(_NO_NAMESPACES)
-        if request.agents is not None and not self._info.has_agents:
-            notes.append(NO_AGENTS)
-        return notes
+    def __init__(self, config: MemoryConfig) -> None:
+        self._address, self._key = configured_address(config.storage, config.location)
+        embedder, _ = create_embedder(config.embedding)
+        self._dimensions = None if embedder is None else embedder.dimensions
+
+    async def run(self, seconds: float) -> StartCheck:
+        """Ask Qdrant about the collection with one request."""
+        client, name = QdrantClient(self._address, self._key, seconds=seconds), shown(self._address.collection)
+        start = time.perf_counter()
+        description: dict[str, Any] | None = None
+        try:
+            description = await client.describe()
+        except KeyRefused as error:
+            raise Refused(error.message, hint=error.hint) from None
+        except NothingYet:
+            pass
+        finally:
+            await client.close()
+        summary = f"answers in {(time.perf_counter() - start) * 1000:.0f} ms"
+        if description is None:
+            made = "ZeroClaw makes it" + ("" if self._dimensions else " once an embedding provider is on")
+            return StartCheck(summary, (f"has no collection {name} yet: {made}",))
+        if "config" not in description:
+            raise not_qdrant(self._address.server)
+        vectors, points = _vectors_of(description), description.get("points_count")
+        if vectors is None:
+            sentence = f"The collection {name} is not ZeroClaw's: it has no single unnamed vector."
+            hint = "Set storage.qdrant.collection to another name."
+            return StartCheck(summary, problem=Refused(sentence, hint=hint))
+        size = vectors["size"]
+        if self._dimensions is not None and size != self._dimensions:
+            mismatch = wrong_length(size, self._dimensions)
+            problem = UsageError(mismatch.message, hint=mismatch.hint)
+            return StartCheck(summary, problem=problem, corrections={"memory.embedding_dimensions": size})
+        number = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
+        return StartCheck(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
+
+
+def _vectors_of(description: Any) -> Mapping[str, Any] | None:
+    """The settings of the one unnamed vector of a described collection; None if it has others."""
+    try:
+        params = description["config"]["params"]
+        vectors, sparse = params["vectors"], params.get("sparse_vectors")
+        is_single = type(vectors["size"]) is int and not vectors.get("multivector_config") and not sparse
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return vectors if is_single else None
 
 
 def _is_blank(query: str) -> bool:
@@ -485,14 +511,22 @@ def _is_blank(query: str) -> bool:
     return not query.strip(WHITE_SPACE)
 
 
-def _limits_blank_queries(profile: ScoringProfile) -> bool:
-    return parse_version(profile.version) >= _LIMITS_BLANK_QUERIES_SINCE
+def _recall_filter(request: RecallRequest) -> Filter | None:
+    must: list[Filter] = []
+    if request.session_id is not None:
+        must.append(any_of("session_id", [request.session_id]))
+    if request.agents is not None:
+        must.append(of_agents(request.agents))
+    return {"must": must} if must else None
 
 
-def _time_bounds(request: RecallRequest, profile: ScoringProfile) -> MemoryFilter:
-    if not profile.has_time_bounds:
-        return MemoryFilter()
-    return MemoryFilter(newer_than=request.since, older_than=request.until)
+def _notes(request: RecallRequest, profile: ScoringProfile) -> list[str]:
+    notes = []
+    if request.since is not None or request.until is not None:
+        notes.append(_TIMES_APPLIED if profile.has_time_bounds else _NO_TIMES.format(profile.version))
+    if request.namespace is not None:
+        notes.append(_NO_NAMESPACES)
+    return notes
 
 
 def _score(point: Point) -> float | None:
