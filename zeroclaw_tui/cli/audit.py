@@ -83,7 +83,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     Its document:
 
         {"backend", "location", "rows", "superseded", "size", "findings": [{"kind", "count", "size", "won", "remark",
-         "whole", "groups", "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt",
+         "groups", "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt",
          "remark", "spelled"}]}], "notes"}
 
     `superseded` is how many of the rows a newer memory replaced. `size` is in bytes of content, `won` what a purge (of
@@ -226,9 +226,6 @@ def _shown(finding: Finding, limit: int) -> list[Sample]:
 def _remedy(finding: Finding) -> Iterator[Line]:
     """What would be won, and the command for it."""
     only = runnable(f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}")
-    if finding.kind == "stale vectors":
-        # Its remark names the way.
-        return
     if finding.groups:
         yield (Styled(f"  Merging frees {size_shown(finding.freed)}. Run {only} --merge`", DIM),)
     else:
@@ -269,8 +266,8 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
     plan = merges.to_delete
 
     async def copies_elsewhere() -> tuple[Copy, ...]:
-        copies = await copies_of_plan(library, plan) if plan.count else ()
-        return _not_in_memories(copies) if given.merge else copies
+        # A merge means to keep one memory with the same text.
+        return await copies_of_plan(library, plan) if plan.count and not given.merge else ()
 
     async def describe() -> list[Line]:
         lines = await plan_lines(library, plan, verb, forever=False, copies=await copies_elsewhere())
@@ -302,17 +299,11 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
         return REFUSED
 
     async def look() -> Copies:
-        copies = await copies_left(library, given, outcome)
-        return copies._replace(found=_not_in_memories(copies.found)) if given.merge else copies
+        return Copies(()) if given.merge else await copies_left(library, given, outcome)
 
     groups = counted(len(merges.groups)) if given.merge else ""
     done = (Styled("✓", GREEN), f" {outcome.headline('', groups)}")
     return await print_done(library, given, plan, outcome, look, done)
-
-
-def _not_in_memories(copies: Sequence[Copy]) -> tuple[Copy, ...]:
-    """The copies outside of memories: a merge means to keep one memory with the same text."""
-    return tuple(copy for copy in copies if copy.kind != "memories")
 
 
 def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
-    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text",
+    "exact duplicates", "near duplicates", "secrets", "hidden text",
 ]  # fmt: skip
 
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
@@ -71,10 +70,6 @@ REMARKS: Mapping[FindingKind, str] = {
     "near duplicates": (
         "Nearly the same text (cosine of 0.95 or more, or 80 % of the word pairs in common). In a recall, each copy "
         "takes the place of another memory, and the older one may be out of date."
-    ),
-    "stale vectors": (
-        "Embeddings that match no message, because they are empty, damaged or of another length. ZeroClaw's own "
-        "reindex creates only missing ones. Run `zeroclaw memory reindex` of this program."
     ),
     "secrets": (
         "They look like secrets. They are plain text in the database and are sent to the model when they are recalled."
@@ -146,7 +141,7 @@ class Finding:
     """One kind of problem: all its memories in the order of storing, and the bytes of their contents.
 
     `groups` of duplicates are tuples of two or more indexes into `samples`. `remark` says what the problem is and why
-    it hurts. `is_whole` is False if not all memories were compared; then the remark says so.
+    it hurts.
     """
 
     kind: FindingKind
@@ -154,7 +149,6 @@ class Finding:
     size: int
     remark: str
     groups: tuple[tuple[int, ...], ...] = ()
-    is_whole: bool = True
 
     @property
     def count(self) -> int:
@@ -169,9 +163,7 @@ class Finding:
     @property
     def freed(self) -> int:
         """Bytes of content that a merge of duplicates, or else a purge, would free."""
-        if self.kind in DUPLICATES:
-            return plan_merge([self]).to_delete.size
-        return 0 if self.kind == "stale vectors" else self.size
+        return plan_merge([self]).to_delete.size if self.kind in DUPLICATES else self.size
 
     def as_json(self, limit: int) -> dict[str, Any]:
         """The finding with its first memories as the command prints it."""
@@ -181,7 +173,6 @@ class Finding:
             "size": self.size,
             "won": self.freed,
             "remark": self.remark,
-            "whole": self.is_whole,
             "groups": [[self.samples[at].version.id for at in group] for group in self.groups],
             "samples": [sample.as_json() for sample in self.samples[:limit]],
         }
@@ -301,8 +292,6 @@ class _Check:
         self._found: dict[FindingKind, dict[int, Sample]] = {kind: {} for kind in KINDS}
         self._seen: list[tuple[Handle, int]] = []
         """The handle of each row and the hash of its state, to notice changes during the check."""
-        self._vector_lengths: dict[int, int] = {}
-        self._bad_vectors: dict[int, str] = {}
 
     def visit(self, row: Row) -> None:
         """Check one row."""
@@ -312,10 +301,9 @@ class _Check:
         session = None if value("session_id") is None else column_text(value("session_id"))
         sample = Sample(version, "", pinned=bool(value("pinned")), session=session)
         self._seen.append((version.handle, hash(version.state)))
-        vector = self._check_vector(number, value("embedding"), value("embedding_dimensions"))
         if value("superseded_by") is None:
             owner = f"{version.agent or ''}\0{column_text(value('namespace') or 'default')}"
-            self.duplicates.add(number, owner, content, vector)
+            self.duplicates.add(number, owner, content, _unit_vector(value("embedding")))
         else:
             # Recall hides it, and its newer copy is what replaced it.
             self._superseded += 1
@@ -328,40 +316,10 @@ class _Check:
         self._size += version.size
         self._check_cancelled(self.rows)
 
-    def _check_vector(self, number: int, data: object, dimensions: object) -> np.ndarray | None:
-        """The vector with the length 1; None without a valid one. Some stores return only its `dimensions`."""
-        import numpy as np
-
-        if not isinstance(data, bytes):
-            if dimensions == 0:
-                self._bad_vectors[number] = "an empty vector"
-            elif isinstance(dimensions, int):
-                self._vector_lengths[number] = dimensions
-            return None
-        if not data or len(data) % 4:
-            self._bad_vectors[number] = "a truncated vector" if data else "an empty vector"
-            return None
-        numbers = np.frombuffer(data, dtype="<f4")
-        with np.errstate(all="ignore"):
-            norm = float(np.linalg.norm(numbers.astype(np.float64)))
-        if not np.isfinite(norm) or norm == 0:
-            self._bad_vectors[number] = "all zeros" if norm == 0 else "invalid numbers"
-            return None
-        self._vector_lengths[number] = len(numbers)
-        return (numbers / norm).astype(np.float32)
-
     async def report(self, duplicates: Duplicates) -> CleanUpReport:
-        """Load the memories of duplicates and stale vectors, and put all findings together."""
-        remarks = dict(self._bad_vectors)
-        expected = self._expected_length()
-        if expected is not None:
-            wrong = {number: length for number, length in self._vector_lengths.items() if length != expected}
-            remarks |= {number: f"{length:,} numbers instead of {expected:,}" for number, length in wrong.items()}
-        numbers = {*remarks, *chain.from_iterable((*duplicates.exact, *duplicates.near))}
+        """Load the memories of duplicates, and put all findings together."""
+        numbers = set(chain.from_iterable((*duplicates.exact, *duplicates.near)))
         samples = await self._load(sorted(numbers))
-        self._found["stale vectors"] = {
-            number: replace(samples[number], remark=remarks[number]) for number in sorted(remarks) if number in samples
-        }
         groups: dict[FindingKind, list[list[int]]] = {
             "exact duplicates": _existing(duplicates.exact, samples),
             "near duplicates": _existing(duplicates.near, samples),
@@ -371,25 +329,12 @@ class _Check:
         for number, sample in self._found["near duplicates"].items():
             remark = f"{int(duplicates.likeness[number] * 100 + 1e-6)} % alike"
             self._found["near duplicates"][number] = replace(sample, remark=remark)
-        left_out = duplicates.left_out
-        findings = [
-            _finding(kind, found, groups.get(kind, ()), left_out if kind == "near duplicates" else "")
-            for kind, found in self._found.items()
-            if found
-        ]
+        findings = [_finding(kind, found, groups.get(kind, ())) for kind, found in self._found.items() if found]
         findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
-        notes = [left_out] if left_out and not self._found["near duplicates"] else []
+        notes = []
         if changed := len(numbers) - len(samples):
             notes.append(f"{counted(changed)} changed during the check and may be missing here. Check again.")
         return CleanUpReport(tuple(findings), self.rows, self._size, tuple(notes), self._superseded)
-
-    def _expected_length(self) -> int | None:
-        """The configured length of vectors, else the one that most have; None without a majority."""
-        if self._library.embedder is not None:
-            return self._library.config.embedding.dimensions
-        lengths = Counter(self._vector_lengths.values())
-        (length, count), (_, next_count) = [*lengths.most_common(2), (0, 0), (0, 0)][:2]
-        return length if count > next_count else None
 
     async def _load(self, numbers: Sequence[int]) -> dict[int, Sample]:
         """Load memories by number, without those that changed during the check."""
@@ -414,16 +359,27 @@ def _existing(groups: Iterable[Sequence[int]], samples: Collection[int]) -> list
     return [group for group in existing if len(group) > 1]
 
 
-def _finding(kind: FindingKind, found: Mapping[int, Sample], groups: Sequence[Sequence[int]], left_out: str) -> Finding:
+def _finding(kind: FindingKind, found: Mapping[int, Sample], groups: Sequence[Sequence[int]]) -> Finding:
     index = {number: index for index, number in enumerate(found)}
     return Finding(
         kind=kind,
         samples=tuple(found.values()),
         size=sum(sample.version.size for sample in found.values()),
-        remark=f"{REMARKS[kind]} {left_out}".rstrip(),
+        remark=REMARKS[kind],
         groups=tuple(tuple(index[number] for number in group) for group in groups),
-        is_whole=not left_out,
     )
+
+
+def _unit_vector(data: object) -> np.ndarray | None:
+    """The vector with the length 1; None without one that has a direction."""
+    import numpy as np
+
+    if not isinstance(data, bytes) or not data or len(data) % 4:
+        return None
+    numbers = np.frombuffer(data, dtype="<f4")
+    with np.errstate(all="ignore"):
+        norm = float(np.linalg.norm(numbers.astype(np.float64)))
+    return (numbers / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

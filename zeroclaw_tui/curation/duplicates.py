@@ -38,15 +38,11 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 @dataclass(frozen=True, slots=True)
 class Duplicates:
-    """Groups of two and more memories by number; `likeness` is how much each near duplicate is like its best match.
-
-    `left_out` says what was not compared; "" if everything was.
-    """
+    """Groups of two and more memories by number; `likeness` is how much each near duplicate is like its best match."""
 
     exact: list[list[int]]
     near: list[list[int]]
     likeness: Mapping[int, float]
-    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +80,7 @@ class DuplicateFinder:
         groups = _Groups()
         _join_by_vectors(texts, groups, check_cancelled)
         _join_by_words(texts, groups, check_cancelled)
-        left_out = ""
-        if self._vector_count > MAX_VECTORS:
-            left_out = (
-                f"{self._vector_count - MAX_VECTORS:,} vectors beyond the first {MAX_VECTORS:,} were not compared. "
-                "Those memories were compared by words."
-            )
-        return Duplicates(sorted(exact), groups.found(), groups.likeness, left_out)
+        return Duplicates(sorted(exact), groups.found(), groups.likeness)
 
 
 def _join_by_vectors(texts: Mapping[int, _Text], groups: _Groups, check_cancelled: Callable[[], None]) -> None:

@@ -61,7 +61,6 @@ _GLYPHS: Mapping[FindingKind, str] = {
     "empty keys": "∅",
     "exact duplicates": "=",
     "near duplicates": "≈",
-    "stale vectors": "↺",
     "secrets": "!",
     "hidden text": "◌",
 }
@@ -561,7 +560,7 @@ def _nothing_words(report: CleanUpReport, memory: Memory) -> str:
         return "This store has no memories yet. Findings appear here later. Press r to check again."
     return (
         f"No findings in {counted(report.rows)}. Checked for assistant replies, recall blobs, tool results, heartbeat "
-        "and cron texts, contents that are too short or too long, empty keys, duplicates, stale vectors, secrets and "
+        "and cron texts, contents that are too short or too long, empty keys, duplicates, secrets and "
         "hidden text."
     )
 
