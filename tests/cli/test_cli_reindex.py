@@ -56,18 +56,6 @@ def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
     assert len(endpoint.requests) == 1
 
 
-def test_one_memory_by_its_id_as_json(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
-    done = memory("reindex", "--yes", "--json", "--id", "id-2").json
-    assert (done["filled"], done["left"], done["failed"], done["stopped"]) == (1, 0, [], False)
-    assert endpoint.requests[0][2]["input"] == ["Cat named Mio"]
-    assert _embedded(install) == 1
-
-
-def test_without_a_terminal_it_needs_yes(memory: Run, endpoint: HttpEndpoint) -> None:
-    assert memory("reindex").code == 2
-    assert endpoint.requests == []
-
-
 def test_it_is_said_that_texts_leave_the_machine_before_they_do(memory: Run, install: Path) -> None:
     with (install / "config.toml").open("a") as config:
         config.write('embedding_provider = "openai"\n')

@@ -110,13 +110,6 @@ async def test_a_status_has_the_count_and_what_the_store_can_and_cannot_do(folde
     assert "write" in found["none"].limitations
 
 
-async def test_a_store_that_zeroclaw_has_not_created_yet_is_missing(folder: Path) -> None:
-    (folder / "workspace" / "memory" / "brain.db").unlink()
-    (folder / "workspace" / "MEMORY.md").unlink()
-    status = await check_candidate(known(folder)[0])
-    assert status.is_missing
-
-
 async def test_a_server_that_is_down_or_never_answers_is_a_problem(folder: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         port = silent.getsockname()[1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, around, why_no_conversations
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotFound, Unreadable
+from zeroclaw_tui.memory.errors import NotFound
 
 SESSION = "telegram_12345_ann"
 
@@ -98,13 +96,6 @@ async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) 
     assert found.messages[1].role == "\x1b[2J"
 
 
-async def test_chat_is_only_read(library: Library) -> None:
-    file = write_chat(root(library), SESSION, talk(3))
-    before = hashlib.sha256(await asyncio.to_thread(file.read_bytes)).digest()
-    await around(library, memory("question 1 about the ferry", at(1), SESSION))
-    assert hashlib.sha256(await asyncio.to_thread(file.read_bytes)).digest() == before
-
-
 async def test_an_install_without_chat_says_so(library: Library) -> None:
     assert "There are no conversations" in str(await why_no_conversations(library))
     with pytest.raises(NotFound, match="There are no conversations"):
@@ -119,10 +110,3 @@ async def test_a_memory_without_a_session_is_found_by_its_text_alone(library: Li
     assert (found.found_by, found.messages[found.position].content) == ("text", "question 2 about the ferry")
     with pytest.raises(NotFound, match=r"sessions\.db holds nothing"):
         await around(library, memory("Ferries matter.", at(2, 50)))
-
-
-async def test_a_broken_file_is_an_error(library: Library) -> None:
-    (root(library) / "sessions").mkdir()
-    (root(library) / "sessions" / "sessions.db").write_text("this is no database")
-    with pytest.raises(Unreadable, match=r"sessions\.db is not a SQLite database"):
-        await around(library, memory("question 1 about the ferry", at(1), SESSION))

@@ -109,22 +109,6 @@ async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(c
         assert not any(entry.withheld for entry in await library.scanned(page))
 
 
-async def test_a_long_content_is_scanned_again_when_it_changes(config: MemoryConfig) -> None:
-    add(config, "a", "x" * 1000 + " " + FLAGGED)
-    async with opened_at(config, "0.8.4") as library:
-        for _ in range(2):
-            (entry,) = await library.scanned(await library.memory.rows(PAGE))
-            assert entry.withheld == "exfil_curl"
-        write(config, "UPDATE memories SET content = ?, updated_at = '2'", "harmless " * 100)
-        (entry,) = await library.scanned(await library.memory.rows(PAGE))
-        assert entry.withheld is None
-
-
-async def test_the_scan_is_off_if_the_config_does_not_scan_when_reading(config: MemoryConfig) -> None:
-    async with opened_at(config._replace(threat_scan_load_time=False, threat_scan="strict")) as library:
-        assert library.settings.threat_scan == "off"
-
-
 @pytest.mark.parametrize(
     ("superseded_by", "found"),
     [("lisbon", "id-002"), ("only main's", None), ("id-001", "id-001"), ("porto", None), ("", None), (None, None)],
@@ -143,24 +127,6 @@ async def test_a_superseding_memory_is_found_by_its_key_or_id(
         (older,) = await entries_with_key(library.memory, "porto")
         newer = await library.superseding_entry(older)
     assert (None if newer is None else newer.id) == found
-
-
-async def test_of_several_memories_with_the_key_the_one_in_the_same_namespace_superseded(tmp_path: Path) -> None:
-    """Another program may have created the table, without ZeroClaw's rule that a key is unique."""
-    database = tmp_path / "brain.db"
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute(
-            "CREATE TABLE memories (id TEXT, key TEXT, content TEXT, category TEXT, embedding BLOB, created_at TEXT,"
-            " updated_at TEXT, session_id TEXT, namespace TEXT, importance REAL, superseded_by TEXT)"
-        )
-        for values in (("1", "lisbon", "work", None), ("2", "lisbon", "home", None), ("3", "porto", "home", "lisbon")):
-            statement = "INSERT INTO memories VALUES (?, ?, 'text', 'core', NULL, '', '', NULL, ?, NULL, ?)"
-            connection.execute(statement, values)
-    async with opened_at(database) as library:
-        (older,) = await entries_with_key(library.memory, "porto")
-        newer = await library.superseding_entry(older)
-    assert newer is not None
-    assert newer.id == "2"
 
 
 async def test_an_unknown_agent_is_named_with_the_known_ones(tmp_path: Path) -> None:

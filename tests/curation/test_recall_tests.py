@@ -272,11 +272,8 @@ async def test_what_reaches_the_prompt_and_the_session_of_a_test(store: Path) ->
     ]
     progress: list[int] = []
 
-    async def on_progress(done: int) -> None:
-        progress.append(done)
-
     async with opened_at(store, "0.7.5") as library:
-        run = await run_tests(library, "a.toml", tests, trial(library, threshold=1.6), on_progress)
+        run = await run_tests(library, "a.toml", tests, trial(library, threshold=1.6), progress.append)
     everywhere, in_session, food = run.results
     assert set(everywhere.recalled) == {"lang", "chat"}
     assert (everywhere.hit, everywhere.in_prompt) == (True, False)

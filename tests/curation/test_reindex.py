@@ -117,16 +117,6 @@ def lacking(database: Path) -> int:
     return sum(row[3] is None for row in rows_of(database).values())
 
 
-async def test_the_plan_counts_what_is_missing_and_what_is_wrong(library, service) -> None:
-    plan = await plan_reindex(library)
-    assert list(plan.outdated) == ["id-001"]
-    assert len(plan.missing) == TO_MAKE - 1
-    assert plan.characters == sum(len(f"text number {at}") for at in range(40) if at not in (0, 2))
-    assert plan.tokens == -(-plan.characters // 4)
-    assert (plan.is_remote, plan.model) == (False, "dense")
-    assert service.asked == []
-
-
 async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     library, service, database: Path, clock
 ) -> None:
@@ -198,12 +188,6 @@ async def test_an_endpoint_that_keeps_failing_ends_the_run(
     assert lacking(database) == TO_MAKE - filled
 
 
-async def test_an_endpoint_that_refuses_every_text_is_not_asked_for_each(library, service, clock) -> None:
-    service.trouble = lambda texts: (400, b"{}")
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert (done.filled, bool(done.failed), len(service.asked)) == (0, True, 4)
-
-
 async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database: Path) -> None:
     """Refused together, the texts go one by one."""
     service.trouble = lambda texts: (400, b"{}") if "text number 5" in texts else None
@@ -212,15 +196,6 @@ async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service
     assert len(done.failed) == 1
     assert done.failed[0].startswith("key5: ")
     assert rows_of(database)["id-005"][3] is None
-
-
-async def test_a_service_that_takes_one_text_at_a_time(library, service, clock) -> None:
-    """It answers several with the vector of the first."""
-    one = b'{"data": [{"embedding": [1, 0, 0, 0, 0, 0, 0, 0]}]}'
-    service.trouble = lambda texts: (200, one)
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert done.filled == TO_MAKE
-    assert done.failed == []
 
 
 async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database) -> None:
@@ -269,21 +244,6 @@ async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(
     with pytest.raises(Refused, match=r"another model \(another\)"):
         await reindex(library, plan, retries=clock_retries(clock))
     assert service.asked == []
-
-
-async def test_without_an_embedder_the_reason_is_told(open_store) -> None:
-    async with open_store("none") as library:
-        with pytest.raises(Refused, match="no embeddings configured"):
-            await plan_reindex(library)
-
-
-async def test_the_plan_says_whether_texts_leave_the_machine(open_store) -> None:
-    async with open_store("openai", model="text-embedding-3-small") as library:
-        assert (await plan_reindex(library)).is_remote
-    async with open_store("local") as library:
-        plan = await plan_reindex(library)
-        assert not plan.is_remote
-        assert (await reindex(library, plan)).filled == TO_MAKE
 
 
 def started(folder: Path) -> subprocess.Popen[bytes]:

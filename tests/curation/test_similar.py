@@ -16,8 +16,7 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
-from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
-from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.embeddings.local import local_vector
 
 ROWS: tuple[dict[str, Any], ...] = (
     {"key": "ramen", "content": "Likes ramen and rust coloured plates", "embedding": blob(1, 0, 0)},
@@ -78,11 +77,6 @@ async def test_without_a_vector_shared_rare_words_decide(opens: Opens) -> None:
     assert (document["key"], document["query"], document["results"][0]["rank"]) == ("plain", None, 1)
 
 
-async def test_the_limit_counts_and_the_nearest_come_first(opens: Opens) -> None:
-    rows = tuple({"key": f"k{number}", "content": "tea", "embedding": blob(1, number / 10, 0)} for number in range(30))
-    assert keys(await near(await opens(rows), "k0", limit=7)) == [f"k{number}" for number in range(1, 8)]
-
-
 async def test_many_superseded_memories_that_are_as_near_hide_no_other(opens: Opens) -> None:
     twin = {"content": "tea", "embedding": blob(1, 0)}
     twins = tuple(twin | {"key": f"t{number}", "superseded_by": "id-000"} for number in range(200))
@@ -101,20 +95,6 @@ async def test_a_text_without_an_embedder_is_compared_by_words(opens: Opens) -> 
     result = await similar_memories(await opens(), text="noodles in the kitchen")
     assert (result.method, keys(result)) == ("rare words", ["plain", "noodles"])
     assert "no embeddings configured" in (result.reason or "")
-
-
-async def test_an_endpoint_that_fails_leaves_the_words(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(self: LocalEmbedder, text: str) -> Any:
-        raise EmbeddingFailed("The endpoint is down.", hint="Start it.")
-
-    monkeypatch.setattr(LocalEmbedder, "embed", broken)
-    result = await similar_memories(await opens(embedding=EmbeddingConfig("local", "local", 3)), text="noodles")
-    assert (result.reason, keys(result)) == ("The endpoint is down. Start it.", ["noodles"])
-
-
-async def test_a_memory_without_content_is_compared_by_its_key(opens: Opens) -> None:
-    rows = ({"key": "marmalade_jar", "content": ""}, {"key": "b", "content": "an old marmalade jar"})
-    assert keys(await near(await opens(rows), "marmalade_jar")) == ["b"]
 
 
 @pytest.fixture

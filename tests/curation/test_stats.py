@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, memory_stats, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Embedded, Statistics
+from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Statistics
 from zeroclaw_tui.testing.tools import entries_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).isoformat()
@@ -73,18 +73,6 @@ async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
     assert ours.total == sum(ours.quarters.values()) + ours.undated == sum(ours.size.values())
 
 
-async def test_a_filter_and_a_truncated_vector_are_counted_too(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", rows_of_all_kinds())
-    ours, plain = await counted(path, MemoryFilter(category=("sizes",)))
-    assert ours.total == plain.total == 10
-    assert {big.category for big in ours.biggest} == {"sizes"}
-    assert (ours.embedded, ours.dimensions) == ({"sizes": Embedded(0, 10)}, {})
-    path = make(tmp_path / "old.db", "G1", [{"embedding": b"123456"}, {"embedding": blob(1, 2)}, {}])
-    ours, _ = await counted(path)
-    assert (ours.dimensions, ours.cut_vectors, ours.vectors) == ({2: 1}, 1, 8)
-    assert ours.embedded == {"core": Embedded(2, 3)}
-
-
 async def test_caches_free_pages_log_and_side_files_are_told(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G2", [{"content": "x" * 20_000} for _ in range(20)])
     change(path, "INSERT INTO embedding_cache VALUES ('aa', ?, '2026', '2026')", [blob(1, 2, 3)])
@@ -107,17 +95,6 @@ async def test_caches_free_pages_log_and_side_files_are_told(tmp_path: Path) -> 
     assert "response_cache.db" in names
     assert not {"notes.txt", "brain.db", "brain.db-wal", "brain.db-shm"} & set(names)
     assert storage.problems == ()
-
-
-async def test_an_empty_database_has_nothing_but_its_file_and_a_broken_cache_beside_it_is_said(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G2", [])
-    (tmp_path / "response_cache.db").write_bytes(b"no database at all" * 100)
-    ours, _ = await counted(path)
-    assert (ours.total, ours.content, dict(ours.quarters), ours.biggest, ours.vectors) == (0, 0, {}, (), 0)
-    storage = ours.storage
-    assert storage is not None
-    assert (storage.file, storage.response_cache) == (path.stat().st_size, None)
-    assert ["is not a SQLite database" in problem for problem in storage.problems] == [True]
 
 
 def answers(path: Path) -> None:

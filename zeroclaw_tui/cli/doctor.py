@@ -307,8 +307,8 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
         return NOT_REACHABLE if plan.open_in else DONE
     if not plan.open_in and not given.yes and not confirm("Rewrite it?", lines):
         return REFUSED
-    with Progress("Compacting", None, cancels_task=True):
-        outcome = await compact(config, now)
+    note("zeroclaw: Compacting …")
+    outcome = await compact(config, now)
     if given.json:
         document({**facts, "after": (await plan_compact(config)).size, **outcome.as_json()})
     else:

@@ -33,6 +33,9 @@ _NOT_SETTINGS = (
     "sources",
     "warnings",
     "concerns",
+    "alias",
+    "zeroclaw_backend",
+    "schema",
 )
 _DEFAULT = "default"
 
@@ -72,7 +75,11 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         config = config._replace(warnings=(*judged.warnings, *([own] if own else [])))
         findings = dict.fromkeys((*sentences(library.memory.notices), *found.findings))
         found = Health(found.ok, found.summary, tuple(findings), found.facts)
-    _print_health(given, found, _about(config, library), (config, *configs[1:]))
+    shown = _health_document(found, library, (config, *configs[1:]))
+    if given.json:
+        document(shown)
+    else:
+        write_lines(_health_lines(shown, config))
     return code
 
 
@@ -80,11 +87,7 @@ def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
     """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
     from zeroclaw_tui.config.memory_config import OPTION
 
-    effective = {
-        f"memory.{name}": value
-        for name, value in config._asdict().items()
-        if name not in _NOT_SETTINGS and name not in ("alias", "zeroclaw_backend", "schema")
-    }
+    effective = {f"memory.{name}": value for name, value in config._asdict().items() if name not in _NOT_SETTINGS}
     embedding = config.embedding
     effective |= {
         "memory.embedding_provider": embedding.provider,
@@ -106,51 +109,61 @@ def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
     }
 
 
-def _print_health(
-    given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]
-) -> None:
+def _health_document(found: Health, library: Library | None, configs: Sequence[MemoryConfig]) -> dict[str, Any]:
+    """The document; without a library what the config says."""
     from zeroclaw_tui.backends.factory import shadowed_sentences
     from zeroclaw_tui.curation.config_choice import describe_choice
 
     config = configs[0]
-    findings = (*found.findings, *config.warnings, *shadowed_sentences())
-    if not given.json:
-        where = _health_facts(about, config)
-        more = {name: value for name, value in found.facts.items() if value != where["location"]}
-        facts = {**where, **_others(configs), **more, **_changed_settings(config)}
-        write_lines(health_lines(found, findings, facts))
-        return
-    document(
-        {
-            "backend": about["backend"],
-            "location": about["location"],
-            "chosen": describe_choice(config),
-            "ok": found.ok,
-            "summary": found.summary,
-            "findings": list(findings),
-            "facts": dict(found.facts),
-            "generation": about["generation"],
-            "profile": about["profile"],
-            "profile_source": about["profile_source"],
-            "newer_version": about["newer_version"],
-            "config": settings_shown(config),
-            "installs": [_install(each, chosen=each is config) for each in configs],
-        }
-    )
-
-
-def _about(config: MemoryConfig, library: Library | None) -> dict[str, Any]:
-    """Which store it is and how it is scored; without a library what the config says."""
     backend, location = store_place(config, library)
     profile = None if library is None else library.profile
     return {
         "backend": backend,
         "location": location or None,
+        "chosen": describe_choice(config),
+        "ok": found.ok,
+        "summary": found.summary,
+        "findings": [*found.findings, *config.warnings, *shadowed_sentences()],
+        "facts": dict(found.facts),
         "generation": None if library is None else library.memory.about.generation,
         "profile": None if profile is None else profile.profile.version,
         "profile_source": None if profile is None else profile.source,
         "newer_version": None if profile is None else profile.profile.newer,
+        "config": settings_shown(config),
+        "installs": [_install(each, chosen=each is config) for each in configs],
     }
+
+
+def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Line]:
+    """A verdict, what was found, and in two columns the facts and the settings that are not ZeroClaw's defaults."""
+    mark = Styled("✓", GREEN) if shown["ok"] else Styled("✗", RED)
+    yield (mark, " ", Styled(one_line(shown["summary"]), BOLD))
+    for finding in shown["findings"]:
+        yield ("  – ", one_line(finding))
+    yield ()
+    file = config.install.config_file
+    missing = "" if file is None or file.exists() else " (missing; ZeroClaw's defaults apply)"
+    facts = {
+        "backend": shown["backend"],
+        "location": shown["location"],
+        "backend chosen": shown["chosen"],
+        "chosen by": config.install.rule,
+        "generation": shown["generation"],
+        "scoring": f"{shown['profile']} ({shown['profile_source']})" if shown["profile"] else None,
+        "config": "none (standalone store)" if file is None else f"{file}{missing}",
+    }
+    others = [f"{install['root']} ({install['rule']})" for install in shown["installs"] if not install["chosen"]]
+    facts |= {"other installs": ", ".join(others)} if others else {}
+    facts |= {name: value for name, value in shown["facts"].items() if value != shown["location"]}
+    for key, setting in shown["config"].items():
+        if setting["source"] != _DEFAULT:
+            facts[key] = f"{value_shown(setting['value'])} ({setting['source']})"
+    names = [one_line(str(name)) for name in facts]
+    left = max(map(cells, names))
+    for name, value in zip(names, facts.values(), strict=True):
+        text = one_line(value_shown(value))
+        is_list = isinstance(value, list | tuple)
+        yield ("  ", Styled(padded(name, left), DIM), "  ", cut(text, max(20, width() - left - 4)) if is_list else text)
 
 
 def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
@@ -185,40 +198,6 @@ def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
     }
 
 
-def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
-    from zeroclaw_tui.curation.config_choice import describe_choice
-
-    scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
-    file = config.install.config_file
-    if file is None:
-        shown = "none (standalone store)"
-    else:
-        shown = str(file) if file.exists() else f"{file} (missing; ZeroClaw's defaults apply)"
-    return {
-        "backend": about["backend"],
-        "location": about["location"],
-        "backend chosen": describe_choice(config),
-        "chosen by": config.install.rule,
-        "generation": about["generation"],
-        "scoring": scoring,
-        "config": shown,
-    }
-
-
-def _others(configs: Sequence[MemoryConfig]) -> dict[str, str]:
-    others = [f"{config.install.root} ({config.install.rule})" for config in configs[1:]]
-    return {"other installs": ", ".join(others)} if others else {}
-
-
-def _changed_settings(config: MemoryConfig) -> dict[str, str]:
-    """The settings that do not come from ZeroClaw's defaults."""
-    return {
-        key: f"{value_shown(setting['value'])} ({setting['source']})"
-        for key, setting in settings_shown(config).items()
-        if setting["source"] != _DEFAULT
-    }
-
-
 def _masked(key: str, value: Any) -> Any:
     from zeroclaw_tui.config.masking import is_secret_name
 
@@ -229,26 +208,6 @@ def _masked(key: str, value: Any) -> Any:
     if value and isinstance(value, str):
         return HIDDEN if is_secret_name(key.rpartition(".")[2]) else mask_secrets(value)
     return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def health_lines(health: Health, findings: Sequence[str], facts: Mapping[str, Any]) -> Iterator[Line]:
-    """A verdict, what was found, and the facts in two columns."""
-    mark = Styled("✓", GREEN) if health.ok else Styled("✗", RED)
-    yield (mark, " ", Styled(one_line(health.summary), BOLD))
-    for finding in findings:
-        yield ("  – ", one_line(finding))
-    yield ()
-    names = [one_line(str(name)) for name in facts]
-    left = max(map(cells, names), default=0)
-    for name, value in zip(names, facts.values(), strict=True):
-        shown = one_line(value_shown(value))
-        is_list = isinstance(value, list | tuple)
-        yield (
-            "  ",
-            Styled(padded(name, left), DIM),
-            "  ",
-            cut(shown, max(20, width() - left - 4)) if is_list else shown,
-        )
 
 
 def value_shown(value: Any) -> str:

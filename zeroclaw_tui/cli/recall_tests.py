@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,14 +20,15 @@ from zeroclaw_tui.cli.output import (
     Styled,
     document,
     note,
-    waiting,
     width,
     write_lines,
 )
+from zeroclaw_tui.cli.plans import Progress
 from zeroclaw_tui.cli.recall import print_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import (
     DONE,
+    INTERRUPTED,
     NOT_REACHABLE,
     REFUSED,
     NotFound,
@@ -37,7 +37,6 @@ from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from types import TracebackType
 
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.library import Library
@@ -64,7 +63,6 @@ A test passes if every expected key is in the prompt and no rejected key is. The
 among the first N of --limit, and how often an expected key is in the prompt (prompt rate)."""
 
 
-_SHOW_EVERY = 0.1
 _LEAST_ROOM = 20
 _LONGEST_NAME = 400
 
@@ -111,8 +109,13 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
         )
     tests = await asyncio.to_thread(read_tests, file)
     trial = trial_given(library, given, now, set())
-    with RecallProgress(len(tests)) as progress:
-        run = await run_tests(library, "stdin" if str(file) == STDIN else str(file), tests, trial, progress.show)
+    name = "stdin" if str(file) == STDIN else str(file)
+    try:
+        with Progress("Recalling", len(tests), cancels_task=True) as progress:
+            run = await run_tests(library, name, tests, trial, progress.advance)
+    except asyncio.CancelledError:
+        note("zeroclaw: Cancelled.")
+        return INTERRUPTED
     if sentence := run.unknown_keys_sentence():
         note(f"zeroclaw: {sentence}")
     if given.json:
@@ -124,37 +127,6 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
         note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
         return NOT_REACHABLE
     return DONE if run.passed == len(run.results) else REFUSED
-
-
-class RecallProgress:
-    """How many recalls are done, on stderr if that is a terminal."""
-
-    def __init__(self, total: int) -> None:
-        import time
-
-        self._total = total
-        self._is_terminal = sys.stderr.isatty()
-        self._next_time = time.monotonic() + _SHOW_EVERY
-
-    def __enter__(self) -> RecallProgress:
-        waiting.end()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._is_terminal:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-    async def show(self, done: int) -> None:
-        """Show how many are done, a few times a second."""
-        import time
-
-        if self._is_terminal and time.monotonic() >= self._next_time:
-            self._next_time = time.monotonic() + _SHOW_EVERY
-            sys.stderr.write(f"\rRecalling {done:,} of {self._total:,} …")
-            sys.stderr.flush()
 
 
 def run_lines(run: RecallTestRun) -> Iterator[Line]:

@@ -8,7 +8,7 @@ import os
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -383,7 +383,7 @@ async def run_tests(
     file: str,
     tests: Sequence[RecallTest],
     trial: Trial,
-    on_progress: Callable[[int], Awaitable[None]] | None = None,
+    on_progress: Callable[[int], object] | None = None,
 ) -> RecallTestRun:
     """Recall the message of every test by the rules of `trial`, and measure the recalls.
 
@@ -407,7 +407,7 @@ async def run_tests(
         results.append(RecallTestResult.of(test, result))
         notes.update(set(result.notes))
         if on_progress is not None:
-            await on_progress(len(results))
+            on_progress(len(results))
     sentences = tuple(
         note if count == len(results) else f"{note} (In {count:,} of {len(results):,} tests.)"
         for note, count in notes.items()

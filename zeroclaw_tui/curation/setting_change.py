@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_number
 from zeroclaw_tui.config.setting_names import reading_words
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.curation.library import scoring_settings
-from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
@@ -145,7 +144,10 @@ _ABOUT: Mapping[str, Setting] = {
 }
 """Which complaints are about a setting; those that are not here belong to the rerank stage."""
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
-_SAME_DAY = timedelta(hours=1)
+_CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
+_NO_SETTINGS = (
+    "Limit, session, moment, rule and version of a what-if are not written: they are no settings of config.toml."
+)
 
 
 def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = ALL_SETTINGS) -> tuple[str, ...]:
@@ -157,7 +159,7 @@ def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = A
     )
 
 
-def plan_settings_change(library: Library, trial: Trial, now: datetime | None = None) -> SettingChange:
+def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     """Plan to write the settings of a trial to config.toml.
 
     Raises Refused for a store without config.toml or if nothing of the trial can be written, UsageError for values that
@@ -167,10 +169,8 @@ def plan_settings_change(library: Library, trial: Trial, now: datetime | None = 
     _check_writable(config)
     _config_file(config)
     values = _new_values(library, trial)
-    not_written = _not_written(library, trial, now)
     if not values:
-        hint = not_written or "Change a weight, the threshold, the search mode or rerank first."
-        raise Refused(_NOTHING_TO_WRITE, hint=hint)
+        raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
     for name, value in values.items():
         if not isinstance(value, str) and not 0 <= float32(value) < math.inf:
             raise UsageError(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
@@ -179,8 +179,9 @@ def plan_settings_change(library: Library, trial: Trial, now: datetime | None = 
     own = library.profile.profile
     if _SEARCH_MODE in values and not own.search_modes:
         warnings.append(f"ZeroClaw {own.version} does not read {_SEARCH_MODE}; {reading_words(_SEARCH_MODE)} do.")
-    if not_written is not None:
-        warnings.append(not_written)
+    request = trial.request
+    if request.limit != request.turn_limit or request.has_session or request.rule != "cli" or trial.profile != own:
+        warnings.append(_NO_SETTINGS)
     change = planned_change(config, values, tuple(warnings), (trial.profile.version, own.version))
     if change.is_empty:
         raise Refused(_NOTHING_TO_WRITE, hint=" ".join(overridden))
@@ -237,24 +238,6 @@ def _values(settings: ScoringSettings) -> dict[str, Value]:
         "memory.recency_weight": rerank.recency_weight,
         "memory.candidate_multiplier": rerank.candidate_multiplier,
     }
-
-
-def _not_written(library: Library, trial: Trial, now: datetime | None) -> str | None:
-    """Name what of a trial is not a setting of config.toml, in a sentence; None if there is nothing."""
-    request = trial.request
-    day, now = moment(request.as_of), (now or datetime.now()).astimezone()
-    is_changed = {
-        "the limit": request.limit != request.turn_limit,
-        "the session": request.has_session,
-        "the day": day is not None and day - now > _SAME_DAY,
-        "the injection rule": request.rule != "cli",
-        "the profile": trial.profile.version != library.profile.profile.version,
-    }
-    names = [name for name, changed in is_changed.items() if changed]
-    if not names:
-        return None
-    text, verb = (names[0], "is") if len(names) == 1 else (f"{', '.join(names[:-1])} and {names[-1]}", "are")
-    return f"{text[0].upper()}{text[1:]} {verb} not written: config.toml has no such setting."
 
 
 def _overridden(config: MemoryConfig, names: Iterable[str]) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.curation.recall import text_vector, waits_for_vector
+from zeroclaw_tui.curation.recall import text_vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.query import ENTRIES, Query
@@ -48,8 +48,6 @@ class SimilarResult:
     results: tuple[SimilarMemory, ...]
     compared: int
     """How many memories were compared."""
-    awaits_vector: bool = False
-    """The text's vector is still being fetched; until then it is by words."""
 
     def sentences(self) -> tuple[str, ...]:
         """Say how many memories were compared by what, and why not by vectors."""
@@ -100,27 +98,6 @@ async def similar_memories(
         return await _by_words(library, entry, text, reason, limit, agents)
     memory, query = library.memory, None if entry is not None else text
     return SimilarResult(memory.name, memory.about.location, entry, query, "vector", None, *found)
-
-
-async def similar_steps(library: Library, text: str, limit: int) -> AsyncGenerator[SimilarResult, None]:
-    """Find the same of a text in steps: while an endpoint is asked for its vector, first what is near by words, marked
-    `awaits_vector`; the last step is the answer of `similar_memories`. Closing the generator ends the request."""
-    if not words_of(text) or not await waits_for_vector(library, text):
-        yield await similar_memories(library, text=text, limit=limit)
-        return
-    asking = asyncio.ensure_future(_vector_of(library, text))
-    try:
-        by_words = await _by_words(library, None, text, None, limit)
-        yield replace(by_words, awaits_vector=True)
-        vector, reason = await asking
-    finally:
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-    if vector is None:
-        yield replace(by_words, reason=reason)
-    else:
-        # The embedder has the vector now, so it is not fetched again.
-        yield await similar_memories(library, text=text, limit=limit)
 
 
 async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str]:

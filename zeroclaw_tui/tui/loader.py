@@ -267,20 +267,13 @@ class Loader:
         self._show(ask, self._panes.show_found, found.total)
 
     async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
-        from zeroclaw_tui.curation.similar import similar_memories, similar_steps
+        from zeroclaw_tui.curation.similar import similar_memories
 
         started = self._pace.stopwatch()
         request = view.request(now, self._library.config, self._library.memory.about.recall_limit)
-        if view.similar_to is not None:
-            found = await similar_memories(self._library, entry=view.similar_to, limit=_MOST_SIMILAR)
-            await self._show_similar(ask, view, now, _similar_ranking(found, request), started)
-            return
-        async with aclosing(similar_steps(self._library, view.query, _MOST_SIMILAR)) as steps:
-            async for found in steps:
-                await self._show_similar(ask, view, now, _similar_ranking(found, request), started)
-
-    async def _show_similar(self, ask: Ask, view: View, now: datetime, ranking: RecallResult, started: float) -> None:
-        self._show(ask, self._panes.show_recall, ranking, self._since(started))
+        text = view.query if view.similar_to is None else ""
+        found = await similar_memories(self._library, entry=view.similar_to, text=text, limit=_MOST_SIMILAR)
+        self._show(ask, self._panes.show_recall, _similar_ranking(found, request), self._since(started))
         if self._counted != _what_is_counted(view):
             await self._count(ask, view, now)
 
@@ -362,5 +355,4 @@ def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResu
             for near in found.results
         ),
         notes=found.sentences(),
-        awaits_vector=found.awaits_vector,
     )

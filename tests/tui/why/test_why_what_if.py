@@ -336,7 +336,7 @@ async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
             assert "- min_relevance_score = 0.4" in words
             assert "+ min_relevance_score = 0.25" in words
             assert "For this message, with the modified settings: injected 3 → " in words
-            assert "The limit is not written" in words
+            assert "Limit, session, moment, rule and version of a what-if are not written" in words
             await press(pilot, answer)
             assert app.screen is app.room
         assert "0.40 → 0.25" in screen_words(app)

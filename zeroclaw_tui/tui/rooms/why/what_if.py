@@ -433,7 +433,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     """
     from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
 
-    change = await asyncio.to_thread(plan_settings_change, library, trial, now)
+    change = await asyncio.to_thread(plan_settings_change, library, trial)
     words = f"For this message, with the modified settings: {effect}." if effect else ""
     if not await app.push_screen_wait(review_question(change, words)):
         return False
