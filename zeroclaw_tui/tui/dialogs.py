@@ -275,6 +275,18 @@ def yes_or_no(
     return Question(title, body, no, [Answer("y", yes, True)], must_be_seen=must_be_seen)
 
 
+def confirmation(
+    title: str, body: Content | Widget | None, count: int, verb: str, *, must_be_seen: bool = False
+) -> Dialog[bool]:
+    """Ask before an act on so many memories: up to ten are confirmed by `y`, more by typing their number."""
+    from zeroclaw_tui.curation.purge_plan import TYPED_FROM
+
+    if count >= TYPED_FROM:
+        ask = f"Type {count:,} to {verb}:"
+        return TypedConfirmation(title, body, str(count), ask, verb, must_be_seen=must_be_seen)
+    return yes_or_no(title, body, "Cancel", verb.capitalize(), must_be_seen=must_be_seen)
+
+
 def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
     """One of a few values, the one that holds now marked."""
     return Question(title, None, None, answers, current=current)

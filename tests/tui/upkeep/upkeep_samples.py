@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from support.screens import screen_text, screen_words
+from support.settling import press
 from support.small_store import make
 from textual.app import App
+from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -75,6 +77,16 @@ class RoomApp(App[None]):
     async def keys(self) -> list[str]:
         """The keys of all memories that are stored."""
         return sorted(entry.key for entry in await self.library.memory.list())
+
+
+async def go_to(pilot: Pilot[Any], app: RoomApp, words: str) -> None:
+    """Put the cursor on the row with these words."""
+    await press(pilot, "g")
+    for _ in range(40):
+        if any(line.startswith(("▌", "◉")) and words in line for line in app.lines):
+            return
+        await press(pilot, "j")
+    raise AssertionError(app.words)
 
 
 def polluted_rows() -> list[Row]:

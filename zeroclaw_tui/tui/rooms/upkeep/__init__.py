@@ -6,23 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.dom import DOMNode
-from textual.widget import Widget
-from textual.widgets import Static
+from textual.worker import Worker, get_current_worker
 
 from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Change, Command, bindings, common_commands, inform, warn
+from zeroclaw_tui.tui.commands import Change, Command, bindings, common_commands, inform, start_work, warn
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
-from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.view import Pace, View
-from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, ReadingPane
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, TabName
+from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, TabName, TitleLine
+from zeroclaw_tui.tui.widgets.table_list import TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -30,63 +29,60 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.dialogs import Work
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
-TABS: tuple[tuple[Tab, str, str, str], ...] = (
-    ("clean_up", "Clean up", "A", "clean_up:CleanUp"),
-    ("hygiene", "Hygiene", "H", "hygiene:Hygiene"),
-    ("health", "Health", "D", "health:Health"),
-    ("snapshot", "Snapshot", "S", "snapshot:SnapshotPane"),
+_TABS: tuple[tuple[Tab, str, str], ...] = (
+    ("clean_up", "Clean up", "CleanUp"),
+    ("hygiene", "Hygiene", "Hygiene"),
+    ("health", "Health", "Health"),
+    ("snapshot", "Snapshot", "SnapshotTab"),
 )
-"""Each tab with its words, its key, and where it is made."""
+"""The tabs: the module and command of each, its title, and its class."""
 _IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
-UPKEEP_KEYS = (
+_KEYS = (
     _IN_LIST["undo"],
     _IN_LIST["redo"],
     replace(_IN_LIST["reload"], footer=True),
-    *(replace(_IN_LIST[name], key=f"{key},{number}") for number, (name, _, key, _) in enumerate(TABS, 1)),
+    *(_IN_LIST[name] for name, _, _ in _TABS),
     _IN_LIST["changes"],
     _IN_LIST["statistics"],
-    *common_commands(out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
+    *common_commands(out="Cancel a check, one pane back, or back to the list", back="Back to the list"),
 )
 _LINES_BELOW = 12
-"""What a pane needs for all but the rows of the upper list, so that the lower one shows some of its own."""
+"""What a tab needs for all but the rows of an upper list, so that the lower one shows some of its own."""
 _NEEDS_MEMORIES = frozenset({"clean_up", "snapshot", "statistics"})
 """The commands that do nothing where nothing is ever stored."""
 
 
 class UpkeepRoom(StoreRoom):
-    """Four tabs that look after one store.
-
-    `tab` is the one to begin with; `numbers` opens the counts at the head of health.
-    """
+    """Four tabs that look after one store. `numbers` opens the counts of the store in the tab of health."""
 
     CSS_PATH = "upkeep.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
     AUTO_FOCUS = None
-    KEYS = UPKEEP_KEYS
+    KEYS = _KEYS
 
     def __init__(
         self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace, *, numbers: bool = False
     ) -> None:
         super().__init__(library, clock, pace)
-        self._tab: Tab = tab
+        self._current: Tab = tab
         self._opens_numbers = numbers
-        self._panes: dict[Tab, UpkeepPane] = {}
+        self._tabs: dict[Tab, UpkeepTab] = {}
         self._stale: set[Tab] = set()
 
     def compose(self) -> ComposeResult:
-        yield TabLine([TabName(name, key, words) for name, words, key, _ in TABS], id="tabs")
+        yield TabLine([TabName(name, _IN_LIST[name].key, title) for name, title, _ in _TABS], id="tabs")
         yield KeyLine()
 
     async def on_mount(self) -> None:
-        await self.show_tab(self._tab)
+        await self.show_tab(self._current)
         if self._opens_numbers:
             await self.action_statistics()
 
     @property
-    def pane(self) -> UpkeepPane | None:
+    def tab(self) -> UpkeepTab | None:
         """The tab that is shown; None before the first."""
-        return self._panes.get(self._tab)
+        return self._tabs.get(self._current)
 
     async def action_clean_up(self) -> None:
         await self.show_tab("clean_up")
@@ -100,31 +96,31 @@ class UpkeepRoom(StoreRoom):
     async def action_snapshot(self) -> None:
         await self.show_tab("snapshot")
 
-    async def show_tab(self, tab: Tab) -> None:
+    async def show_tab(self, name: Tab) -> None:
         """Show another tab, as it was left, or reloaded if memories have changed."""
-        self._tab = tab
-        pane = self._panes.get(tab)
-        if pane is None:
-            pane = self._panes[tab] = self._made(tab)
-            await self.mount(pane, before=self.query_one(KeyLine))
-        elif tab in self._stale:
-            pane.after_change(None)
-        self._stale.discard(tab)
-        for other in self._panes.values():
-            other.display = other is pane
-        self.query_one(TabLine).chosen = tab
-        pane.home.focus()
+        self._current = name
+        tab = self._tabs.get(name)
+        if tab is None:
+            tab = self._tabs[name] = self._create(name)
+            await self.mount(tab, before=self.query_one(KeyLine))
+        elif name in self._stale:
+            tab.reload()
+        self._stale.discard(name)
+        for other in self._tabs.values():
+            other.display = other is tab
+        self.query_one(TabLine).chosen = name
+        tab.table.focus()
         self.refresh_bindings()
 
     async def action_statistics(self) -> None:
-        """Show the counts at the head of health; the same again shows its findings."""
+        """Show the counts of the store in the tab of health; again: its findings."""
         from zeroclaw_tui.tui.rooms.upkeep.health import Health
 
-        was = self._tab
+        was_elsewhere = self._current != "health"
         await self.show_tab("health")
-        pane = self.pane
-        assert isinstance(pane, Health)
-        pane.show_numbers(was != "health" or not pane.shows_numbers)
+        tab = self.tab
+        assert isinstance(tab, Health)
+        tab.show_numbers(was_elsewhere or not tab.shows_numbers)
 
     def action_changes(self) -> None:
         from zeroclaw_tui.tui.rooms.changes import ChangesRoom
@@ -148,70 +144,62 @@ class UpkeepRoom(StoreRoom):
             return self.library.read_only_because
         if action == "snapshot" and not has_database(memory.name):
             return NO_SNAPSHOT
-        return self.pane.why_dimmed(action) if self.pane is not None else None
+        return self.tab.why_dimmed(action) if self.tab is not None else None
 
     @property
     def commands(self) -> Sequence[Command]:
         """The commands of the tab that is shown, then those of every tab."""
-        return (*(self.pane.KEYS if self.pane is not None else ()), *UPKEEP_KEYS)
+        return (*(self.tab.KEYS if self.tab is not None else ()), *_KEYS)
 
     def shell_facts(self) -> dict[str, str]:
         """What is under the cursor of the tab as well, for the lines of a shell."""
-        return super().shell_facts() | ({} if self.pane is None else self.pane.shell_facts())
+        return super().shell_facts() | ({} if self.tab is None else self.tab.shell_facts())
 
     def node_of(self, command: Command) -> DOMNode:
         """The tab that is shown, for its own commands."""
-        return self.pane if self.pane is not None and command in self.pane.KEYS else self
+        return self.tab if self.tab is not None and command in self.tab.KEYS else self
 
     def action_reload(self) -> None:
-        if self.pane is not None:
-            self.pane.action_reload()
+        if self.changes.is_under_way:
+            warn(self, "Wait: a change is still running.")
+        elif self.tab is not None:
+            self.tab.reload()
 
     def action_step_out(self) -> None:
-        """Stop what runs in the tab, one step back in it, or back to where one came from."""
-        if self.pane is None or not self.pane.step_out():
+        """Cancel a check of the tab, go one pane back in it, or leave the room."""
+        if self.tab is None or not self.tab.step_out():
             self.action_leave()
 
     def stop(self) -> None:
-        """Stop the checks of all tabs."""
-        for pane in self._panes.values():
-            pane.stop()
+        """Cancel the checks of all tabs."""
+        for tab in self._tabs.values():
+            tab.cancel()
 
     @property
     def is_writing(self) -> bool:
-        """Whether a change or a repair is under way."""
-        return self.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
+        """Whether a change or a repair is running."""
+        return self.changes.is_under_way or any(tab.is_writing for tab in self._tabs.values())
 
-    def _made(self, tab: Tab) -> UpkeepPane:
-        module, _, name = next(place for known, _, _, place in TABS if known == tab).partition(":")
-        made = getattr(import_module(f"zeroclaw_tui.tui.rooms.upkeep.{module}"), name)
-        pane: UpkeepPane = made(self, id=tab.replace("_", "-"))
-        return pane
+    def _create(self, name: Tab) -> UpkeepTab:
+        module = import_module(f"zeroclaw_tui.tui.rooms.upkeep.{name}")
+        class_name = next(class_name for known, _, class_name in _TABS if known == name)
+        tab: UpkeepTab = getattr(module, class_name)(self)
+        return tab
 
     async def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, which shows in every tab; None when it is unknown what."""
         if outcome is None or outcome.count or outcome.turned is not None:
             self.has_changed = True
-        if self.pane is not None:
-            self.pane.after_change(outcome)
-        self._stale = {tab for tab in self._panes if tab != self._tab}
-
-    def narrow(self, narrowed: Callable[[View], View]) -> None:
-        """Lead to the list this room was opened from, and narrow what it shows of everything."""
-        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-
-        behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
-        if behind is None:
-            warn(self, "There is no list of memories to return to.")
-        elif self.is_writing:
-            warn(self, "Wait until this is done.")
-        else:
-            self.action_leave()
-            behind.panes.look(narrowed(replace(behind.view.cleared(), query="")))
+        if self.tab is not None:
+            self.tab.reload()
+        self._stale = {name for name in self._tabs if name != self._current}
 
 
-class UpkeepPane(Vertical):
-    """One tab. It is made when it is first shown, and looks at the store then."""
+class UpkeepTab(Vertical):
+    """One tab: a title, a list, everything about the row under the cursor, and the commands that act on it.
+
+    It is created and loads when it is first shown.
+    """
 
     KEYS: ClassVar[Sequence[Command]] = ()
 
@@ -220,118 +208,122 @@ class UpkeepPane(Vertical):
         cls.BINDINGS = bindings(cls.KEYS)
         super().__init_subclass__()
 
-    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
+    def __init__(self, room: UpkeepRoom, table: TableList[Any], *, id: str) -> None:
         super().__init__(id=id)
         self.room = room
         self.library = room.library
-        self.failure = Banner()
-        """What could not be looked at, with the key that tries again; what is shown stays."""
-        self._title = ("", "")
+        self.table = table
+        """The list that has the focus first."""
+        self._loading: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", classes="title", markup=False)
-        yield self.failure
+        yield TitleLine(id="title")
+        yield Banner()
         with ListAndDetail():
             with Vertical(classes="lists"):
                 yield from self.compose_lists()
-            yield self.detail()
+            yield AboutPane()
         yield StatusBar()
 
     def compose_lists(self) -> ComposeResult:
-        yield from ()
-
-    def detail(self) -> ReadingPane:
-        """The pane that describes the row under the cursor."""
-        return AboutPane()
+        yield self.table
 
     def on_mount(self) -> None:
         self.reload()
 
-    def on_resize(self) -> None:
-        self._paint_title()
+    async def load(self) -> None:
+        """Read the store and show the result. Raises InspectorError."""
+        raise NotImplementedError
+
+    def show_row(self) -> None:
+        """Show everything about the row under the cursor."""
+        raise NotImplementedError
+
+    def show_status(self) -> None:
+        """Show the line below the list."""
+        raise NotImplementedError
+
+    def reload(self) -> None:
+        """Load again; what is shown stays until then."""
+        self._loading = start_work(self, f"{self.id}-load", self._load)
+
+    async def _load(self) -> None:
+        try:
+            await self.load()
+        except InspectorError as error:
+            self.query_one(Banner).fail(error)
+        else:
+            self.query_one(Banner).hide()
+        finally:
+            if self._loading is get_current_worker():
+                self._loading = None
+        self.show_status()
 
     @property
-    def home(self) -> Widget:
-        """The list that has the focus at the start."""
-        raise NotImplementedError
+    def is_loading(self) -> bool:
+        """Whether it loads now."""
+        return self._loading is not None
+
+    def cancel(self) -> None:
+        """Cancel a check."""
 
     def shell_facts(self) -> dict[str, str]:
         """What is under the cursor, for the lines of a shell."""
         return {}
 
     @property
-    def is_busy(self) -> bool:
+    def is_writing(self) -> bool:
         """Whether it writes something that is no change of memories."""
         return False
-
-    @property
-    def is_checking(self) -> bool:
-        """Whether a look is under way that has to end before anything is changed."""
-        return False
-
-    @property
-    def read_only_because(self) -> str | None:
-        """Why nothing can be written from here, in a sentence; None when it can."""
-        return self.library.read_only_because
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done now, in a sentence; None when it can."""
         writes = any(command.id == action and command.writes for command in self.KEYS)
-        return self.read_only_because if writes else None
+        return self.library.read_only_because if writes else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
-    def reload(self) -> None:
-        """Reload."""
-        raise NotImplementedError
-
-    def action_reload(self) -> None:
-        if self.room.changes.is_under_way:
-            warn(self, "Wait: a change is still running.")
-        else:
-            self.reload()
-
     def begin(self, change: Change) -> None:
-        """Make a change, unless something is being written or looked at."""
-        if self.is_checking:
-            warn(self, "Wait: a check is still running. Press esc to cancel it.")
-        else:
-            self.room.begin(change)
-
-    def after_change(self, outcome: Outcome | None) -> None:
-        """Something was changed, here or in another tab; None when it is unknown what."""
-        self.reload()
+        """Make a change, unless something is being written."""
+        self.room.begin(change)
 
     async def carry_out(
-        self, library: Library, sentence: str, total: int, work: Work[Outcome], words: Callable[[Outcome], str]
+        self, library: Library, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
     ) -> None:
-        """Do what a person has agreed to, report the result by `words`, and reload."""
+        """Do what a person has agreed to, say what was done, and reload."""
         outcome = await self.room.changes.run_change(library, sentence, total, work)
-        (inform if outcome.count == total else warn)(self, words(outcome))
+        (inform if outcome.count == total else warn)(self, report(outcome))
         await self.room.after_change(outcome)
 
-    def step_out(self) -> bool:
-        """One step back within the tab, or stop what runs; whether there was one: from the text to the list."""
-        if not self.query_one(ReadingPane).has_focus:
-            return False
-        self.home.focus()
-        return True
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        event.stop()
+        self.show_row()
 
-    def stop(self) -> None:
-        """Stop the check, because the room closes."""
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        event.stop()
+        self.query_one(AboutPane).focus()
+
+    def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
+        self.show_status()
+
+    def action_mark(self) -> None:
+        self.table.toggle_mark()
+
+    def action_mark_all(self) -> None:
+        self.table.mark_all()
+
+    def action_mark_none(self) -> None:
+        self.table.set_marks(())
+
+    def step_out(self) -> bool:
+        """Go from the text to the list; False where the focus is in the list."""
+        if not self.query_one(AboutPane).has_focus:
+            return False
+        self.table.focus()
+        return True
 
     @property
     def most_above(self) -> int:
-        """How many rows the upper one of two lists has at most: two fifths of the pane, fewer in a low one."""
+        """How many rows the upper one of two lists has at most: two fifths of the tab, fewer in a low one."""
         return max(1, min(self.size.height * 2 // 5, self.size.height - _LINES_BELOW))
-
-    def say_title(self, fact: str, rest: str = "") -> None:
-        """The sentence at the top; its rest is left out where it does not fit."""
-        self._title = (fact, rest)
-        self._paint_title()
-
-    def _paint_title(self) -> None:
-        fact, rest = self._title
-        fits = len(fact) + len(rest) <= self.size.width - 2
-        self.query_one(".title", Static).update(Content.assemble((fact, STRONG), (rest if fits else "", MUTED)))

@@ -1,4 +1,4 @@
-"""Health: counts of the store, its problems with their risks, and the repairs."""
+"""Health: the problems of the store with their risks, the repairs, and every count of the store."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from functools import partial
 from shlex import quote
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.content import Content
-from textual.widget import Widget
-from textual.worker import Worker
 
 from zeroclaw_tui.curation import doctor, reindex, repairs
 from zeroclaw_tui.curation.doctor import DoctorReport
@@ -26,10 +23,10 @@ from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.tui.commands import Command, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.dialogs import Question, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import fit, shown_line, shown_words, with_tilde
+from zeroclaw_tui.tui.format import shown_line, shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
-from zeroclaw_tui.tui.rooms.upkeep.numbers import NUMBER_COLUMNS, GrowthPlot, counts_content, number_rows, row_about
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
+from zeroclaw_tui.tui.rooms.upkeep.numbers import GrowthPlot, headline, stats_content
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
@@ -83,51 +80,37 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
 
 
 _COLOURS: Mapping[Risk, str] = {"serious": "$text-error", "worth knowing": "$warning", "fine": "$text-success"}
-_SHORT: Mapping[str, str] = {
-    "rebuild keyword index": "rebuild the index",
-    "repair hydrated database": "repair the database",
-    "fold in write-ahead log": "fold in the log",
-}
 _NOT_DEEP = DoctorFinding(
     "not-deep",
     "Pages and keyword index are not checked yet.",
     "fine",
     "Press ⏎ to check them on a copy of the database. This can take a while; esc cancels.",
 )
-_CHECKING = "Checking the store and its files …"
-_DEEP = "Checking every page and the keyword index on a copy …"
-_LONGEST_NAME = 28
-_LONGEST_STEP = 180
-_MOST_STEPS = 5
+_MAX_STEP_LENGTH = 180
+_MAX_STEPS = 5
 
 
-class Health(UpkeepPane):
-    """Findings of the doctor, the serious first, under the counts of the store; or every count, where that is asked."""
+class Health(UpkeepTab):
+    """Findings of the doctor, the serious first, under the size and growth of the store; or every count instead."""
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command("repair", "enter", "repair", "Repair this finding …; on a count: show its memories", True,
-                shell="doctor --repair {finding}"),
+        Command("repair", "enter", "repair", "Repair this finding …", True, shell="doctor --repair {finding}"),
         Command("copy", "y", "copy", "Copy everything as text; the counts as JSON", True, shell="doctor"),
         Command("deep_check", "", "deep check", "Check every page and the keyword index", shell="doctor --deep"),
     )  # fmt: skip
 
-    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
-        super().__init__(room, id=id)
-        self.findings = TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_CHECKING, id="findings")
-        self.numbers = TableList(
-            NUMBER_COLUMNS, empty="Counting memories …", divider=lambda row: row.section, id="numbers"
-        )
+    def __init__(self, room: UpkeepRoom) -> None:
+        self.findings = TableList(_COLUMNS, key=lambda finding: finding.id, id="findings")
+        super().__init__(room, self.findings, id="health")
         self.report: DoctorReport | None = None
-        self._counts: StoreStats | None = None
-        self._checking: Worker[None] | None = None
+        self._stats: StoreStats | None = None
         self._is_deep = False
         self._is_repairing = False
 
     def compose_lists(self) -> ComposeResult:
         yield TitleLine(id="counts")
-        yield GrowthPlot(id="growth")
+        yield GrowthPlot()
         yield self.findings
-        yield self.numbers
 
     @property
     def shows_numbers(self) -> bool:
@@ -135,17 +118,12 @@ class Health(UpkeepPane):
         return self.has_class("-numbers")
 
     @property
-    def home(self) -> Widget:
-        """Where one starts."""
-        return self.numbers if self.shows_numbers else self.findings
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a repair is under way."""
+    def is_writing(self) -> bool:
+        """Whether a repair is running."""
         return self._is_repairing
 
     @property
-    def read_only_because(self) -> str | None:
+    def _read_only_because(self) -> str | None:
         """Why nothing can be repaired; a store that is only read because of what is wrong with it can be."""
         because, memory = self.library.read_only_because, self.library.memory
         if because is None or self.library.config.read_only or memory.about.path is None:
@@ -156,193 +134,150 @@ class Health(UpkeepPane):
         """Why an action cannot be done now, in a sentence; None when it can."""
         finding = self.findings.selected
         if action == "repair" and not self.shows_numbers and finding is not None and finding.id != _NOT_DEEP.id:
-            return self.read_only_because
+            return self._read_only_because
         return super().why_dimmed(action)
 
     def show_numbers(self, shows: bool) -> None:
         """Show every count instead of the findings, or the findings again."""
         self.set_class(shows, "-numbers")
-        self.home.focus()
-        self._paint_about()
+        (self.query_one(AboutPane) if shows else self.findings).focus()
+        self.show_row()
         self.refresh_bindings()
 
-    def reload(self) -> None:
-        """Check again, as deep as before, and count again."""
-        self._check(is_deep=self._is_deep)
-        self.run_worker(self._count(), group="health-count", exclusive=True)
+    async def load(self) -> None:
+        """Count, and check again, as deep as before."""
+        self.findings.say_empty("Checking the store and its files …")
+        await self._count()
+        await self._examine(is_deep=self._is_deep)
+
+    def cancel(self) -> None:
+        """Cancel the check."""
+        if self._loading is not None:
+            self._loading.cancel()
+
+    def step_out(self) -> bool:
+        """Cancel a deep check; go from the counts or the finding to the list."""
+        if self.is_loading and self.report is not None:
+            self.cancel()
+        elif self.shows_numbers:
+            self.show_numbers(False)
+        else:
+            return super().step_out()
+        return True
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        super().on_table_list_row_highlighted(event)
+        self.refresh_bindings()
 
     def shell_facts(self) -> dict[str, str]:
         """The finding under the cursor, where there is a repair of it."""
         finding = self.findings.selected
         return {} if finding is None or finding.repair is None else {"finding": quote(finding.id)}
 
-    def stop(self) -> None:
-        """Stop the check."""
-        if self._checking is not None:
-            self._checking.cancel()
-
-    def step_out(self) -> bool:
-        """Cancel the check; else go from the finding to the list."""
-        if self._checking is not None and self.report is not None:
-            self._checking.cancel()
-            return True
-        return super().step_out()
-
-    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        event.stop()
-        self._paint_about()
-        self.refresh_bindings()
-
-    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        """Read on in the finding; on a count show its memories."""
-        event.stop()
-        if self.shows_numbers:
-            self._narrow()
-        else:
-            self.query_one(AboutPane).focus()
-
     def action_repair(self) -> None:
-        """Show what the repair would do, and ask; on a count show its memories."""
+        """Show what the repair would do, and ask."""
         finding = self.findings.selected
-        if self.shows_numbers:
-            self._narrow()
-        elif finding is None or self._checking is not None:
+        if self.shows_numbers or finding is None or self.is_loading:
             return
-        elif finding.id == _NOT_DEEP.id:
+        if finding.id == _NOT_DEEP.id:
             self.action_deep_check()
         elif finding.repair is None:
             warn(self, finding.by_hand or "Nothing to repair here.")
         elif finding.repair == "fill vectors":
             self.begin(self._fill_vectors)
         else:
-            title = f"{finding.repair[0].upper()}{finding.repair[1:]}?"
-            question = yes_or_no(title, _repair_body(finding), "Cancel", "Repair")
+            question = yes_or_no(f"{finding.repair.capitalize()}?", _repair_body(finding), "Cancel", "Repair")
             self.app.push_screen(question, lambda yes: self._repair(finding) if yes else None)
 
     def action_deep_check(self) -> None:
         if self._is_repairing:
             warn(self, "Wait: a repair is still running.")
         else:
-            self._check(is_deep=True)
+            self._is_deep = True
+            self.reload()
 
     async def action_copy(self) -> None:
         """Copy everything as text, or what `memory stats --json` prints."""
         if self.shows_numbers:
             try:
-                document = await full_stats(self.library.memory, self.room.clock().isoformat())
+                stats = await full_stats(self.library.memory, self.room.clock().isoformat())
             except InspectorError as error:
                 warn(self, str(error))
-                return
-            inform(self, await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
+            else:
+                inform(self, await copy_text(self.app, json.dumps(stats, indent=2, ensure_ascii=False)))
         elif self.report is not None:
             inform(self, await copy_text(self.app, self.report.as_text(self.library.memory.about.location)))
 
-    def _narrow(self) -> None:
-        row = self.numbers.selected
-        if row is None or row.narrowed is None:
-            warn(self, "This count has no list. Press ⏎ on a category, an age or a session to see its memories.")
-        else:
-            self.room.narrow(row.narrowed)
-
     async def _count(self) -> None:
-        memory = self.library.memory
-        try:
-            counts = await store_stats(memory, self.room.clock().isoformat())
-        except InspectorError as error:
-            self.failure.fail(error)
-            return
-        self._counts = counts
-        self.query_one("#counts", TitleLine).update(counts_content(counts))
-        self.set_class(counts.rows.total == 0, "-nothing")
-        self.query_one(GrowthPlot).show(counts.growth)
-        self.numbers.say_empty(
-            "This backend stores no memories, so there is nothing to count."
-            if memory.about.keeps_nothing
-            else "No memories yet. Their growth appears here after the first one."
-        )
-        self.numbers.set_rows(number_rows(counts, memory) if counts.rows.total else ())
+        self._stats = stats = await store_stats(self.library.memory, self.room.clock().isoformat())
+        self.query_one("#counts", TitleLine).say(*headline(stats))
+        self.set_class(stats.rows.total == 0, "-nothing")
+        self.query_one(GrowthPlot).show(stats.growth)
+        self.show_row()
 
-    def _check(self, *, is_deep: bool) -> None:
-        if self._checking is not None:
-            self._checking.cancel()
-        self._checking = self.run_worker(self._examine(is_deep), group="doctor-look", exclusive=True)
-
-    async def _examine(self, is_deep: bool) -> None:
-        worker = self._checking
-        self._say(_DEEP if is_deep else _CHECKING, "esc stops" if is_deep else "")
+    async def _examine(self, *, is_deep: bool) -> None:
+        if is_deep:
+            self.query_one(StatusBar).say("Checking every page and the keyword index on a copy …", "esc cancels")
         try:
-            self.report = await doctor.examine(self.library.config, self.library, deep=is_deep)
-            self._is_deep = is_deep
-        except InspectorError as error:
-            self.failure.fail(error)
-            return
+            self.report = report = await doctor.examine(self.library.config, self.library, deep=is_deep)
         finally:
-            if self._checking is worker:
-                self._checking = None
-                self._say("")
-        self.failure.hide()
-        self._paint(self.report)
-
-    def _paint(self, report: DoctorReport) -> None:
-        self.say_title(report.headline(), " Every page was checked." if report.is_deep else "")
+            # A deep check that was cancelled or failed is not repeated by itself.
+            self._is_deep = is_deep and self.report is not None and self.report.is_deep
+        deep = ("Every page was checked.",) if report.is_deep else ()
+        self.query_one("#title", TitleLine).say(report.headline(), *deep)
         can_check_deeply = not report.is_deep and self.library.memory.about.path is not None
         self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
-        self.findings.say_empty(f"Nothing to check here. {_notes(report.notes)}")
-        self._paint_about()
-        self._say("")
+        self.findings.say_empty("Nothing to check here.")
+        self.show_row()
         self.refresh_bindings()
 
-    def _paint_about(self) -> None:
-        row, finding = self.numbers.selected, self.findings.selected
-        if self.shows_numbers:
-            self.query_one(AboutPane).show(row_about(row) if row is not None else Content(""))
-        else:
-            self.query_one(AboutPane).show(
-                _finding_content(finding, self.read_only_because) if finding is not None else Content("")
-            )
+    def show_row(self) -> None:
+        """The finding under the cursor, or all counts."""
+        about, finding, stats = Content(""), self.findings.selected, self._stats
+        if self.shows_numbers and stats is not None:
+            about = stats_content(stats, self.library.memory.why_not.get("vectors"))
+            if not stats.rows.total:
+                about = Content("No memories yet. Their counts and growth appear here after the first one.")
+        elif not self.shows_numbers and finding is not None:
+            about = _finding_content(finding, self._read_only_because)
+        self.query_one(AboutPane).show(about)
 
-    def _say(self, *doing: str) -> None:
-        if self.is_mounted:
-            notes = _notes(self.report.notes) if self.report is not None and not any(doing) else ""
-            self.query_one(StatusBar).say(*doing, notes, self.read_only_because or "")
+    def show_status(self) -> None:
+        """The notes of the check, and why nothing can be repaired."""
+        notes = " ".join(map(shown_words, self.report.notes)) if self.report is not None else ""
+        self.query_one(StatusBar).say(notes, self._read_only_because or "")
 
     def _repair(self, finding: DoctorFinding) -> None:
-        if self.room.changes.is_under_way or self._is_repairing:
+        if self.room.is_writing:
             warn(self, "Wait: a change is still running.")
             return
         self._is_repairing = True
         # Nothing is asked in between, so that quitting can wait for the end of it.
-        start_work(self, "doctor-write", self._repair_guarded, finding, exclusive=False)
-
-    async def _repair_guarded(self, finding: DoctorFinding) -> None:
-        try:
-            await guarded(self, self._run_repair, finding)
-        finally:
-            self._is_repairing = False
+        start_work(self, "doctor-write", guarded, self, self._run_repair, finding, exclusive=False)
 
     async def _run_repair(self, finding: DoctorFinding) -> None:
-        self._say(f"{finding.repair} …".capitalize())
-        library, now = self.library, self.room.clock()
+        self.query_one(StatusBar).say(f"{finding.repair} …".capitalize())
+        library = self.library
         try:
             if finding.repair == "compact":
-                # Nothing here may have the database open meanwhile.
-                compact = partial(repairs.compact, library.config, now)
+                compact = partial(repairs.compact, library.config, self.room.clock())
                 done = await with_store_closed(self.app, library, compact)
             else:
-                done = await doctor.repair_finding(library.config, library, finding, now)
+                done = await doctor.repair_finding(library.config, library, finding, self.room.clock())
             inform(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
         except NotOpenAgain:
-            self._say("")
             raise
         except InspectorError:
             self._after_repair()
             raise
-        self._after_repair()
+        else:
+            self._after_repair()
+        finally:
+            self._is_repairing = False
 
     def _after_repair(self) -> None:
         """Part of the repair may be done, whatever ended it."""
         self.room.has_changed = True
-        self._say("")
         self.reload()
 
     async def _fill_vectors(self, library: Library) -> None:
@@ -356,10 +291,10 @@ class Health(UpkeepPane):
             await repairs.back_up(library.config, self.room.clock())
         fill = partial(reindex.reindex, library, plan)
         try:
-            done = await with_progress(self.app, "Making vectors", plan.count, self.room.pace.patience, fill)
+            done = await with_progress(self.app, "Creating embeddings", plan.count, self.room.pace.patience, fill)
         finally:
             self._after_repair()
-        inform(self, _filled_words(done, plan.count))
+        inform(self, _filled_text(done, plan.count))
 
 
 def _glyph(finding: DoctorFinding) -> Content:
@@ -367,78 +302,65 @@ def _glyph(finding: DoctorFinding) -> Content:
     return Content.styled("·" if finding is _NOT_DEEP else GLYPHS[finding.risk], look)
 
 
-def _finding_title(finding: DoctorFinding) -> Content:
+def _title(finding: DoctorFinding) -> Content:
     look = "muted" if finding.risk == "fine" else "text"
     return Content.styled(one_line(shown_words(finding.title[:2000])), look)
 
 
-def _short(finding: DoctorFinding) -> str:
-    """What can be done, in few words."""
-    if finding.repair is not None:
-        return _SHORT.get(finding.repair, finding.repair)
-    return "by hand" if finding.by_hand else "check them" if finding is _NOT_DEEP else ""
-
-
-_FINDING_COLUMNS: Sequence[Column[DoctorFinding]] = (
+_COLUMNS: Sequence[Column[DoctorFinding]] = (
     Column("", _glyph, width=1),
-    Column("finding", _finding_title, flex=True),
-    Column("repair", _short, hidden_below=70, look="muted"),
+    Column("finding", _title, flex=True),
+    Column("repair", lambda one: one.repair or ("by hand" if one.by_hand else ""), hidden_below=70, look="muted"),
 )
 
 
 def _finding_content(finding: DoctorFinding, read_only_because: str | None) -> Content:
     """Everything about one finding."""
+    if finding is _NOT_DEEP:
+        return Content.assemble((finding.title, STRONG), f"\n\n{finding.risk_sentence}")
     parts: list[str | tuple[str, str]] = [
         (f"{GLYPHS[finding.risk]} ", _COLOURS[finding.risk]),
         (shown_words(finding.title), STRONG),
+        ("\n" + finding.risk, MUTED),
     ]
-    if finding is _NOT_DEEP:
-        return Content.assemble((finding.title, STRONG), f"\n\n{finding.risk_sentence}")
-    parts += ["\n", (finding.risk, MUTED)]
     if finding.risk_sentence:
-        parts += ["\n\n", shown_words(finding.risk_sentence)]
+        parts.append(f"\n\n{shown_words(finding.risk_sentence)}")
     facts = [*finding.details, *([("file", finding.target)] if finding.target else [])]
-    widest = min(_LONGEST_NAME, max((cell_len(one_line(name)) for name, _ in facts), default=0))
-    for number, (name, value) in enumerate(facts):
-        parts += ["\n" if number else "\n\n", (f"{fit(one_line(name), widest)}  ", MUTED), one_line(shown_words(value))]
+    parts.append("\n" if facts else "")
+    for name, value in facts:
+        parts += [(f"\n{shown_line(name)}  ", MUTED), shown_line(value)]
     if finding.repair is not None:
         can = read_only_because is None
-        parts += ["\n\n", ("⏎ " if can else "The repair ", ACCENT if can else MUTED)]
-        parts += [(f"{finding.repair}:" if can else "would be:", MUTED)]
+        parts.append((f"\n\n⏎ {finding.repair}:", ACCENT) if can else ("\n\nThe repair would be:", MUTED))
         parts += [f"\n  {step}" for step in map(shown_words, finding.repair_steps)]
-        parts += [] if can else [("\n" + shown_words(read_only_because or ""), MUTED)]
+        parts.append(("" if can else f"\n{shown_words(read_only_because or '')}", MUTED))
     if finding.by_hand:
-        parts += ["\n\n", ("by hand  ", MUTED), shown_words(finding.by_hand)]
+        parts += [("\n\nby hand  ", MUTED), shown_words(finding.by_hand)]
     return Content.assemble(*parts)
 
 
 def _repair_body(finding: DoctorFinding) -> Content:
-    """What a repair would do, cut so that the answers stay in sight."""
-    steps = "\n".join(
-        f"{number}. {shown_line(with_tilde(step), _LONGEST_STEP)}"
-        for number, step in enumerate(finding.repair_steps[:_MOST_STEPS], 1)
-    )
-    risk = shown_line(with_tilde(finding.risk_sentence), _LONGEST_STEP)
-    return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", steps)
+    """The risk, and what the repair does, cut so that the answers stay in sight."""
+    steps = [
+        f"{number}. {shown_line(with_tilde(step), _MAX_STEP_LENGTH)}"
+        for number, step in enumerate(finding.repair_steps[:_MAX_STEPS], 1)
+    ]
+    risk = shown_line(with_tilde(finding.risk_sentence), _MAX_STEP_LENGTH)
+    return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", "\n".join(steps))
 
 
 def _vectors_question(plan: ReindexPlan) -> Question[bool]:
-    """Ask whether to create the missing vectors, with how much text is sent and where."""
-    sentences = "\n".join(shown_line(sentence) for sentence in plan.sentences())
+    """Ask whether to create the missing embeddings, with how much text is sent and where."""
+    sentences = "\n".join(map(shown_line, plan.sentences()))
     stop = "You can stop and continue at any time. Finished embeddings are saved."
     title = f"Create {counted(plan.count, 'embedding')}?"
     return yes_or_no(title, Content.assemble(sentences, "\n\n", (stop, MUTED)), "Cancel", "Create")
 
 
-def _filled_words(outcome: ReindexOutcome, planned: int) -> str:
+def _filled_text(outcome: ReindexOutcome, planned: int) -> str:
     """The report on created embeddings."""
     sentences = [*outcome.sentences(planned)]
     rest = planned - outcome.filled - outcome.skipped
     if outcome.stopped and rest > 0:
         sentences.append(f"Stopped. Press ⏎ on the finding to create the other {rest:,}.")
     return " ".join([*sentences, *map(one_line, outcome.failed)])
-
-
-def _notes(notes: Sequence[str]) -> str:
-    """What should be known about the examination itself."""
-    return " ".join(shown_words(note) for note in notes)

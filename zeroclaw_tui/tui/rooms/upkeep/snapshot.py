@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, get_args
+from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widget import Widget
-from textual.worker import WorkType
 
 from zeroclaw_tui.curation import snapshot as snapshots
-from zeroclaw_tui.curation.formats.snapshot import NAME, Snapshot, load
+from zeroclaw_tui.curation.formats.snapshot import load
 from zeroclaw_tui.curation.hydrate import Difference, Where, compare, plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
@@ -28,139 +24,129 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words
-from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, saying, warn
-from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
+from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, saying, start_work, warn
+from zeroclaw_tui.tui.dialogs import Answer, Question, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
-from zeroclaw_tui.tui.transfer import SHORT_KEY, import_answers, plan_body
+from zeroclaw_tui.tui.transfer import import_answers, plan_body
 from zeroclaw_tui.tui.widgets.detail import AboutPane
-from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
+from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
 _GLYPHS: dict[Where, tuple[str, Look]] = {
+    "changed": ("≠", "keyword"),
     "only here": ("◂", "bad"),
     "only there": ("▸", "final"),
-    "changed": ("≠", "keyword"),
-    "same": ("=", "faint"),
 }
-_PARTS: tuple[tuple[Where | None, str], ...] = ((None, "differences"), *((where, where) for where in get_args(Where)))
-_COUNTED: tuple[Where, ...] = ("only here", "only there", "changed")
-_LOSSES_NAMED = 4
-_LONGEST_NAME, _LONGEST_AGENT, _LONGEST_BEGINNING = 120, 60, 400
+_MAX_LOSSES = 4
+_MAX_KEY = 24
+_MAX_AGENT = 60
+_NO_SNAPSHOT = (
+    "ZeroClaw writes a snapshot of all core memories when it starts, if memory.snapshot_enabled and "
+    "memory.snapshot_on_hygiene are on."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """A file as it was read, and how it differs from the store."""
-
-    path: Path
-    snapshot: Snapshot
-    differences: tuple[Difference, ...]
-
-    def having(self, where: Where | None) -> tuple[Difference, ...]:
-        """Those of one kind; None: all that differ."""
-        if where is not None:
-            return tuple(one for one in self.differences if one.where == where)
-        return tuple(one for one in self.differences if one.where != "same")
-
-
-class SnapshotPane(UpkeepPane):
-    """The differences of one file from the store, of one kind or of all; some of them marked to be brought in."""
+class SnapshotTab(UpkeepTab):
+    """The differences between MEMORY_SNAPSHOT.md and the store; some of them marked to be imported."""
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command("hydrate", "enter", "import", "Import the marked memories, or this one", True, writes=True,
                 shell="hydrate"),
         *mark_commands("the row", "Mark all that can be imported"),
         Command("write", "W", "write", "Write the snapshot as ZeroClaw does", True, writes=True, shell="snapshot"),
-        Command("next_part", "F,right", "filter", "Show the next kind", True),
-        Command("previous_part", "left", "filter back", "Show the previous kind"),
         Command("copy", "y", "copy", "Copy the content, the snapshot's if it has one", shell="get {key}"),
-        Command("open_file", "", "compare", "Compare with another file …"),
     )  # fmt: skip
 
-    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
-        super().__init__(room, id=id)
-        self._compared: _Compared | None = None
-        self._path: Path | None = None
-        self._part = 0
-        self._shown: Difference | None = None
+    def __init__(self, room: UpkeepRoom) -> None:
         self.differences = TableList(
-            _COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if _can_bring(one) else None
+            _COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if one.there is not None else None
         )
+        super().__init__(room, self.differences, id="snapshot")
+        self._path: Path | None = None
+        """The snapshot that is compared; None before it was read."""
+        self._notes: tuple[str, ...] = ()
 
-    def compose_lists(self) -> ComposeResult:
-        yield TabLine(id="parts")
-        yield self.differences
+    async def load(self) -> None:
+        """Read file and store, and compare them."""
+        try:
+            with saying(self, self.room.pace.patience, lambda: self.query_one(StatusBar).say("Comparing …")):
+                path = await asyncio.to_thread(snapshots.place_of, self.library.config)
+                snapshot = await asyncio.to_thread(load, path)
+                differences = await compare(self.library, snapshot)
+        except InspectorError as error:
+            if self._path is not None:
+                raise
+            self._say_why_none(error)
+            return
+        self._path, self._notes = path, snapshot.notes
+        when = f" of {absolute_time(snapshot.exported)}" if snapshot.exported else ""
+        counts = Counter(one.where for one in differences)
+        differs = [f"{counts[where]:,} {where}" for where in _GLYPHS if counts[where]]
+        memories = counted(len(snapshot.rows), "core memory")
+        self.query_one(TitleLine).say(f"{path.name}{when}: {memories}", *(differs or ["same as the store"]))
+        same = f"Store and snapshot have the same {counted(counts['same'])}. Later changes appear here."
+        self.differences.say_empty(same if differences else "Neither the store nor the snapshot has a core memory.")
+        keys = {one.key for one in differences if one.there is not None and one.where != "same"}
+        self.differences.set_marks(key for key in self.differences.marks if key in keys)
+        self.differences.set_rows([one for one in differences if one.where != "same"])
 
-    @property
-    def home(self) -> Widget:
-        """Where one starts."""
-        return self.differences
+    def _say_why_none(self, error: InspectorError) -> None:
+        """Say why there is no snapshot to compare, and which keys help."""
+        can_write = self.library.read_only_because is None and isinstance(error, NotFound | Refused)
+        keys = "Press W to write it from the core memories, r to reload." if can_write else "Press r to reload."
+        hint = _NO_SNAPSHOT if isinstance(error, NotFound) else error.hint
+        self.query_one(TitleLine).say("Snapshot")
+        self.differences.say_empty("\n\n".join(filter(None, (shown_words(error.message), shown_words(hint), keys))))
+        self.differences.set_rows(())
 
-    def reload(self) -> None:
-        """Read file and store again."""
-        self.run_worker(self._load(), group="snapshot-load", exclusive=True)
+    def show_status(self) -> None:
+        """How many are marked, and what was noticed in the file."""
+        marked = self.differences.marks_words
+        marked = f"{marked}. Press ⏎ to import, \\ to unmark" if marked else ""
+        self.query_one(StatusBar).say(marked, self.library.read_only_because or "", *map(shown_words, self._notes))
 
-    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """Show the difference under the cursor."""
-        event.stop()
-        difference = self.differences.selected
-        if difference is not self._shown:
-            self._shown = difference
-            show: WorkType[None] = partial(self._show, difference)
-            self.run_worker(show, group="snapshot-diff", exclusive=True)
+    def show_row(self) -> None:
+        """Compare the two versions of the memory under the cursor."""
+        start_work(self, "snapshot-diff", self._show_difference, self.differences.selected)
 
-    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        event.stop()
-        self.query_one(AboutPane).focus()
-
-    def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
-        event.stop()
-        self._show_part(int(event.tab))
-
-    def action_next_part(self) -> None:
-        self._show_next_part(1)
-
-    def action_previous_part(self) -> None:
-        self._show_next_part(-1)
-
-    def _show_next_part(self, step: int) -> None:
-        """The next kind of difference of which there are any, or the one before."""
-        if self._compared is not None:
-            others = [(self._part + step * ahead) % len(_PARTS) for ahead in range(1, len(_PARTS))]
-            filled = (at for at in others if self._compared.having(_PARTS[at][0]))
-            self._show_part(next(filled, self._part))
+    async def _show_difference(self, difference: Difference | None) -> None:
+        if difference is None:
+            self.query_one(AboutPane).show(Content(""))
+            return
+        here, there = difference.here, difference.there
+        parts = [(key_words(difference.key), STRONG), (f"\n{_where_text(difference)}", MUTED)]
+        if difference.lost:
+            parts.append((f"\n! ZeroClaw's own format loses: {'; '.join(map(one_line, difference.lost))}.", WARNING))
+        lines: list[DiffLine] = []
+        text = mask_secrets(entry.content) if (entry := there or here) is not None else ""
+        if here is not None and there is not None:
+            parts.append(("\n- in the store   + in the snapshot", MUTED))
+            found = await asyncio.to_thread(diff_lines, here.content, there.content)
+            # Masked once they are compared: two secrets may differ in what is hidden.
+            lines = [DiffLine(line.sign, mask_secrets(line.text)) for line in found]
+        self.query_one(AboutPane).show(Content.assemble(*parts), lines, text)
 
     def action_mark(self) -> None:
         """Mark or unmark the row, and move to the next."""
         difference = self.differences.selected
-        if difference is not None and not _can_bring(difference):
-            warn(self, _nothing_to_bring(difference))
+        if difference is not None and difference.there is None:
+            warn(self, _not_in_snapshot(difference))
         else:
             self.differences.toggle_mark()
-
-    def action_mark_all(self) -> None:
-        self.differences.mark_all()
-
-    def action_mark_none(self) -> None:
-        self.differences.set_marks(())
-
-    def on_table_list_marks_changed(self) -> None:
-        self._paint_status()
 
     def action_hydrate(self) -> None:
         """Import the marked memories, else the row."""
         difference, marks = self.differences.selected, self.differences.marks
-        if self._compared is None or (difference is None and not marks):
+        if self._path is None or difference is None:
             warn(self, "Nothing to import here.")
-        elif not marks and difference is not None and not _can_bring(difference):
-            warn(self, _nothing_to_bring(difference))
+        elif not marks and difference.there is None:
+            warn(self, _not_in_snapshot(difference))
         else:
-            keys = sorted(marks or ([difference.key] if difference is not None else []))
-            self.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
+            self.begin(partial(self._hydrate, path=self._path, keys=sorted(marks or [difference.key])))
 
     async def action_copy(self) -> None:
         difference = self.differences.selected
@@ -168,134 +154,20 @@ class SnapshotPane(UpkeepPane):
         if entry is not None:
             inform(self, await copy_text(self.app, entry.content))
 
-    def action_open_file(self) -> None:
-        form = path_form("Compare with which file?", "A MEMORY_SNAPSHOT.md, or a JSONL export of this program.")
-        self.app.push_screen(form, lambda typed: self._open(path_typed(typed["path"])) if typed else None)
-
-    def _open(self, path: Path) -> None:
-        self._path, self._part, self._compared = path, 0, None
-        self.differences.set_marks(())
-        self.reload()
-
-    async def _load(self) -> None:
-        try:
-            with saying(self, self.room.pace.patience, self._say_reading, again=True):
-                compared = await self._compare()
-        except InspectorError as error:
-            self._say_why_none(error)
-            return
-        is_first = self._compared is None
-        self._compared = compared
-        there = {one.key for one in compared.differences if _can_bring(one)}
-        self.differences.set_marks(key for key in self.differences.marks if key in there)
-        self.failure.hide()
-        self.remove_class("-none")
-        self._paint(0 if is_first else self.differences.cursor)
-
-    async def _compare(self) -> _Compared:
-        path = self._path
-        if path is None:
-            path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
-        snapshot = await asyncio.to_thread(load, path)
-        return _Compared(path, snapshot, await compare(self.library, snapshot))
-
-    def _say_reading(self) -> None:
-        self.query_one(StatusBar).say("Comparing …")
-
-    def _say_why_none(self, error: InspectorError) -> None:
-        if self._compared is not None:
-            self.failure.fail(error)
-            self._paint_status()
-            return
-        is_own = self._path is not None and self._path.name == NAME
-        can_write = self.library.read_only_because is None and is_own and isinstance(error, NotFound | Refused)
-        hint = error.hint
-        if isinstance(error, NotFound) and is_own:
-            hint = (
-                "ZeroClaw writes a snapshot of all core memories when it starts, if memory.snapshot_enabled and "
-                "memory.snapshot_on_hygiene are on."
-            )
-        ways = ["Press W to write it from the core memories"] if can_write else []
-        ways += ["type : compare to read another file", "r to reload"]
-        self.say_title("Snapshot")
-        self.add_class("-none")
-        self.differences.say_empty(
-            "\n\n".join(part for part in (shown_words(error.message), shown_words(hint), " · ".join(ways)) if part)
-        )
-        self.differences.set_rows(())
-        self._paint_status()
-
-    def _show_part(self, at: int) -> None:
-        if self._compared is not None:
-            self._part = at
-            self._paint(0)
-
-    def _paint(self, cursor: int) -> None:
-        compared = self._compared
-        if compared is None:
-            return
-        where = _PARTS[self._part][0]
-        counts = [f"{len(compared.having(kind)):,}" for kind, _ in _PARTS]
-        line = self.query_one(TabLine)
-        line.tabs = tuple(TabName(str(at), counts[at], name) for at, (_, name) in enumerate(_PARTS))
-        line.chosen = str(self._part)
-        self.differences.say_empty(_empty_words(where, compared))
-        self.differences.set_rows(compared.having(where), cursor=cursor)
-        self.say_title(*_title_words(compared))
-        self._paint_status()
-
-    def _paint_status(self) -> None:
-        marked = self.differences.marks_words
-        marked = f"{marked}. Press ⏎ to import, \\ to unmark" if marked else ""
-        notes = self._compared.snapshot.notes if self._compared is not None else ()
-        self.query_one(StatusBar).say(marked, self.library.read_only_because or "", " ".join(map(shown_words, notes)))
-
-    async def _show(self, difference: Difference | None) -> None:
-        parts: list[str | tuple[str, str]] = []
-        lines: list[DiffLine] = []
-        entry = None
-        if difference is not None:
-            here, there = difference.here, difference.there
-            entry = there or here
-            parts = [(key_words(difference.key), STRONG), "\n", (_where_words(difference), MUTED)]
-            if difference.lost:
-                lost = "; ".join(map(one_line, difference.lost))
-                parts += ["\n", (f"! ZeroClaw's own format loses: {lost}.", WARNING)]
-            if here is not None and there is not None and difference.where == "changed":
-                parts += ["\n", ("- in the store   + in the snapshot", MUTED)]
-                found = await asyncio.to_thread(diff_lines, here.content, there.content)
-                # Masked once they are compared: two secrets may differ in what is hidden.
-                lines = [DiffLine(line.sign, mask_secrets(line.text)) for line in found]
-        if difference is self._shown:
-            text = "" if lines or entry is None else mask_secrets(entry.content)
-            self.query_one(AboutPane).show(Content.assemble(*parts), lines, text)
-
     @changing
     async def action_write(self, library: Library) -> None:
         plan = await snapshots.plan_snapshot(library)
-        if plan.count:
-            title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
-            if not await self.app.push_screen_wait(yes_or_no(title, _write_body(plan), "Cancel", "Write")):
-                return
-        if plan.foreign and not await self._replaces_foreign(plan):
+        if plan.count and not await self.app.push_screen_wait(_write_question(plan)):
             return
         write = partial(snapshots.write_snapshot, library, replaces_foreign=bool(plan.foreign))
 
-        def written(outcome: Outcome) -> str:
+        def report(outcome: Outcome) -> str:
             return " ".join(outcome.sentences(plan.done_sentence(outcome, " · u")))
 
-        await self.carry_out(library, "Writing the snapshot", plan.count, lambda on_progress: write(), written)
-
-    async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
-        sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nThe old file goes to the trash. Press u to undo."
-        question = Question(
-            "Replace a file of another program?", Content(sentence), "Cancel",
-            [Answer("R", "Replace", True)],
-        )  # fmt: skip
-        return await self.app.push_screen_wait(question) is True
+        await self.carry_out(library, "Writing the snapshot", plan.count, lambda on_progress: write(), report)
 
     async def _hydrate(self, library: Library, *, path: Path, keys: Sequence[str]) -> None:
-        plan = await self._planned(library, path, keys)
+        plan = await self._plan(library, path, keys)
         if plan is None:
             return
         count = plan.new + plan.taken
@@ -308,39 +180,35 @@ class SnapshotPane(UpkeepPane):
         if policy is None or policy == "flagged":
             return
 
-        bring = partial(import_memories, library, plan, policy)
-
-        def came(outcome: Outcome) -> str:
+        def report(outcome: Outcome) -> str:
             return " ".join(outcome.sentences(outcome.headline(" · u")))
 
         self.differences.set_marks(())
-        await self.carry_out(library, f"Importing {counted(count)}", count, bring, came)
+        bring = partial(import_memories, library, plan, policy)
+        await self.carry_out(library, f"Importing {counted(count)}", count, bring, report)
 
-    async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> ImportPlan | None:
-        """What hydrating would do; when the owner is unknown, a person chooses it. None when they left it."""
+    async def _plan(self, library: Library, path: Path, keys: Sequence[str]) -> ImportPlan | None:
+        """What importing would do; when the owner is unknown, a person chooses it. None when they left it."""
         try:
             return await plan_hydrate(Target.of(library), path, keys=keys)
         except Refused:
-            agents = await _agents(library)
-            if len(agents) < 2:
+            agents = sorted((await library.memory.health()).facts.get("agents") or ())
+            if len(agents) < 2 or "agents" in library.memory.why_not:
                 raise
-        answers = [Answer("", shown_line(agent, _LONGEST_AGENT), agent) for agent in agents]
+        answers = [Answer("", shown_line(agent, _MAX_AGENT), agent) for agent in agents]
         agent = await self.app.push_screen_wait(choice("Which agent owns the memories?", answers))
         return None if agent is None else await plan_hydrate(Target.of(library), path, keys=keys, agent=agent)
 
 
-def _key(difference: Difference) -> Content | str:
+def _key(difference: Difference) -> Content:
     name = shown_line(difference.key)
-    if name and not difference.lost:
-        return name
-    lossy = (" !", "keyword") if difference.lost else ""
-    return Content.assemble((name, "text") if name else (EMPTY_KEY, "faint"), lossy)
+    key = (name, "text") if name else (EMPTY_KEY, "faint")
+    return Content.assemble(key, (" !" if difference.lost else "", "keyword"))
 
 
-def _beginning(difference: Difference) -> Content:
+def _beginning(difference: Difference) -> str:
     entry = difference.there or difference.here
-    text = shown_line(entry.content) if entry is not None else ""
-    return Content.styled(text or EMPTY_CONTENT, "text" if text else "faint")
+    return shown_line(entry.content if entry is not None else "") or EMPTY_CONTENT
 
 
 _COLUMNS: Sequence[Column[Difference]] = (
@@ -352,68 +220,31 @@ _COLUMNS: Sequence[Column[Difference]] = (
 )
 
 
-async def _agents(library: Library) -> list[str]:
-    if "agents" in library.memory.why_not:
-        return []
-    return sorted((await library.memory.health()).facts.get("agents") or ())
+def _not_in_snapshot(difference: Difference) -> str:
+    return f"{key_words(difference.key)} is not in the snapshot. Press W to write it."
 
 
-def _can_bring(difference: Difference) -> bool:
-    """Whether the memory can be imported into the store."""
-    return difference.there is not None and difference.where != "same"
-
-
-def _nothing_to_bring(difference: Difference) -> str:
-    """Why a row cannot be marked."""
-    key = key_words(difference.key)
-    if difference.there is None:
-        return f"{key} is not in the snapshot. Press W to write it."
-    return f"{key} is the same in both, so there is nothing to import."
-
-
-def _title_words(compared: _Compared) -> tuple[str, str]:
-    """Which file of when, how much is in it; and how it differs, which may be left out."""
-    name = shown_line(compared.path.name, _LONGEST_NAME)
-    of = f" of {absolute_time(compared.snapshot.exported)}" if compared.snapshot.exported else ""
-    kind = "core memory" if compared.path.name == NAME else "memory"
-    counts = Counter(one.where for one in compared.differences)
-    differs = ", ".join(f"{counts[where]:,} {where}" for where in _COUNTED if counts[where])
-    return f"{name}{of}: {counted(len(compared.snapshot.rows), kind)}", f"; {differs or 'same as the store'}"
-
-
-def _where_words(difference: Difference) -> str:
+def _where_text(difference: Difference) -> str:
     """What one difference is, in a sentence."""
-    here, there = difference.here, difference.there
-    if there is None:
+    here = difference.here
+    if difference.there is None:
         return "Only in the store: the snapshot does not have it."
     if here is None:
         return "Only in the snapshot: the store does not have it."
-    if difference.where == "same":
-        return "The same in both."
     return f"The content differs. The store's version is from {absolute_time(here.updated_at or here.timestamp)}."
 
 
-def _empty_words(where: Where | None, compared: _Compared) -> str:
-    """Why no row is shown."""
-    if where is None and not compared.differences:
-        return "Neither the store nor the snapshot has a core memory."
-    if where is None:
-        return (
-            f"Store and snapshot have the same {counted(len(compared.differences))}. Later changes "
-            "appear here until you write the snapshot again. Press F to show what is the same."
-        )
-    return f"Nothing is {where}. Press F for the next kind."
-
-
-def _write_body(plan: SnapshotPlan) -> Content:
-    """What is written, replaced and lost, with the first memories that lose something."""
+def _write_question(plan: SnapshotPlan) -> Question[bool]:
+    """Ask with what is written, replaced and lost; another program's file is only replaced by a key of its own."""
     parts: list[str | tuple[str, str]] = [shown_words(str(plan.file))]
-    parts += [(f"\n! {sentence}", WARNING) for sentence in map(shown_words, plan.foreign)]
+    parts += [(f"\n! {shown_words(sentence)}", WARNING) for sentence in plan.foreign]
     parts += [f"\n{shown_words(sentence)}" for sentence in plan.sentences()]
-    for key, lost in plan.lossy[:_LOSSES_NAMED]:
-        line = f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}"
-        parts.append((shown_words(line), MUTED))
-    if len(plan.lossy) > _LOSSES_NAMED:
-        parts.append((f"\n  … and {len(plan.lossy) - _LOSSES_NAMED:,} more", MUTED))
-    parts.append(("\n\nPress u to undo.", MUTED))
-    return Content.assemble(*parts)
+    for key, lost in plan.lossy[:_MAX_LOSSES]:
+        parts.append((f"\n  {cut(key_words(key), _MAX_KEY)}: {shown_words('; '.join(map(one_line, lost)))}", MUTED))
+    if len(plan.lossy) > _MAX_LOSSES:
+        parts.append((f"\n  … and {len(plan.lossy) - _MAX_LOSSES:,} more", MUTED))
+    old = "The old file goes to the trash. " if plan.foreign else ""
+    parts.append((f"\n\n{old}Press u to undo.", MUTED))
+    answer = Answer("R", "Replace the file of another program", True) if plan.foreign else Answer("y", "Write", True)
+    title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
+    return Question(title, Content.assemble(*parts), "Cancel", [answer])
