@@ -173,7 +173,7 @@ class UpkeepRoom(StoreRoom):
     def stop(self) -> None:
         """Cancel the checks of all tabs."""
         for tab in self._tabs.values():
-            tab.cancel()
+            tab.cancel_check()
 
     @property
     def is_writing(self) -> bool:
@@ -264,8 +264,15 @@ class UpkeepTab(Vertical):
         """Whether it loads now."""
         return self._loading is not None
 
-    def cancel(self) -> None:
-        """Cancel a check."""
+    @property
+    def is_checking(self) -> bool:
+        """Whether a check runs that has to end before anything is changed."""
+        return False
+
+    def cancel_check(self) -> None:
+        """Cancel what loads now."""
+        if self._loading is not None:
+            self._loading.cancel()
 
     def shell_facts(self) -> dict[str, str]:
         """What is under the cursor, for the lines of a shell."""
@@ -285,8 +292,11 @@ class UpkeepTab(Vertical):
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless something is being written."""
-        self.room.begin(change)
+        """Make a change, unless something is being written or checked."""
+        if self.is_checking:
+            warn(self, "Wait: a check is still running. Press esc to cancel it.")
+        else:
+            self.room.begin(change)
 
     async def carry_out(
         self, library: Library, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]

@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.commands import Change, Command, changing, inform, mark_commands, start_work, warn
+from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, start_work, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, fit, percent_text, short_age, shown_line, shown_words
@@ -142,21 +142,19 @@ class CleanUp(UpkeepTab):
         finding = self.kinds.selected
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
 
-    def begin(self, change: Change) -> None:
-        """Make a change, unless the memories are being checked."""
-        if self.is_loading:
-            warn(self, "Wait: a check is still running. Press esc to cancel it.")
-        else:
-            super().begin(change)
+    @property
+    def is_checking(self) -> bool:
+        """Whether the memories are being checked."""
+        return self.is_loading
 
-    def cancel(self) -> None:
+    def cancel_check(self) -> None:
         """Cancel the check."""
         self._is_cancelled = True
 
     def step_out(self) -> bool:
         """Cancel the check; else go from the memory to the memories, from there to the kinds."""
         if self.is_loading:
-            self.cancel()
+            self.cancel_check()
         elif self.query_one(AboutPane).has_focus:
             self.remove_class("-reading")
             self.memories.focus()

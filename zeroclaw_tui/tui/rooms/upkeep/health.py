@@ -150,15 +150,10 @@ class Health(UpkeepTab):
         await self._count()
         await self._examine(is_deep=self._is_deep)
 
-    def cancel(self) -> None:
-        """Cancel the check."""
-        if self._loading is not None:
-            self._loading.cancel()
-
     def step_out(self) -> bool:
         """Cancel a deep check; go from the counts or the finding to the list."""
         if self.is_loading and self.report is not None:
-            self.cancel()
+            self.cancel_check()
         elif self.shows_numbers:
             self.show_numbers(False)
         else:
