@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ONE_CHILD: set[str] = set()
 """Classes that only one child makes whole."""
-HANDED_ON = {"LoadedRows.get", "ReaderRoom.why_dimmed", "Target.close", "UpkeepRoom.action_reload"}
+HANDED_ON = {"LoadedRows.get", "ReaderRoom.why_dimmed", "Target.close"}
 """Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
 NO_BACKENDS = {
     # A place where copies lie, a format of files, what old agents were told apart by, Textual's animations, and who
