@@ -123,16 +123,3 @@ async def test_the_backup_goes_after_its_days_as_a_change_ends(trash: Trash, clo
         action.record([RowChange(Row("1", {"key": "key", "content": "text"}), None)])
         await action.finish()
         assert backup.exists() == is_left
-
-
-@pytest.mark.parametrize("has_column", [False, True])
-async def test_a_trash_of_an_unreleased_version_gets_the_column_that_it_lacks(trash: Trash, has_column: bool) -> None:
-    before = await trash.actions()
-    with closing(sqlite3.connect(trash.file)) as connection, connection:
-        connection.execute("DROP INDEX changes_of_action")
-        if not has_column:
-            connection.execute("ALTER TABLE changes DROP COLUMN is_counted")
-        connection.execute("CREATE INDEX changes_of_action ON changes(action, table_name, undone)")
-        connection.execute("PRAGMA user_version = 2")
-    assert await trash.actions() == before
-    assert (await trash.listing())[1] == 1

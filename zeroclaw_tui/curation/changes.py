@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions_at
+from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.journal_records import TURNS, Action, TrashRow, Verb
+from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.policy import store_verdict
 from zeroclaw_tui.curation.purge_plan import PurgePlan
-from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
+from zeroclaw_tui.curation.running_action import RunningAction, Turn
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     CONFLICTS_LISTED,
@@ -40,7 +40,6 @@ from zeroclaw_tui.memory.change import (
     OnConflict,
     ProgressCallback,
     RowChange,
-    RowVersion,
     Vector,
     undoing,
 )
@@ -156,9 +155,7 @@ async def remove_memories(
         return Outcome(verb, result.written, None, result.skipped, result.already, result.cancelled, notes=notes)
 
     what = _short(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
-    return await run_change(
-        library, verb, f"{done} {what}", work, on_progress, forever=plan.stamps if forever else None
-    )
+    return await run_change(library, verb, f"{done} {what}", work, on_progress, forever=forever)
 
 
 async def change_rows(
@@ -388,7 +385,7 @@ async def _turn(
             count = journaled.count
         return Outcome(verb, count, cancelled=result.cancelled, notes=tuple(notes), renamed=result.renamed)
 
-    return await _run(library, verb, partial(library.trash.turn, verb, numbers), work, on_progress)
+    return await _run(library, partial(library.trash.turn, verb, numbers), work, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,25 +429,22 @@ async def run_change(
     work: Callable[[RunningAction, ProgressCallback], Awaitable[Outcome]],
     on_progress: ProgressCallback | None = None,
     *,
-    forever: Sequence[RowVersion] | None = None,
+    forever: bool = False,
 ) -> Outcome:
     """Begin an action, do its work with the action and an `on_progress`, finish it.
 
-    Whoever cancels this waits for the batch under way, and what was done can be undone, except for `forever`: the
-    memories that are deleted permanently. An error leaves the action to be recovered, and says how much of it was
-    done, as the store shows it.
+    Whoever cancels this waits for the batch under way, and what was done can be undone, unless it deletes `forever`. An
+    error leaves the action to be recovered, and says how much of it was done, as the store shows it.
     """
-    begin = library.trash.begin if forever is None else library.trash.begin_permanent
-    return await _run(library, verb, partial(begin, verb, summary), work, on_progress, forever)
+    begin = library.trash.begin_permanent if forever else library.trash.begin
+    return await _run(library, partial(begin, verb, summary), work, on_progress)
 
 
 async def _run(
     library: Library,
-    verb: Verb,
     begin: Callable[[], Awaitable[Running]],
     work: Callable[[Running, ProgressCallback], Awaitable[Outcome]],
     on_progress: ProgressCallback | None,
-    forever: Sequence[RowVersion] | None = None,
 ) -> Outcome:
     stop = threading.Event()
     count = 0
@@ -470,16 +464,12 @@ async def _run(
                 raise asyncio.CancelledError
             outcome = await work(action, may_go_on)
         except BaseException as error:
-            if count and isinstance(error, InspectorError):
-                with suppress(InspectorError):
-                    await action.set_summary(f"{action.summary}, stopped after {count:,}")
-            await action.abandon()
-            is_sure = not isinstance(error, InspectorError) or not error.is_unsure
-            if is_sure:
+            if isinstance(error, InspectorError):
+                await _end_failed(library, action, error, count)
+            else:
+                await action.abandon()
                 with suppress(InspectorError):
                     await library.trash.recover(library.memory)
-            if is_sure and isinstance(error, InspectorError):
-                await _say_what_was_done(library, action, verb, error, forever)
             raise
         try:
             return replace(outcome, action=await action.finish())
@@ -490,29 +480,19 @@ async def _run(
     return await wait_until_done(asyncio.ensure_future(run()), stop.set)
 
 
-async def _say_what_was_done(
-    library: Library, action: RunningAction, verb: Verb, error: InspectorError, forever: Sequence[RowVersion] | None
-) -> None:
-    """Add to an error how many rows were changed before it, as the store shows it now."""
-    done: int | None = None
+async def _end_failed(library: Library, action: RunningAction, error: InspectorError, count: int) -> None:
+    """End an action that failed after `count` rows, and say in its error what of it is done, as the store shows it."""
     with suppress(InspectorError):
-        if forever is None:
-            done = await action.rows_changed()
-        else:
-            present = await versions_at(library.memory, [version.handle for version in forever])
-            states = {(version.handle, version.state) for version in present}
-            done = sum((version.handle, version.state) not in states for version in forever)
-    if done is None:
-        error.is_unsure = True
-        error.add_progress("How much was done is not known. Check with `zeroclaw memory list`.")
-    elif done:
-        what = "deleted permanently" if forever is not None else "undone" if verb == "undo" else "changed"
-        ends = "" if forever is not None else " Run it again to continue." if verb in TURNS else " Undo reverses them."
-        error.add_progress(f"{done:,} {'was' if done == 1 else 'were'} {what} before that.{ends}")
-    elif isinstance(action, PermanentDeletion) and action.has_forgotten:
-        error.add_progress("No memory was deleted, but earlier versions of them have left the trash.")
-    elif error.so_far:
-        error.add_progress("Nothing was changed.")
+        if count:
+            await action.set_summary(f"{action.summary}, stopped after {count:,}")
+    await action.abandon()
+    if error.is_unsure:
+        return
+    with suppress(InspectorError):
+        await library.trash.recover(library.memory)
+        sentence = await action.what_is_done()
+        if sentence or error.so_far:
+            error.add_progress(sentence or "Nothing was changed.")
 
 
 async def _apply(

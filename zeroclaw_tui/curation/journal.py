@@ -21,6 +21,7 @@ from zeroclaw_tui.curation.journal_file import JournalFile, release
 from zeroclaw_tui.curation.journal_records import (
     IN_TRASH,
     LISTED,
+    OF_STORE,
     TURNS,
     Action,
     TrashRow,
@@ -280,10 +281,7 @@ class Trash:
         """Delete an action permanently, with every change of its memories. Zeroes what they used."""
 
         def delete(connection: sqlite3.Connection) -> None:
-            found = numbers(connection, "SELECT number FROM changes WHERE action = ?", action)
-            self._forget(connection, found)
-            connection.execute("DELETE FROM changes WHERE action = ?", (action,))
-            delete_empty_actions(connection)
+            self._forget(connection, numbers(connection, "SELECT number FROM changes WHERE action = ?", action))
 
         await self._file.erase(delete)
 
@@ -296,14 +294,13 @@ class Trash:
             return 0
 
         def delete(connection: sqlite3.Connection) -> int:
+            found = numbers_in_trash(connection, None if chosen else self.store)
             if chosen is None:
-                found = numbers_in_trash(connection, self.store)
-                of_store = "action IN (SELECT number FROM actions WHERE store = ?)"
-                connection.execute(f"DELETE FROM changes WHERE {of_store}", (self.store,))
+                connection.execute(f"DELETE FROM changes WHERE {OF_STORE}", (self.store,))
+                delete_empty_actions(connection)
             else:
-                found = sorted(set(chosen).intersection(numbers_in_trash(connection, None)))
+                found = sorted(set(chosen).intersection(found))
                 self._forget(connection, found)
-            delete_empty_actions(connection)
             return len(found)
 
         return await self._file.erase(delete)
@@ -315,6 +312,8 @@ class Trash:
             by_store.setdefault(version.store, []).extend(rows)
         for store, rows in by_store.items():
             forget(connection, self._codec, store, rows)
+        delete_changes(connection, chosen)
+        delete_empty_actions(connection)
 
     async def erase(
         self, contains: Callable[[Row], bool], names: Callable[[str], bool], *, dry_run: bool = False

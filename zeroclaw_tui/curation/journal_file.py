@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.journal_rows import SCHEMA, VERSION, RowCodec
 from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS, convert
-from zeroclaw_tui.files.database import transaction, wal_file
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, locked_or_closed, make_folder, new_file
+from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ _CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log before it is written back, four times SQLite's own: fewer syncs in a long purge."""
 _VACUUM_BYTES = 16_000_000
 """Up to so many bytes the file is rewritten to make it small."""
-_FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
-"""What SQLite answers, among other causes, when a file it needs cannot be made or grow."""
 _DAMAGED = (
     "Try `sqlite3 trash.db .recover` on a copy to save its contents. Or move the file away: the trash is then "
     "empty, and earlier changes cannot be undone."
@@ -213,27 +211,21 @@ class JournalFile:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            raise self._explained(verb, error) from error
-
-    def _explained(self, verb: str, error: OSError | sqlite3.Error) -> InspectorError:
-        # One of SQLite's result codes: https://sqlite.org/rescode.html
-        name = getattr(error, "sqlite_errorname", "") or ""
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return Locked(
-                f"The trash is locked by another program: {self.path}.", hint="Try again when it has finished."
-            )
-
-        def cannot(why: str) -> str:
+            # One of SQLite's result codes: https://sqlite.org/rescode.html
+            name = getattr(error, "sqlite_errorname", None) or ""
+            if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                sentence = f"The trash is locked by another program: {self.path}."
+                raise Locked(sentence, hint="Try again when it has finished.") from error
+            kind: type[InspectorError] = Unreadable
+            why, hint = str(error), "Check the permissions of the directory and the free space."
+            if is_for_want_of_room(self.path, name) or (isinstance(error, OSError) and error.errno in FULL):
+                kind, why, hint = DiskFull, "the disk is full", MAKE_ROOM
+            elif name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+                why, hint = "it is damaged", _DAMAGED
+            elif isinstance(error, OSError) and error.strerror:
+                why = error.strerror
             nothing = " Without it nothing is changed." if verb == "written" else ""
-            return f"The trash {self.path} cannot be {verb}: {why}.{nothing}"
-
-        wants_room = name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(self.path.parent))
-        if wants_room or (isinstance(error, OSError) and error.errno in FULL):
-            return DiskFull(cannot("the disk is full"), hint=MAKE_ROOM)
-        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            return Unreadable(cannot("it is damaged"), hint=_DAMAGED)
-        why = (isinstance(error, OSError) and error.strerror) or str(error)
-        return Unreadable(cannot(why), hint="Check the permissions of the directory and the free space.")
+            raise kind(f"The trash {self.path} cannot be {verb}: {why}.{nothing}", hint=hint) from error
 
 
 def release(descriptor: int) -> None:

@@ -38,7 +38,7 @@ _CHANGES = """SELECT c.number, c.action, c.undone, a.verb, a.at, a.store, c.cont
 _ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, a.store, coalesce(sum(c.size), 0),
     coalesce(sum(c.is_counted), 0), coalesce(sum(c.is_counted AND NOT c.undone), 0)
   FROM actions a LEFT JOIN changes c ON c.action = a.number"""
-_OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
+OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
 _LONGEST_SUMMARY = 400
 _DAY = 24 * 60 * 60
 _LAST = 2**63 - 1
@@ -191,7 +191,7 @@ def find_trash_rows(
 
 def numbers_of_memory(connection: sqlite3.Connection, codec: RowCodec, store: str, id: str) -> list[int]:
     """Return the changes of the memory of an id, the newest first."""
-    query = f"SELECT number FROM changes WHERE id = ? AND table_name = ? AND {_OF_STORE} ORDER BY number DESC"
+    query = f"SELECT number FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE} ORDER BY number DESC"
     found = numbers(connection, query, bindable(id), MEMORIES, store)
     if not found or not ids_move(store):
         return found
@@ -236,11 +236,11 @@ def forget(
         delete_changes(connection, [one.number for one in _with_texts(connection, codec, store, texts)])
     else:
         connection.executemany(
-            f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {_OF_STORE}",
+            f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE}",
             [(codec.name(row), row.table, store) for row in rows],
         )
     needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
-    query = f"SELECT number FROM changes WHERE table_name IN (?, ?) AND {_OF_STORE}"
+    query = f"SELECT number FROM changes WHERE table_name IN (?, ?) AND {OF_STORE}"
     found = numbers(connection, query, NOTES_FILE, FILE if files else NOTES_FILE, store)
     for batch in batches(connection, codec, found):
         sides = [(one.number, row.values.get("bytes")) for one in batch for row in (one.before, one.after) if row]

@@ -25,7 +25,6 @@ from zeroclaw_tui.memory.text import is_unicode
 
 VERSION = 3
 """The version of the tables, in the file's user_version."""
-CHANGES_OF_ACTION = "CREATE INDEX changes_of_action ON changes(action, is_counted, undone, size)"
 SCHEMA = (
     # `turned` is the place of the last undo in the order of the actions' numbers.
     """CREATE TABLE actions (
@@ -40,7 +39,7 @@ SCHEMA = (
       turning INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, key TEXT, content TEXT, after_state TEXT,
       before TEXT, after TEXT)""",
     "CREATE INDEX actions_of_store ON actions(store, number)",
-    CHANGES_OF_ACTION,
+    "CREATE INDEX changes_of_action ON changes(action, is_counted, undone, size)",
     "CREATE INDEX changes_of_id ON changes(id)",
     "CREATE INDEX changes_in_trash ON changes(action) WHERE before IS NOT NULL AND after IS NULL AND undone = 0",
 )

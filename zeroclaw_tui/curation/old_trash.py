@@ -12,19 +12,16 @@ from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
 from zeroclaw_tui.curation.journal_rows import (
-    CHANGES_OF_ACTION,
     INSERT_CHANGE,
     SCHEMA,
     VERSION,
     RowCodec,
     columns_of_change,
 )
-from zeroclaw_tui.files.database import columns_of, transaction
+from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.change import (
-    AGENTS,
     AUDIT_LOG,
-    EMBEDDING_CACHE,
     FILE,
     NOTES_FILE,
     OTHER_ROW,
@@ -48,11 +45,8 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
     """Convert the tables of 0.2.0 and 0.3.0 in one transaction; if that fails, they stay as they are.
 
     A copy stays as a backup. What was undone is undone, the rest is done. Undos, redos and restores go; rows that they
-    replaced stay. Tables of version 2 only lack a column.
+    replaced stay.
     """
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 2:
-        _add_counts(connection)
-        return
     home = None if home is None else Path(os.path.realpath(home))
     backup = file.with_name(BACKUP)
     backup.unlink(missing_ok=True)
@@ -90,18 +84,6 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
         connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action NOT IN ({counted})")
         for table in ("blobs", "kept", "old_actions", "stores", "clock"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _add_counts(connection: sqlite3.Connection) -> None:
-    """Add the column that says which changes a person made; agents, cached vectors and notes files come along."""
-    others = (AGENTS, EMBEDDING_CACHE, NOTES_FILE)
-    with transaction(connection):
-        if "is_counted" not in columns_of(connection, "changes"):
-            connection.execute("ALTER TABLE changes ADD COLUMN is_counted INTEGER NOT NULL DEFAULT 1")
-        connection.execute("UPDATE changes SET is_counted = 0 WHERE table_name IN (?, ?, ?)", others)
-        connection.execute("DROP INDEX changes_of_action")
-        connection.execute(CHANGES_OF_ACTION)
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 

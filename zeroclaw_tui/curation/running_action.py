@@ -34,6 +34,8 @@ class RunningAction(Journal):
     `record` and `withdraw` block, for the thread that changes a store. Raises Unreadable, DiskFull and Locked.
     """
 
+    ending = "Undo reverses them."
+
     def __init__(
         self, file: JournalFile, descriptor: int, store: str, clock: Callable[[], datetime], verb: Verb, summary: str
     ) -> None:
@@ -125,14 +127,12 @@ class RunningAction(Journal):
 
         await asyncio.to_thread(close)
 
-    async def rows_changed(self) -> int | None:
-        """Return how many rows an abandoned action has changed; None where it is not recovered."""
-        return await self._file.read(self._rows_changed)
+    async def what_is_done(self) -> str:
+        """Say how much of an abandoned action is done, once it is recovered; "" for nothing."""
+        count = await self._file.read(self._count_done) or 0
+        return f"{count:,} {'was' if count == 1 else 'were'} changed before that. {self.ending}" if count else ""
 
-    def _rows_changed(self, connection: sqlite3.Connection) -> int | None:
-        found = connection.execute("SELECT is_done FROM actions WHERE number = ?", (self.number,)).fetchone()
-        if found is not None and not found[0]:
-            return None
+    def _count_done(self, connection: sqlite3.Connection) -> int:
         actions = find_actions(connection, self._file.limits()[0], "a.number = ?", self.number)
         return actions[0].count if actions else 0
 
@@ -147,16 +147,16 @@ class RunningAction(Journal):
 class PermanentDeletion(RunningAction):
     """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
 
-    has_forgotten = False
-    """Whether earlier changes have left the trash."""
-
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        before = connection.total_changes
         forget(connection, self._file.codec, self._store, [change.row for change in changes], files=True)
-        self.has_forgotten |= connection.total_changes > before
 
     def withdraw(self) -> None:
         """Earlier changes stay deleted."""
+
+    async def what_is_done(self) -> str:
+        """Say that the trash has lost earlier versions, where anything was deleted."""
+        sentence = "Earlier versions have left the trash. `zeroclaw memory list` shows which memories still exist."
+        return sentence if self._has_begun else ""
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
         wipe(connection)
@@ -169,6 +169,8 @@ class Turn(RunningAction):
     The changes are marked before anything is written, and their bits set with each batch; after a kill `Trash.recover`
     sets the bits by what the store shows. Rows that were replaced become an action of their own.
     """
+
+    ending = "Run it again to continue."
 
     def __init__(
         self,
@@ -275,7 +277,6 @@ class Turn(RunningAction):
     async def set_summary(self, summary: str) -> None:
         """The summary of what is turned stays."""
 
-    def _rows_changed(self, connection: sqlite3.Connection) -> int | None:
-        query = f"SELECT max(turning), sum(undone = ?) FROM changes WHERE number IN {LISTED}"
-        turning, done = connection.execute(query, (self._undone, self._numbers)).fetchone()
-        return None if turning else done or 0
+    def _count_done(self, connection: sqlite3.Connection) -> int:
+        query = f"SELECT sum(undone = ?) FROM changes WHERE number IN {LISTED}"
+        return connection.execute(query, (self._undone, self._numbers)).fetchone()[0] or 0
