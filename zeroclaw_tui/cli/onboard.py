@@ -80,7 +80,6 @@ zeroclaw, which then runs the whole command, as with `zeroclaw --real onboard ..
 Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answer or a broken config,
 3 not reachable or not writable, 127 no real zeroclaw to hand over to, 130 interrupted."""
 LATEST = "latest"
-_LINES_IN_THE_LIST = 6
 _LONGEST_NAME_SHOWN = 40
 _HOW_WITHOUT_ASKING = "Without a terminal use --defaults, --set KEY=VALUE or --answers FILE."
 
@@ -319,18 +318,11 @@ def _print_restored(
 def _named(name: str, backups: Sequence[Backup]) -> Backup:
     if name == LATEST:
         return backups[0]
-    exact = [backup for backup in backups if backup.name == name]
-    found = exact or [backup for backup in backups if backup.name.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    shown = repr(cut(one_line(name), _LONGEST_NAME_SHOWN))
-    if not found:
-        there = ", ".join(backup.name for backup in backups)
+    found = next((backup for backup in backups if backup.name == name), None)
+    if found is None:
+        shown, there = repr(cut(one_line(name), _LONGEST_NAME_SHOWN)), ", ".join(backup.name for backup in backups)
         raise NotFound(f"No backup named {shown}.", hint=f"Backups: {there}. `latest` is the newest.")
-    raise UsageError(
-        f"{shown} matches several backups.",
-        hint=f"Name one of {', '.join(backup.name for backup in found)}.",
-    )
+    return found
 
 
 def _compared_with_today(backup: Backup, today: bytes | None, config_file: Path) -> Version:
@@ -352,7 +344,7 @@ def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
 
 
 def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line]:
-    from zeroclaw_tui.onboard.review import counted_lines, difference_lines
+    from zeroclaw_tui.onboard.review import counted_lines
 
     yield (Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD),)
     for number, version in enumerate(versions, start=1):
@@ -361,11 +353,7 @@ def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line
         yield (f"{number:>3}  ", Styled(version.backup.name, BOLD), "  ", Styled(differs, DIM))
         # On a line of its own, for all together would break at 80 columns.
         yield (Styled(f"     {when}  {size_shown(len(version.raw))}", DIM),)
-        lines = styled_by_name(difference_lines(version.difference))
-        yield from (["     ", *line] for line in lines[:_LINES_IN_THE_LIST])
-        if len(lines) > _LINES_IN_THE_LIST:
-            more = f"… {len(lines) - _LINES_IN_THE_LIST:,} more; --restore {version.backup.name} --dry-run shows all"
-            yield (Styled(f"     {more}", DIM),)
+    yield ("--restore NAME --dry-run shows the lines that would change.",)
 
 
 def _as_json(version: Version) -> dict[str, Any]:

@@ -73,8 +73,8 @@ _COLOURS = {
     "validation-toolbar": "",
 }
 _PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold", "selected": "noreverse bold"}
-_WORD = re.compile(r"\s+|\S+")
-_BREAKS_AFTER = "/\\-_,;:=.?&@"
+_MARK = re.compile(r" *(?:[^\w\s] )?")
+"""The blanks and the sign that a line begins with."""
 _IN_ASCII = str.maketrans("❯←─–·•…✓✗", "><--.*~+!")
 """What stands for each of our own signs where the terminal's encoding lacks them, a character for a character."""
 
@@ -332,7 +332,7 @@ class TerminalAsker:
         """`complaint` says what was wrong with the text before, and goes with the prompt, so that none pile up."""
         import questionary
 
-        rows = _wrapped([("", f"✗ {complaint}")], _width() - 1 - len(MARGIN)) if complaint else []
+        rows = _rows_of([("", f"✗ {complaint}")]) if complaint else []
         drawn_rows = "".join(f"{''.join(text for _, text in row)}\n{MARGIN}" for row in rows)
         question = questionary.text(
             _drawn(f"{drawn_rows}{POINTER}"),
@@ -568,58 +568,32 @@ def _rows_of(line: Line) -> list[Line]:
     if is_command(line):
         return [[(COMMAND, display_text(line[0][1]).replace("\n", " "))]]
     is_heading = len(line) == 1 and line[0][0] == RULE
-    return [*_wrapped(_rule(line[0][1]) if is_heading else line, _width() - 1 - len(MARGIN))]
+    return _wrapped(_rule(line[0][1]) if is_heading else line, _width() - 1 - len(MARGIN))
 
 
-def _wrapped(line: Line, width: int) -> list[list[Part]]:
-    """One line as rows of at most `width` cells; words longer than a row are cut into pieces, none is lost."""
-    words = [(name, word) for name, text in line for word in _WORD.findall(display_text(text).replace("\n", " "))]
-    indent = " " * min(_label_of(line) or _indent_of(words), width // 2)
-    rows: list[list[Part]] = [[]]
-    used = 0
-    for name, word in words:
-        for piece in _pieces(word, width - len(indent)):
-            size = cells(piece)
-            if used + size > width and rows[-1]:
-                if piece.isspace():
-                    continue
-                rows.append([("", indent)] if indent else [])
-                used = len(indent)
-            rows[-1].append((name, piece))
-            used += size
-    return rows
+def _wrapped(line: Line, width: int) -> list[Line]:
+    """One line as rows of at most `width` cells, what follows indented below the text behind a mark or a label."""
+    from rich.console import Console
+    from rich.text import Text
+
+    parts = [(name or "text", display_text(text).replace("\n", " ")) for name, text in line]
+    mark = _mark_of(parts)
+    body = Text.assemble(*((text, name) for name, text in parts), overflow="fold")[len(mark) :]
+    indent = min(cells(mark), width // 2)
+    rows = body.wrap(Console(width=width), width - indent)
+    starts = [(parts[0][0] if parts else "", mark), *[("", " " * indent)] * (len(rows) - 1)]
+    return [
+        [start, *((str(span.style), row.plain[span.start : span.end]) for span in row.spans)]
+        for start, row in zip(starts, rows, strict=True)
+    ]
 
 
-def _label_of(line: Line) -> int:
-    """The width of a label such as "Config     " that a line begins with, 0 where there is none."""
-    if len(line) < 2 or line[0][0] != "dim" or not line[0][1].endswith(" "):
-        return 0
-    return cells(display_text(line[0][1]))
-
-
-def _indent_of(words: Sequence[Part]) -> int:
-    """Where the rows after the first begin: under the text, behind a leading mark such as "✓ " or "- "."""
-    indent, marks = 0, 0
-    for _, word in words[:3]:
-        marks += not word.isspace()
-        if not word.isspace() and (marks > 1 or len(word) > 1 or word.isalnum()):
-            break
-        indent += cells(word)
-    return indent
-
-
-def _pieces(word: str, most: int) -> Iterator[str]:
-    """A word in pieces of at most `most` cells, broken behind a sign such as a slash where there is one."""
-    piece = ""
-    for character in word:
-        if piece and cells(piece + character) > most:
-            sign = max(piece.rfind(sign) for sign in _BREAKS_AFTER) + 1
-            end = sign if sign > len(piece) // 2 else len(piece)
-            yield piece[:end]
-            piece = piece[end:]
-        piece += character
-    if piece:
-        yield piece
+def _mark_of(parts: Sequence[Part]) -> str:
+    """What a line begins with in front of its text: a label of its own, or blanks and a sign such as "✓ "."""
+    if len(parts) > 1 and parts[0][1].endswith(" "):
+        return parts[0][1]
+    found = _MARK.match(parts[0][1]) if parts else None
+    return found.group() if found else ""
 
 
 def _knows_signs() -> bool:
