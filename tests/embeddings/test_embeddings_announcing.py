@@ -43,18 +43,6 @@ async def test_the_first_request_to_another_machine_is_announced_once() -> None:
     ]
 
 
-@pytest.mark.usefixtures("proxy")
-async def test_a_cached_query_is_not_announced() -> None:
-    embedder = OpenAIEmbedder(NO_MACHINE)
-    await embedder.query("x")
-    async with announced(embedder) as requests:
-        await embedder.query("x")
-        await embedder.prefetch(["x"])
-        assert requests == []
-        await embedder.prefetch(["x", "y", "z"])
-    assert [(request.texts, request.characters) for request in requests] == [(2, 2)]
-
-
 async def test_an_endpoint_on_this_machine_is_not_announced() -> None:
     with serving(embeddings(DIMENSIONS)) as endpoint:
         embedder = OpenAIEmbedder(EmbeddingConfig(f"custom:{endpoint.base}", "small", DIMENSIONS))

@@ -34,7 +34,7 @@ from zeroclaw_tui.embeddings.base import (
     WrongDimensionError,
     endpoint_url,
 )
-from zeroclaw_tui.embeddings.endpoint import BACKGROUND, INTERACTIVE, OpenAIEmbedder, RetryPolicy, embed_each
+from zeroclaw_tui.embeddings.endpoint import INTERACTIVE, OpenAIEmbedder, RetryPolicy, embed_each
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
@@ -92,15 +92,6 @@ async def test_without_a_key_no_authorization_is_sent(key: str | None, clock: Cl
         async with opened(endpoint.base, clock, key=key) as embedder:
             await embedder.embed("x")
     assert "authorization" not in endpoint.requests[0][1]
-
-
-async def test_a_closed_embedder_opens_a_new_connection(clock: Clock) -> None:
-    with serving(GOOD) as endpoint:
-        async with opened(endpoint.base, clock) as embedder:
-            await embedder.embed("x")
-            await embedder.close()
-            await embedder.embed("bad \udcff byte \x00 \x1b[31m")
-    assert len(endpoint.requests) == 2
 
 
 async def test_many_texts_share_requests_and_come_back_in_their_order(clock: Clock) -> None:
@@ -204,13 +195,6 @@ async def test_a_wait_too_long_for_a_person_is_named_and_not_waited_for(clock: C
     assert clock.time == 0
 
 
-@pytest.mark.parametrize(("seconds", "tries"), [("120", 2), ("121", 1)])
-async def test_work_in_the_background_waits_up_to_two_minutes(seconds: str, tries: int, clock: Clock) -> None:
-    with serving(in_turn(refusing(429, Retry_After=seconds), refusing(404))) as endpoint:
-        await failure(endpoint.base, clock, retries=BACKGROUND)
-    assert len(endpoint.requests) == tries
-
-
 async def test_waiting_for_another_try_can_be_cancelled() -> None:
     is_waiting = asyncio.Event()
 
@@ -249,13 +233,6 @@ async def test_each_refusal_has_its_sentence_and_is_final(
     assert len(endpoint.requests) == 1
     assert type(failed) is kind
     assert failed.message == f"The embedding endpoint {endpoint.base}/v1/embeddings {sentence}."
-
-
-async def test_a_missing_key_has_another_sentence_than_a_wrong_one(clock: Clock) -> None:
-    with serving(refusing(401)) as endpoint:
-        failed = await failure(endpoint.base, clock, key=None)
-    assert "wants an API key" in failed.message
-    assert "embedding_api_key" in failed.hint
 
 
 async def test_a_redirect_is_not_followed_so_that_the_key_goes_nowhere_else(clock: Clock) -> None:

@@ -13,7 +13,6 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 SECRET_KEY = bytes(range(32))
 HINT = '[memory]\nembedding_provider = "none"\nembedding_model = "hint:fast"\nembedding_dimensions = 3\n'
@@ -69,18 +68,6 @@ async def test_a_hint_is_sent_to_its_route(tmp_path: Path, service: HttpEndpoint
     assert await request_of(tmp_path, service, text) == ("/api/embeddings", "routed", "Bearer of-the-route")
 
 
-async def test_a_hint_nobody_knows_is_sent_as_the_name_of_the_model(tmp_path: Path, service: HttpEndpoint) -> None:
-    text = PLAIN.replace("small", "hint:slow") + f'[[embedding_routes]]\nprovider = "openai"\n{ROUTE}'
-    assert await request_of(tmp_path, service, text) == ("/v1/embeddings", "hint:slow", None)
-
-
-async def test_a_route_without_a_key_takes_the_next_one_in_line(tmp_path: Path, service: HttpEndpoint) -> None:
-    route = f'[[embedding_routes]]\nmodel_provider = "custom:{{base}}"\n{ROUTE}'
-    memory = HINT + 'embedding_api_key = "of-memory"\n'
-    sent = await request_of(tmp_path, service, f"schema_version = 3\n{memory}{route}")
-    assert sent == ("/v1/embeddings", "routed", "Bearer of-memory")
-
-
 async def test_an_alias_of_a_provider_brings_its_address_and_key(tmp_path: Path, service: HttpEndpoint) -> None:
     memory = PLAIN.replace("custom:{base}", "ollama.here")
     profile = '[providers.models.ollama.here]\nuri = "{base}/x/embeddings"\napi_key = "of-the-profile"\n'
@@ -104,10 +91,3 @@ async def test_the_key_comes_from_config_or_environment(
 ) -> None:
     _, _, sent = await request_of(tmp_path, service, text, **environ)
     assert sent == (None if key is None else f"Bearer {key}")
-
-
-async def test_a_route_of_another_dimension_is_told_without_the_key(tmp_path: Path, service: HttpEndpoint) -> None:
-    text = f'schema_version = 3\n{PLAIN.replace("= 3", "= 8")}embedding_api_key = "{sealed("of-memory")}"\n'
-    with pytest.raises(EmbeddingFailed, match="a vector of 3 numbers") as failed:
-        await request_of(tmp_path, service, text)
-    assert "of-memory" not in str(failed.value)

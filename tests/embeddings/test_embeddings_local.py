@@ -23,10 +23,6 @@ def test_a_vector_is_the_same_on_every_machine() -> None:
     assert vector == pytest.approx([-0.427394, 0.427394, -0.183169, -0.427394, 0.213697, -0.610563], abs=1e-6)
 
 
-def test_case_and_punctuation_do_not_matter() -> None:
-    assert local_vector("Prefers Rust", 64) == local_vector("(prefers) RUST!", 64)
-
-
 async def test_the_embedder_gives_the_stored_bytes_as_float32() -> None:
     embedder = LocalEmbedder(EmbeddingConfig("local", dimensions=64))
     vector = await embedder.embed("The cat is named Mio")
@@ -51,10 +47,6 @@ def test_texts_that_share_words_are_clearly_nearer(one: str, near: str, far: str
     assert cosine(one, near) > cosine(one, far) + 0.15
 
 
-def test_little_words_alone_do_not_bring_texts_together() -> None:
-    assert cosine("the cat is on the mat", "the train is at the gate") < 0.35
-
-
 @pytest.mark.parametrize("text", ["", "  \n", "!?…", "\x00", "\ud800"])
 def test_a_text_without_a_word_is_all_zeros(text: str) -> None:
     assert local_vector(text, 8) == bytes(32)
@@ -66,8 +58,3 @@ def test_any_text_has_a_vector_of_length_one_or_zero(text: str, dimensions: int)
     assert vector.shape == (dimensions,)
     length = float(np.linalg.norm(vector))
     assert length == 0 or abs(length - 1) < 1e-5
-
-
-@given(st.lists(st.text("abcdé猫", min_size=1, max_size=6)), st.integers(1, 64))
-def test_the_order_of_words_does_not_matter(words: list[str], dimensions: int) -> None:
-    assert local_vector(" ".join(words), dimensions) == local_vector(" ".join(reversed(words)), dimensions)

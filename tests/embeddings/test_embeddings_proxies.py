@@ -62,14 +62,6 @@ async def test_an_endpoint_of_this_machine_is_asked_past_the_proxy(
     assert proxy.requests == []
 
 
-async def test_no_proxy_names_what_is_asked_past_it(proxy: HttpEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", proxy.base)
-    monkeypatch.setenv("NO_PROXY", "embeddings.invalid")
-    with pytest.raises(EmbeddingFailed, match="cannot be reached"):
-        await asked("http://embeddings.invalid")
-    assert proxy.requests == []
-
-
 async def test_a_proxy_that_cannot_be_used_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "gopher://h:1")
     with pytest.raises(EmbeddingFailed, match="cannot be asked through the proxy"):

@@ -32,10 +32,10 @@ from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, WriteConflict
-from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowVersion, Value
-from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, VERSIONS, MemoryFilter, Query, SortField
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
@@ -64,6 +64,8 @@ CONNECT_SECONDS = 5.0
 """How long a server may take to connect."""
 _PREFIX = b"memory:"
 _TEXTS = ("id", "key", "content", "timestamp")
+_COLUMNS = {"key": "key", "content": "content", "category": "category", "timestamp": "created_at"}
+"""Fields of a document, and the columns of a row for them."""
 _CATEGORIES = {name.capitalize(): name for name in BUILT_IN_CATEGORIES}
 _STATE = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
 """What INFO names that changes when somebody writes or a memory expires."""
@@ -124,55 +126,41 @@ def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a name comes twice")
-    return fields
-
-
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-_STRICT_DECODER = json.JSONDecoder(object_pairs_hook=_unique_names)
 
 
 def with_values(row: Row | None, **values: Value) -> Row:
     """A row with other values, or a new row; the other fields of its document stay. Raises Refused."""
     try:
-        fields = {} if row is None else _STRICT_DECODER.decode(str(row.values["document"]))
+        fields = {} if row is None else _DECODER.decode(str(row.values["document"]))
         fields |= {name: _category(str(value)) if name == "category" else value for name, value in values.items()}
         data = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-    except UnicodeEncodeError:
-        raise Refused("A JSON document can only hold UTF-8.", hint="Replace what shows as �.") from None
     except ValueError:
         raise Refused(
-            "The document of this memory has a name twice or a number that is too large, so it cannot be edited.",
-            hint="Nothing was changed.",
+            "Redis holds memories as JSON in UTF-8, and this one cannot be written like that.",
+            hint="Nothing was changed. Replace what shows as �, or a number that is too large.",
         ) from None
+    return _row_of(str(values.get("key", fields["key"] if row is None else row.key)), data, row)
+
+
+def _row_of(key: str, data: bytes, row: Row | None) -> Row:
+    """The row of a document, which expires as another row does."""
     expires_at = None if row is None else row.values.get("expires_at")
-    key = str(values.get("key", fields["key"] if row is None else row.values["key"]))
     document = parse_document(key, data, expires_at if isinstance(expires_at, int) else None)
-    assert document is not None
+    assert document is not None, "what is written is a memory"
     return Row.of(document)
-
-
-def _new_row(id: str, key: str, content: str, category: str, timestamp: str) -> Row:
-    return with_values(None, id=id, key=key, content=content, category=category, timestamp=timestamp, score=None)
 
 
 def _as_document(row: Row) -> Row:
     """A row of any store as a document of Redis; the document of a row is changed where its values are others."""
-    entry = row.entry()
-    values = {"key": entry.key, "content": entry.content, "category": entry.category, "timestamp": entry.timestamp}
-    values = {"id": row.id} | {name: unicode_text(value) for name, value in values.items()}
+    values: dict[str, Value] = {"id": row.id}
+    for name, column in _COLUMNS.items():
+        values[name] = unicode_text(column_text(row.values.get(column)))
     if "document" not in row.values:
         return with_values(None, **values, score=None)
-    expires_at = row.values.get("expires_at")
-    stated = parse_document(
-        row.key, str(row.values["document"]).encode(), expires_at if isinstance(expires_at, int) else None
-    )
-    assert stated is not None, "a document is a memory"
-    now = {name: getattr(stated, name) for name in values}
-    return Row.of(stated) if values == now else with_values(row, **values)
+    stated = _row_of(row.key, _data(row), row)
+    is_same = stated.id == row.id and all(stated.values[column] == values[name] for name, column in _COLUMNS.items())
+    return stated if is_same else with_values(row, **values)
 
 
 def _name_of(key: str) -> bytes:
@@ -237,7 +225,7 @@ class RedisMemory(LoadedMemory):
         self._client: Redis | None = None
         self._documents: Loaded | None = None
         self._state_read: object = None
-        self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
+        self._reading = asyncio.Lock()
         self.why_not = {**WHY_NOT, "write": ASKED_READ_ONLY} if read_only else WHY_NOT
 
     @classmethod
@@ -360,22 +348,14 @@ class RedisMemory(LoadedMemory):
     def stamp_of(self, row: Row) -> RowVersion:
         return replace(stamp_of(row.entry()), state=row.fingerprint)
 
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory; an existing key keeps its id, its time and the other fields of its document."""
-        await self.apply([Change(None, Draft(key, content, category))], None, on_conflict="overwrite")
-
-    async def forget(self, key: str) -> bool:
-        deleting = [Change(version, None) for version in await self.rows(Query(VERSIONS, keys=[key]))]
-        return (await self.apply(deleting, None)).written > 0
-
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
     ) -> T:
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
-        async with self._writing:
-            with self._asking() as client:
-                return await work(RedisWriter(self, client, self._clock))
+        with self._asking():
+            return await super()._with_writer(work)
+
+    def _writer(self) -> RowWriter:
+        return RedisWriter(self, self._client, self._clock)
 
 
 def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[Document], tuple[str, ...]]:
@@ -437,7 +417,10 @@ class RedisWriter(RowWriter):
         self.notes |= {WHY_NOT[name]: None for name in ignored}
         if existing is not None:
             return with_values(existing, content=draft.content, category=draft.category)
-        return _new_row(str(uuid.uuid4()), draft.key, draft.content, draft.category, self._clock())
+        return with_values(
+            None, id=str(uuid.uuid4()), key=draft.key, content=draft.content, category=draft.category,
+            timestamp=self._clock(), score=None,
+        )  # fmt: skip
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
         is_same = all(row.values.get(name) == value for name, value in edit.values.items())
@@ -475,10 +458,7 @@ class RedisWriter(RowWriter):
     async def _at(self, keys: Collection[str]) -> list[Row]:
         """The rows under these keys, with the time at which each expires."""
         values = await _values(self._client, keys)
-        for data in values.values():
-            if isinstance(data, Refused):
-                raise data
-        present = {key: data for key, data in values.items() if isinstance(data, bytes)}
+        present = {key: data for key, data in values.items() if data is not None}
         async with self._client.pipeline(transaction=False) as pipeline:
             for key in present:
                 pipeline.pttl(_name_of(key))
@@ -492,15 +472,15 @@ class RedisWriter(RowWriter):
         return rows
 
 
-async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | Refused | None]:
-    """The texts under these keys, None for nothing, and an error for a value that is not a text."""
+async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | None]:
+    """The texts under these keys, None for nothing. Raises Refused for a value that is not a text."""
     names = {key: _name_of(key) for key in keys}
-    values: dict[str, Any] = dict(zip(names, await client.mget([*names.values()]) if names else (), strict=True))
+    values = dict(zip(names, await client.mget([*names.values()]) if names else (), strict=True))
     missing = [key for key, data in values.items() if data is None]
     if missing and await client.exists(*(names[key] for key in missing)):
         for key in missing:
             if await client.type(names[key]) not in (b"none", b"string"):
-                values[key] = _not_a_memory(key)
+                raise _not_a_memory(key)
     return values
 
 

@@ -71,16 +71,6 @@ def test_recall_has_lucid_s_rows(tmp_path: Path, program: LucidProgram, run: Com
     assert program.calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/.zeroclaw/workspace"]]
 
 
-def test_recall_for_people_shows_no_escape_sequence(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    """What lucid holds is as hostile as any memory."""
-    install(tmp_path)
-    done = run("recall", "tea")
-    assert "lang: prefers tea" in done.stdout
-    assert "pot of tea" in done.stdout
-    assert "\x1b" not in done.stdout + done.stderr
-    assert "lucid by rank" in done.stdout
-
-
 def test_no_agent_from_0_8_0_on_is_given_what_lucid_adds(tmp_path: Path, program: LucidProgram, run: Command) -> None:
     """It is shown as kept from the agent, and none of it counts as injected; 0.7.5 injects it."""
     install(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "G4", "data")
@@ -106,19 +96,6 @@ def test_without_the_program_recall_is_the_database_s(tmp_path: Path, run: Comma
     assert "zeroclaw: Lucid was not asked: it rests for 15 s after it failed." in done.stderr
 
 
-def test_a_stored_memory_is_handed_over_and_a_failure_is_a_remark(tmp_path: Path, run: Command) -> None:
-    """The memory is stored either way."""
-    install(tmp_path)
-    program = write_program(tmp_path / "bin")
-    assert run("store", "drink", "tea").returncode == 0
-    assert program.contents == ["drink: tea"]
-    write_program(tmp_path / "bin", "failing")
-    done = run("store", "food", "cake")
-    assert done.returncode == 0
-    assert "zeroclaw: Stored here, but not in lucid: lucid ended with exit code 1: Error: the database" in done.stderr
-    assert json.loads(run("get", "food", "--json").stdout)["content"] == "cake"
-
-
 def test_deletions_and_edits_say_that_lucid_keeps_its_copy(tmp_path: Path, program: LucidProgram, run: Command) -> None:
     """Undo brings the rows back, and the program never runs."""
     install(tmp_path)
@@ -131,36 +108,6 @@ def test_deletions_and_edits_say_that_lucid_keeps_its_copy(tmp_path: Path, progr
     assert json.loads(run("get", "tea", "--json").stdout)["content"] == "Likes green tea"
     assert json.loads(run("list", "--json").stdout)["total"] == 2
     assert program.calls == []
-
-
-def test_what_holds_for_every_command_is_not_told_on_each(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    install(tmp_path)
-    for arguments in (("list",), ("get", "tea"), ("stats",), ("export", str(tmp_path / "memories.jsonl"))):
-        done = run(*arguments)
-        assert (done.returncode, done.stderr) == (0, ""), arguments
-
-
-def test_an_import_stays_local(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    """Thousands of memories would run the program thousands of times."""
-    install(tmp_path)
-    file = tmp_path / "memories.jsonl"
-    assert run("export", str(file)).returncode == 0
-    assert run("clear", "--yes").returncode == 0
-    done = run("import", str(file), "--yes")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(run("list", "--json").stdout)["total"] == 2
-    assert program.calls == []
-    assert "deletions, edits, undo, imports and copies are not passed on" in done.stderr
-
-
-def test_what_was_deleted_under_sqlite_comes_back_under_lucid(
-    tmp_path: Path, program: LucidProgram, run: Command
-) -> None:
-    """The rows are of one file, so they share one trash."""
-    install(tmp_path)
-    assert run("--backend", "sqlite", "forget", "cup", "--yes").returncode == 0
-    assert run("undo", "--yes").returncode == 0
-    assert json.loads(run("get", "cup", "--json").stdout)["content"] == "The blue cup"
 
 
 def test_upkeep_works_on_the_database(tmp_path: Path, program: LucidProgram, run: Command) -> None:

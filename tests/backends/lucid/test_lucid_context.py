@@ -10,13 +10,10 @@ from zeroclaw_tui.backends.lucid import (
     CLOSING,
     OPENING,
     category_of,
-    is_within_bounds,
     items_in,
-    merged,
     scored,
 )
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
 
 NOW = "2026-11-22T10:00:00.000000000+00:00"
 
@@ -27,10 +24,6 @@ def block(*lines: str) -> str:
 
 def read(text: str) -> list[ScoredEntry]:
     return scored(items_in(text), NOW, "default", 1)
-
-
-def local(key: str, content: str, timestamp: str = NOW) -> ScoredEntry:
-    return ScoredEntry(MemoryEntry(key, key, content, "core", timestamp, handle=7), 1, 0.3, stage="keyword")
 
 
 def test_a_context_as_the_program_prints_it() -> None:
@@ -55,14 +48,6 @@ def test_a_context_as_the_program_prints_it() -> None:
     ]
     assert {(row.stage, row.entry.timestamp, row.entry.namespace) for row in found} == {("lucid", NOW, "default")}
     assert [row.entry.size for row in found] == [7, 1, 20]
-
-
-def test_scores_fall_by_a_twentieth_and_stay_at_a_tenth() -> None:
-    """1.0, 0.95, 0.90 …; from the nineteenth on 0.1."""
-    scores = [row.score for row in read(block(*(f"- [bug] {number}" for number in range(25))))]
-    assert scores[:3] == pytest.approx([1.0, 0.95, 0.90])
-    assert scores[17] == pytest.approx(0.15)
-    assert scores[18:] == pytest.approx([0.1] * 7)
 
 
 @pytest.mark.parametrize(
@@ -134,36 +119,3 @@ def test_whatever_is_printed_only_lines_between_the_tags_are_taken(text: str) ->
 
 def _is_item(line: str) -> bool:
     return bool(items_in(block(line))) and line.strip() not in (OPENING, CLOSING)
-
-
-def test_local_rows_come_first_and_the_limit_cuts() -> None:
-    """The local rows keep their places whatever their scores; lucid fills what is left."""
-    rows = merged([local("tea", "green")], read(block("- [bug] a", "- [bug] b", "- [bug] c")), 3)
-    assert [row.entry.content for row in rows] == ["green", "a", "b"]
-    assert merged([local("tea", "green")], [], 0) == []
-
-
-def test_a_row_with_the_same_key_and_content_comes_once() -> None:
-    """Letters' case does not count, and the first one stays; key and content are told apart."""
-    rows = merged(
-        [local("LUCID_0", "Green"), local("lucid_0", "green"), local("lucid", "_0green")],
-        read(block("- [bug] green")),
-        9,
-    )
-    assert [(row.entry.key, row.entry.content) for row in rows] == [("LUCID_0", "Green"), ("lucid", "_0green")]
-
-
-@pytest.mark.parametrize(
-    ("since", "until", "kept"),
-    [
-        (None, None, ["old", "lucid", "odd"]),
-        ("2026-11-20T00:00:00Z", None, ["lucid", "odd"]),
-        (None, "2026-11-20T00:00:00Z", ["old", "odd"]),
-        ("2026-11-22T11:00:00+01:00", "2026-11-22T11:00:00+01:00", ["lucid", "odd"]),
-    ],
-)
-def test_time_bounds_hold_for_lucid_too(since: str | None, until: str | None, kept: list[str]) -> None:
-    """Lucid's rows count as of now, and bounds are moments; a time that cannot be read is let through."""
-    rows = [local("a", "old", "2026-11-01T00:00:00Z"), *read(block("- [bug] lucid")), local("b", "odd", "someday")]
-    request = RecallRequest("q", since=since, until=until)
-    assert [row.entry.content for row in rows if is_within_bounds(row, request)] == kept

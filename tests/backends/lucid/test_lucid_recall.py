@@ -49,13 +49,6 @@ async def test_lucid_adds_what_the_database_lacks(bridge: OpenBridge, tmp_path: 
     assert program.calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/workspace"]]
 
 
-async def test_lucid_alone_answers_by_its_own_rule(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Mode and scale are lucid's where no local row is among the results."""
-    found = await search(await bridge(write_program(tmp_path / "bin", memories=LUCID)))
-    assert (found.mode, found.scale) == ("lucid", "lucid by rank: 1.0, 0.95, 0.90 … 0.1")
-    assert contents(found) == ["tea: green", "tea cup", "tea spilt"]
-
-
 @pytest.mark.parametrize(
     ("rows", "limit", "threshold", "asked"),
     [(2, 5, 3, True), (3, 5, 3, False), (2, 2, 3, False), (1, 2, 3, True), (4, 9, 5, True), (1, 5, 1, False)],
@@ -74,25 +67,6 @@ async def test_lucid_is_asked_only_for_too_few_local_hits(
         assert found.notes == (f"Lucid was not asked: {hits} enough.",)
 
 
-async def test_for_a_limit_of_0_nothing_runs(bridge: OpenBridge, tmp_path: Any) -> None:
-    """There is nothing lucid could add."""
-    program = write_program(tmp_path / "bin", memories=LUCID)
-    found = await search(await bridge(program), limit=0)
-    assert (found.entries, program.calls) == ((), [])
-
-
-async def test_nothing_relevant_is_no_failure(bridge: OpenBridge, tmp_path: Any) -> None:
-    """The program prints nothing then; it is asked again the next time."""
-    program = write_program(tmp_path / "bin")
-    memory = await bridge(program, TEA[:1])
-    for _ in range(2):
-        found = await search(memory)
-        assert contents(found) == ["tea of kind 0"]
-        assert found.notes[0].startswith("Lucid was asked and has nothing on this, after ")
-        assert found.scale == "raw bm25"
-    assert len(program.calls) == 2
-
-
 async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tmp_path: Any, clock: Clock) -> None:
     """The local rows stay; the rest is told with its seconds, and then it is asked again."""
     program = write_program(tmp_path / "bin", "failing")
@@ -106,18 +80,6 @@ async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tm
     clock.seconds += 11.5
     await search(memory)
     assert len(program.calls) == 2
-
-
-async def test_an_answer_ends_the_rest(bridge: OpenBridge, tmp_path: Any, clock: Clock) -> None:
-    """A program that works again is asked at every recall."""
-    folder = tmp_path / "bin"
-    memory = await bridge(write_program(folder, "failing"))
-    await search(memory)
-    clock.seconds += 15
-    program = write_program(folder, memories=LUCID)
-    for _ in range(2):
-        assert len((await search(memory)).entries) == 3
-    assert len(program.calls) == 3
 
 
 async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
@@ -156,12 +118,6 @@ async def test_agents_of_0_8_recall_without_lucid(bridge: OpenBridge, tmp_path: 
     assert any("its agents recall from the local database alone" in note for note in unscoped.notes)
 
 
-async def test_versions_without_agents_ask_lucid_whoever_is_named(bridge: OpenBridge, tmp_path: Any) -> None:
-    """They know no agents."""
-    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
-    assert len((await search(memory, agents=("default",))).entries) == 4
-
-
 @pytest.mark.parametrize(("namespace", "kept"), [("default", ["tea of kind 0", "a", "b"]), ("work", ["tea of kind 1"])])
 async def test_a_namespace_is_picked_out_of_twice_the_limit(
     bridge: OpenBridge, tmp_path: Any, namespace: str, kept: list[str]
@@ -175,12 +131,6 @@ async def test_a_namespace_is_picked_out_of_twice_the_limit(
     assert len(program.calls) == 1
 
 
-async def test_a_session_is_a_matter_of_the_database(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Lucid knows no sessions, so its rows come for any."""
-    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [TEA[0], TEA[1] | {"session_id": "s"}])
-    assert contents(await search(memory, session_id="s")) == ["tea of kind 1", "a", "b", "c"]
-
-
 @pytest.mark.parametrize(
     ("version", "until_", "count"),
     [("0.7.5", "2026-06-01T00:00:00Z", 1), ("0.7.5", None, 4), ("0.5.4", "2020-01-01", 4)],
@@ -191,13 +141,6 @@ async def test_time_bounds_hold_from_0_5_5_on(
     """Lucid's rows are of this moment."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
     assert len((await search(memory, version=version, until=until_)).entries) == count
-
-
-async def test_the_limit_is_cut_before_the_time_bounds(bridge: OpenBridge, tmp_path: Any) -> None:
-    """So bounds that leave lucid's rows out give fewer rows than the limit."""
-    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
-    assert len((await search(memory, limit=2, since="2026-01-01T00:00:00Z")).entries) == 2
-    assert len((await search(memory, limit=2, since="2999-01-01T00:00:00Z")).entries) == 0
 
 
 async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(bridge: OpenBridge, tmp_path: Any) -> None:

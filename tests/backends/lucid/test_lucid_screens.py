@@ -120,21 +120,6 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: Luc
     assert database_rows(tmp_path) == before
 
 
-async def test_other_keys_on_lucid_s_rows_do_not_fail(tmp_path: Path, program: LucidProgram) -> None:
-    """Copying the text, history and copies work or say what is the matter."""
-    app = app_on(tmp_path)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await recall_tea(pilot)
-        for key in ("y", "Y", "h", "C"):
-            await pilot.press(key)
-            await settled(pilot)
-            if not isinstance(app.screen, BrowserRoom):
-                await pilot.press("escape")
-                await settled(pilot)
-            assert isinstance(app.screen, BrowserRoom), key
-    assert app.return_code in (None, 0)
-
-
 async def test_the_question_before_a_deletion_says_that_lucid_keeps_its_copy(
     tmp_path: Path, program: LucidProgram
 ) -> None:

@@ -15,7 +15,6 @@ from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory, LucidSettings
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, parse_version, profile_for
 from zeroclaw_tui.testing.tools import recall_of
@@ -51,13 +50,6 @@ def test_the_variables_hold_up_to_0_7_5(tmp_path: Path) -> None:
     assert settings(found, "0.8.4") == LucidSettings(recall_timeout_ms=3000, store_timeout_ms=3000)
 
 
-def test_a_budget_of_0_is_left_out(tmp_path: Path) -> None:
-    """ZeroClaw then asks for its usual 200 tokens, and a warning says so."""
-    found = config(tmp_path, OLD, ZEROCLAW_LUCID_BUDGET="0")
-    assert settings(found, "0.7.5").budget == 200
-    assert any("ZEROCLAW_LUCID_BUDGET is not" in warning for warning in found.warnings)
-
-
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
@@ -70,18 +62,6 @@ def test_the_table_is_read_from_0_8_4_on(tmp_path: Path, version: str, expected:
     """0.8.0 to 0.8.3 take `lucid` from PATH, whatever the table says; a time-out of 0 is none."""
     text = f'{MODERN}binary_path = "/opt/lucid"\nrecall_timeout_ms = 0\nstore_timeout_ms = 700\n'
     assert settings(config(tmp_path, text, "data"), version) == expected
-
-
-def test_an_empty_path_of_the_table_stays_empty(tmp_path: Path) -> None:
-    """ZeroClaw >= 0.8.4 then runs nothing at all."""
-    assert settings(config(tmp_path, f'{MODERN}binary_path = ""\n', "data"), "0.8.4").binary_path == ""
-
-
-def test_variables_of_older_versions_do_nothing_in_a_modern_config(tmp_path: Path) -> None:
-    """The config says so in a warning."""
-    found = config(tmp_path, MODERN, "data", ZEROCLAW_LUCID_CMD="/opt/lucid")
-    assert settings(found, "0.8.4").binary_path == "lucid"
-    assert any("ZEROCLAW_LUCID_CMD" in warning for warning in found.warnings)
 
 
 async def called(memory: LucidMemory, program: LucidProgram, version: str) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -108,30 +88,6 @@ async def test_a_config_leads_to_a_bridge_with_its_workspace(tmp_path: Path) -> 
     assert len(notes) == 1
 
 
-async def test_a_modern_config_leads_to_a_bridge_with_its_data_folder(tmp_path: Path) -> None:
-    """By the table of its alias; the folder is `data`."""
-    program = write_program(tmp_path / "bin")
-    found = config(tmp_path, f'{MODERN}binary_path = "{program.path}"\nrecall_timeout_ms = 60000\n', "data")
-    make(found.database, "G4", [])
-    memory = create_memory(found)
-    assert isinstance(memory, LucidMemory)
-    calls, _ = await called(memory, program, "0.8.4")
-    assert calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/data"]]
-
-
-async def test_0_8_2_does_not_read_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the rules of 0.8.2 the program of the table is not run."""
-    program = write_program(tmp_path / "bin")
-    found = config(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "data")
-    make(found.database, "G4", [])
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    memory = create_memory(found)
-    assert isinstance(memory, LucidMemory)
-    calls, notes = await called(memory, program, "0.8.2")
-    assert calls == []
-    assert "Local memories only: lucid was not found on your PATH." in notes
-
-
 async def test_a_database_by_option_is_opened_by_lucid_as_by_sqlite(tmp_path: Path) -> None:
     """`--backend lucid --location PATH`: its own folder, or the one around its `memory`, is the project."""
     program = write_program(tmp_path / "bin")
@@ -148,14 +104,6 @@ async def test_a_database_by_option_is_opened_by_lucid_as_by_sqlite(tmp_path: Pa
     )
     calls, _ = await called(bridge, program, "0.7.5")
     assert calls[0][-1] == f"--project={tmp_path}/elsewhere"
-
-
-def test_an_install_with_notes_and_no_database_is_told(tmp_path: Path) -> None:
-    """As it is for SQLite."""
-    found = config(tmp_path, OLD)
-    (tmp_path / "workspace" / "MEMORY.md").write_text("- a note\n")
-    with pytest.raises(Unreadable, match="There is no database"):
-        create_memory(found)
 
 
 async def test_health_says_which_program_and_what_holds(tmp_path: Path) -> None:

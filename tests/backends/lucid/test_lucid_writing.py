@@ -11,7 +11,6 @@ from support.lucid_program import until, wait_for_end, write_program, write_sayi
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, versions_at
-from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ROWS, Query
@@ -37,16 +36,6 @@ async def test_a_new_memory_is_handed_to_lucid(bridge: OpenBridge, tmp_path: Any
         ["store", "tea: green = good\n'x' $HOME", f"--type={kind}", f"--project={tmp_path}/workspace"]
     ]
     assert program.contents == ["tea: green = good\n'x' $HOME"]
-
-
-async def test_what_replaces_another_is_handed_over_too(bridge: OpenBridge, tmp_path: Any) -> None:
-    """The trait's `store` does the same."""
-    program = write_program(tmp_path / "bin")
-    memory = await bridge(program)
-    await memory.store("tea", "green", "core")
-    await memory.store("tea", "black", "core")
-    assert program.contents == ["tea: green", "tea: black"]
-    assert await memory.count() == 1
 
 
 @pytest.mark.parametrize("mode", ["failing", "missing"])
@@ -82,19 +71,6 @@ async def test_what_is_not_stored_is_not_handed_over(bridge: OpenBridge, tmp_pat
     assert (await create(memory, Draft("tea", "black"))).skipped
     with pytest.raises(Refused):
         await create(memory, Draft("coffee", "black"), full)
-    assert program.calls == []
-
-
-async def test_a_store_opened_read_only_hands_nothing_over(bridge: OpenBridge, tmp_path: Any) -> None:
-    """`lucid store` is a write."""
-    program = write_program(tmp_path / "bin")
-    path = (await bridge(program)).path
-    memory = LucidMemory(path, read_only=True)
-    await memory.open()
-    with pytest.raises(Refused, match="read-only"):
-        await memory.store("tea", "green", "core")
-    assert sentences(memory.notices) == ("Recall runs the program lucid if too few local memories match.",)
-    await memory.close()
     assert program.calls == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import numpy as np
 import pytest
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends import memory_rs
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
-from zeroclaw_tui.backends.memory_rs import MemoryRsExport, hash_vector, is_export
+from zeroclaw_tui.backends.memory_rs import MemoryRsExport, is_export
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -116,24 +114,6 @@ async def test_any_other_file_is_refused_in_a_sentence(tmp_path: Path, text: str
     assert said in (await raises(MemoryRsExport(file).open(), Unreadable)).message
 
 
-async def test_pipes_and_files_too_big_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = (await opened(tmp_path, [TEA])).path
-    os.mkfifo(tmp_path / "pipe.json")
-    said = {"pipe.json": "not a regular file", "nothing.json": "No such file"}
-    for name, words in said.items():
-        assert words in (await raises(MemoryRsExport(tmp_path / name).open(), Unreadable)).message
-    monkeypatch.setattr(memory_rs, "MAX_BYTES", 10)
-    assert "bigger than" in (await raises(MemoryRsExport(whole).open(), Unreadable)).message
-
-
-def test_the_hash_of_a_text_is_spread_over_384_numbers() -> None:
-    """e2f077a7… of "User likes tea", each byte twelve times."""
-    vector = hash_vector("User likes tea")
-    assert vector.shape == (384,)
-    assert vector[:12].tolist() == pytest.approx([0.772549] * 12, abs=1e-6)
-    assert vector[12:24].tolist() == pytest.approx([0.882353] * 12, abs=1e-6)
-
-
 async def test_the_same_text_scores_one_and_every_other_score_is_noise(tmp_path: Path) -> None:
     """About half of all memories are hits, whatever was asked; those below 0 are none."""
     items = [{**TEA, "id": f"{number:032x}", "content": f"memory {number}"} for number in range(1000)]
@@ -155,16 +135,6 @@ async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:
     found = await recall_of(memory, RecallRequest("x"), profile_for(NEWEST), ScoringSettings())
     assert any("2 users" in note for note in found.notes)
     assert any("the score says nothing" in note for note in found.notes)
-
-
-async def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
-    memory = await opened(tmp_path, [TEA])
-    before = await memory.version()
-    memory.path.write_text(json.dumps([TEA, CUP]))
-    assert await memory.count() == 2
-    assert await memory.version() != before
-    memory.path.unlink()
-    assert not await memory.health_check()
 
 
 def test_a_path_alone_opens_it_for_the_commands(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from shoe_box import ShoeBox
 
-from zeroclaw_tui.memory.change import Change, Draft, Edit
+from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ROWS, VERSIONS, MemoryFilter, Query
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fill, numbered, row_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fill, numbered, undo
 
 
 class BatchBox(ShoeBox):
@@ -62,15 +62,6 @@ async def test_every_change_is_written_and_undone(kind: type[ShoeBox]) -> None:
     assert contents() == before
 
 
-async def test_of_two_memories_that_take_one_key_the_second_is_left_as_it_is() -> None:
-    memory = ShoeBox()
-    rows = [row_of(await create(memory, Draft(key, f"content {key}"))) for key in "abc"]
-    moves = zip(rows, "bdb", strict=True)
-    result = await memory.apply([Change(row, Edit({"key": key})) for row, key in moves], None)
-    assert (result.written, result.skipped) == (2, (rows[2].id,))
-    assert {key: row[0] for key, row in contents().items()} == {"b": "content a", "d": "content b", "c": "content c"}
-
-
 async def test_many_memories_are_stored_by_the_batch_verb() -> None:
     memory = BatchBox()
     await fill(memory, numbered(300))
@@ -79,7 +70,3 @@ async def test_many_memories_are_stored_by_the_batch_verb() -> None:
     await fill(memory, [Draft("with a session", "text", session_id="s1")])
     assert memory.batches == [250, 50]
     assert contents()["with a session"] == ("text", "core", "s1")
-
-
-def test_it_says_that_another_programs_write_can_be_overwritten() -> None:
-    assert "can be overwritten" in ShoeBox().why_not["atomic"]

@@ -58,40 +58,18 @@ def test_changes_are_made_and_taken_back(filled: Memory, box: Path) -> None:
         assert keys(box) == before
 
 
-def test_the_trash_brings_one_memory_back(filled: Memory, box: Path) -> None:
-    assert filled("forget", "food", "--yes").code == 0
-    (kept,) = json.loads(filled("trash", "list", "--json").out)["entries"]
-    assert filled("trash", "restore", str(kept["number"]), "--yes").code == 0
-    assert "food" in keys(box)
-    assert filled("get", "--history", "food").code == 0
-    assert filled("trash", "empty", "--yes").code == 0
-
-
-def test_what_it_exports_it_imports(filled: Memory, box: Path, tmp_path: Path) -> None:
-    file = tmp_path / "out.jsonl"
-    assert filled("export", str(file)).code == 0
-    assert filled("clear", "--yes").code == 0
-    assert filled("import", str(file), "--yes").code == 0
-    assert keys(box) == {"lang", "food", "chat"}
-
-
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
         (("hygiene", "--dry-run"), 0, "Nothing to archive or delete"),
-        (("hygiene", "--yes"), 0, "Nothing to archive or delete"),
-        (("audit",), 0, "too short"),
         (("audit", "--only", "too-short", "--purge", "--yes"), 0, "in the trash"),
         (("doctor",), 0, "shoe-box store answers and has 3 memories"),
         (("doctor", "--deep"), 0, "nothing to check page by page"),
         (("snapshot", "--yes"), 1, "only for the backends sqlite and lucid"),
-        (("snapshot", "--diff"), 1, "only for the backends sqlite and lucid"),
-        (("hydrate", "--yes"), 1, "only for the backends sqlite and lucid"),
         (("doctor", "--compact", "--yes"), 1, "has no database file"),
         (("reindex", "--yes"), 1, "This store keeps no vectors."),
         (("store", "k", "v", "--pinned"), 1, "This store keeps no pins."),
         (("store", "k", "v", "--agent", "ada"), 1, "does not tell agents apart"),
-        (("edit", "lang", "--importance", "0.3"), 1, "This store keeps no importance."),
         (("edit", "nobody", "--content", "x"), 1, "No memory entry found for key: nobody"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

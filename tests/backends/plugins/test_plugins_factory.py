@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.factory import create_memory, plugin_names, shadowed_
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, Refused
 
 VERBS = ("store", "recall", "get", "list", "forget", "count", "health_check")
 WHOLE = (
@@ -60,16 +60,6 @@ def test_a_plug_in_that_is_not_usable_is_told_in_one_sentence(
     assert "'box' of the package shoe-box 1.2" in refusal.value.message
     assert "\n" not in refusal.value.message
     assert "uninstall that package" in refusal.value.hint
-
-
-def test_what_a_plug_in_itself_says_of_the_config_is_left_as_it_is(installed: Installer, tmp_path: Path) -> None:
-    body = (
-        "    @classmethod\n    def from_config(cls, config):\n"
-        "        from zeroclaw_tui.memory.errors import UsageError\n        raise UsageError('The box needs a lid.')\n"
-    )
-    installed("box", "box_says:Box", module=WHOLE + body)
-    with pytest.raises(UsageError, match="The box needs a lid"):
-        create_memory(config_of(tmp_path, "box"))
 
 
 def test_our_own_name_wins_and_health_can_tell(installed: Installer, tmp_path: Path) -> None:

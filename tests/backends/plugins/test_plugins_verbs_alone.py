@@ -34,14 +34,6 @@ def held(command: Command) -> dict[str, str]:
     return {entry["key"]: entry["content"] for entry in json.loads(command("list", "--json").out)["entries"]}
 
 
-def test_each_memory_is_a_row_of_its_own_with_its_size(six: Command) -> None:
-    assert held(six) == CONTENTS
-    listed = six("list").out
-    assert all(listed.count(f"{key} ") >= 1 for key in CONTENTS)
-    sizes = json.loads(six("stats", "--json").out)
-    assert sizes["bytes"]["content"] == sum(len(content.encode()) for content in CONTENTS.values())
-
-
 def test_a_purge_takes_what_its_trial_showed(six: Command) -> None:
     trial = six("purge", "--contains", "number 3", "--dry-run")
     assert "memory number 3" in trial.out
@@ -50,21 +42,6 @@ def test_a_purge_takes_what_its_trial_showed(six: Command) -> None:
     assert held(six) == {key: content for key, content in CONTENTS.items() if key != "k3"}
     assert six("undo", "--yes").code == 0
     assert held(six) == CONTENTS
-
-
-def test_edit_export_and_copy_name_the_memory_that_was_meant(six: Command, tmp_path: Path) -> None:
-    assert six("edit", "k2", "--content", "changed").code == 0
-    assert held(six) == CONTENTS | {"k2": "changed"}
-    assert six("undo", "--yes").code == 0
-    file = tmp_path / "out.jsonl"
-    assert six("export", str(file)).code == 0
-    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    assert {line["key"]: line["content"] for line in lines if "key" in line} == CONTENTS
-    database = tmp_path / "copy" / "brain.db"
-    copied = six("copy", "--to", "sqlite", "--to-location", str(database), "--yes")
-    assert copied.code == 0, copied.err
-    read = json.loads(six("list", "--backend", "sqlite", "--location", str(database), "--json").out)
-    assert {entry["key"]: entry["content"] for entry in read["entries"]} == CONTENTS
 
 
 class Box(Memory):

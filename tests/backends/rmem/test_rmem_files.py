@@ -12,7 +12,6 @@ from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, Opened, RMemFil
 from support.small_store import make
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.foreign import key_of
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.backends.rmem.tables import is_rmem
@@ -31,19 +30,6 @@ async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opene
     bees = await entry_with_id(memory, BEES)
     assert bees is not None
     assert bees.category == ("personal" if version == "0.3.0" else "misc")
-
-
-async def test_a_file_that_was_brought_up_to_date_has_its_columns_in_another_order(
-    tmp_path: Path, opened: Opened
-) -> None:
-    file = mila(tmp_path / "rustmem.db", "0.2.x")
-    file.run("ALTER TABLE memories ADD COLUMN category TEXT DEFAULT 'misc'")
-    file.run("UPDATE memories SET category = 'plan' WHERE id = ?", BREAD)
-    memory = await opened(file)
-    assert (await memory.health()).facts["R-Mem"] == "0.3.0"
-    bread = await memory.get(BREAD_KEY)
-    assert bread is not None
-    assert (bread.category, bread.content, bread.namespace) == ("plan", "Mila prefers rye bread", "mila")
 
 
 async def test_rows_are_memories(memory: RMemMemory) -> None:
@@ -128,19 +114,3 @@ async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path: Path) -> 
         assert not is_rmem(tmp_path / name)
         error = await raises(RMemMemory(tmp_path / name).open(), Corrupt if name == "short.db" else Unreadable)
         assert words in error.message, name
-
-
-async def test_looking_writes_nothing(file: RMemFile, memory: RMemMemory) -> None:
-    file.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    before = file.path.read_bytes()
-    await memory.health()
-    await memory.recall("bread", 5)
-    await memory.list()
-    assert file.path.read_bytes() == before
-
-
-def test_a_key_is_readable_and_stays() -> None:
-    """Of a UUID its beginning; of any other id that of a hash."""
-    assert key_of("rmem", BREAD) == "rmem_1c1f8d2f0000"
-    assert key_of("rmem", "my note") == key_of("rmem", "my note") != key_of("rmem", "my note 2")
-    assert len(key_of("rmem", "my note")) == len(key_of("rmem", BREAD))

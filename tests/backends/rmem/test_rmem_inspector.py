@@ -73,16 +73,3 @@ async def test_it_is_browsed_and_recalled(tmp_path: Path) -> None:
         assert "R-Mem itself recorded 2 changes" in told
         assert "DELETE" in told
     assert file.everything() == before
-
-
-async def test_the_stores_to_choose_from_are_its_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    file = mila(tmp_path / "rustmem.db")
-    app = InspectorApp(OpenOptions(path=file.path), clock=lambda: NOW, pace=STILL)
-    async with app.run_test(size=(150, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("b")
-        await settled(pilot)
-        shown = screen_text(app)
-        assert "1 store configured: it answers" in shown
-        assert "~/rustmem.db" in shown
-        assert "sqlite" not in shown

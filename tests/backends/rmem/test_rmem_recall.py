@@ -81,38 +81,6 @@ async def test_every_sign_that_fts5_cannot_read_skips_the_keyword_stage(memory: 
     assert any("The keyword stage fails" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ("bread AND", "syntax error"),
-        ("NOT bread", "syntax error"),
-        ("e-mail", "no such column: mail"),
-        ("foo:bar", "no such column: foo"),
-        ("-bread", "no such column: bread"),
-        ("{bread}", "no such column"),
-    ],
-)
-async def test_the_words_of_sqlite_are_told(memory: RMemMemory, query: str, said: str) -> None:
-    found = await recalled(memory, query)
-    assert any(said in note for note in found.notes), found.notes
-    assert len(found.entries) >= 2
-
-
-@pytest.mark.parametrize("query", ["bread？ bread", "bread… bread", "text:bread", "brea*"])
-async def test_what_fts5_can_read_is_no_fault(memory: RMemMemory, query: str) -> None:
-    found = await recalled(memory, query)
-    assert not any("The keyword stage fails" in note for note in found.notes)
-    assert shown(found)[0] == (BREAD_KEY, 1.0)
-
-
-async def test_a_damaged_keyword_index_counts_as_no_hits(file: RMemFile, opened: Opened) -> None:
-    """As every error does in R-Mem: everything is ranked."""
-    file.run("UPDATE memories_fts_data SET block = x'00' WHERE id > 10")
-    found = await recalled(await opened(file), "rye bread")
-    assert shown(found) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
-    assert any("The keyword stage fails" in note for note in found.notes)
-
-
 def test_words_of_three_bytes_and_more_are_looked_for() -> None:
     """ "hi" is not, one letter of Chinese is; blanks are those of Unicode."""
     assert keyword_expression("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"
@@ -197,13 +165,6 @@ async def test_the_first_version_knows_neither_keywords_nor_archive(tmp_path: Pa
     memory = await opened(mila(tmp_path / "rustmem.db", "0.1.x"))
     assert shown(await recalled(memory, "rye bread")) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
     assert shown(await recalled(memory, "bees", NOBODYS_VECTOR)) == [(BEES_KEY, 0.0), (BREAD_KEY, 0.0)]
-
-
-async def test_of_the_second_version_it_is_told_that_there_were_two_rules(tmp_path: Path, opened: Opened) -> None:
-    memory = await opened(mila(tmp_path / "rustmem.db", "0.2.x"))
-    found = await recalled(memory, "rye bread")
-    assert shown(found) == [(BREAD_KEY, 1.0)]
-    assert any("had two rules" in note for note in found.notes)
 
 
 async def test_one_user_is_searched_at_a_time(file: RMemFile, opened: Opened) -> None:

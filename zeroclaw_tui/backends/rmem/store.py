@@ -36,10 +36,6 @@ READ_ONLY = (
 MODEL_UNKNOWN = (
     "The database does not name the embedding model, only R-Mem's rustmem.toml does. No embeddings can be created here."
 )
-TWO_RULES = (
-    "R-Mem 0.2.x had two rules. Recall here follows that of late 0.2.0 and 0.2.1; 0.2.0 as first released ranked every "
-    "memory."
-)
 WHY_NOT = {
     "sessions": "R-Mem has no sessions. Its scope is the user_id, shown as the namespace.",
     "agents": "R-Mem does not distinguish agents. Its scope is the user_id, shown as the namespace.",
@@ -77,8 +73,6 @@ class RMemMemory(ForeignFile[Contents]):
 
     def describe(self, contents: Contents) -> Iterator[str]:
         yield f"This is the store of R-Mem {contents.version}: {NOT_READ}"
-        if contents.version == "0.2.x":
-            yield TWO_RULES
         if len(contents.namespaces) > 1:
             yield f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one."
 
@@ -163,8 +157,6 @@ class RMemMemory(ForeignFile[Contents]):
             notes.append("The query has no vector, so R-Mem ranks nothing: the results of its keyword stage are shown.")
         elif usable is None:
             notes.append("The query has no vector, so R-Mem can neither rank memories nor search its archive.")
-        if contents.version == "0.2.x":
-            notes.append(TWO_RULES)
         by_user = {recall.user: recall for recall in recalls}
 
         def explain(entry: MemoryEntry) -> Sequence[str]:
