@@ -104,12 +104,6 @@ def test_a_repair_of_a_store_that_does_not_open_says_why(memory: Run, install: P
     assert "is not a SQLite database" in answer.err
 
 
-def test_what_cannot_be_repaired_here_is_said(memory: Run) -> None:
-    answer = memory("doctor", "--repair", "shape", "--yes")
-    assert answer.code == 0
-    assert "shape cannot be repaired here. It is fine." in answer.err
-
-
 def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     database.write_bytes(b"no database" * 1000)

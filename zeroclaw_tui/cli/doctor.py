@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 ALL = "all"
-_SENDS = "fill vectors"
 _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
 _INDENT = "    "
 MOST_FAILED_SHOWN = 10
@@ -83,14 +82,14 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     library = await _opened(config, given.profile)
     try:
         report = await examine(config, library, deep=given.deep)
-        if not given.repair:
-            return _print_report(config, library, given, report)
-        chosen = _chosen(report, given.repair, library)
-        if given.dry_run:
-            return _print_plan(config, library, given, report, chosen)
-        done, refused = await _repair(config, library, given, now, chosen)
-        report = await examine(config, library, deep=given.deep)
-        return max(_print_report(config, library, given, report, done), refused)
+        chosen = _chosen(report, given.repair or ())
+        repaired: dict[str, RepairOutcome] = {}
+        code = DONE
+        if given.repair and not given.dry_run:
+            repaired, code = await _repair(config, library, given, now, chosen)
+            report = await examine(config, library, deep=given.deep)
+        _print_report(config, library, given, report, chosen, repaired)
+        return max(code, DONE if report.is_healthy else REFUSED)
     finally:
         if library is not None:
             await library.close()
@@ -115,69 +114,52 @@ async def _repair(
     now: datetime,
     chosen: Sequence[DoctorFinding],
 ) -> tuple[dict[str, RepairOutcome], int]:
-    """What was done by finding, and an exit code after a no or a failure. One repair may settle the next too."""
-    from zeroclaw_tui.curation.doctor import examine, repair_finding
+    """What was done by finding, and an exit code after a no or a failure. A repair that fails does not stop others."""
+    from zeroclaw_tui.curation.doctor import repair_finding
 
     done: dict[str, RepairOutcome] = {}
-    refused = DONE
-    for at, wanted in enumerate(chosen):
-        finding: DoctorFinding | None = wanted
-        if at:
-            report = await examine(config, library, deep=given.deep)
-            finding = next((found for found in report.findings if found.id == wanted.id and found.repair), None)
-        if finding is None:
-            continue
+    code = DONE
+    for finding in chosen:
         if not given.yes and not confirm("Repair it?", plan_lines([finding])):
-            refused = REFUSED
+            code = max(code, REFUSED)
             continue
         try:
             with Progress("Repairing", None) as progress:
                 done[finding.id] = await repair_finding(config, library, finding, now, progress.advance)
         except InspectorError as error:
-            # A repair that fails does not stop the others.
             note(f"zeroclaw: {finding.id}: {error.message} {error.hint}".rstrip())
-            refused = max(refused, error.exit_code)
+            code = max(code, error.exit_code)
             continue
         if not given.json:
             _print_outcome(done[finding.id])
-    return done, refused
+    return done, code
 
 
-def _chosen(report: DoctorReport, names: Sequence[str], library: Library | None) -> list[DoctorFinding]:
-    """The findings to repair, each once.
+def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
+    """The findings to repair, of several with the same repair the first.
 
     Raises UsageError for a name that no finding has, and Unreadable if the store does not open to look for it.
     """
-    chosen: dict[str, DoctorFinding] = {}
+    chosen: dict[tuple[str, str], DoctorFinding] = {}
     for name in names:
+        found = [finding for finding in report.findings if finding.id == name]
         if name == ALL:
-            found = [finding for finding in report.findings if finding.repair and not _sends(finding, library)]
-            if any(finding.repair and _sends(finding, library) for finding in report.findings):
+            # Texts are sent to a provider only by a command that shows what it sends.
+            found = [finding for finding in report.findings if finding.repair not in (None, "fill vectors")]
+            if any(finding.repair == "fill vectors" for finding in report.findings):
                 note("zeroclaw: `all` creates no embeddings; `zeroclaw memory reindex` first shows what it sends.")
-        else:
-            found = [finding for finding in report.findings if name in (finding.id, finding.repair)]
+        elif not found:
             closed = next((finding for finding in report.findings if finding.id == "not-open"), None)
-            if not found and closed is not None:
+            if closed is not None:
                 raise Unreadable(closed.title, hint=closed.by_hand)
-            if not found:
-                raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {_names(report)}.")
+            names_known = ", ".join(one_line(finding.id) for finding in report.findings) or "none"
+            raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {names_known}.")
         for finding in found:
             if finding.repair is None:
-                why = finding.by_hand or "It is fine."
-                note(f"zeroclaw: {finding.id} cannot be repaired here. {why}")
+                note(f"zeroclaw: {finding.id} cannot be repaired here. {finding.by_hand or 'It is fine.'}")
             else:
-                chosen[finding.id] = finding
+                chosen.setdefault((finding.repair, finding.target), finding)
     return list(chosen.values())
-
-
-def _sends(finding: DoctorFinding, library: Library | None) -> bool:
-    """Whether its repair sends memories to another machine."""
-    embedder = None if library is None else library.embedder
-    return finding.repair == _SENDS and embedder is not None and embedder.is_remote
-
-
-def _names(report: DoctorReport) -> str:
-    return ", ".join(one_line(finding.id) for finding in report.findings) or "none"
 
 
 def _print_report(
@@ -185,38 +167,23 @@ def _print_report(
     library: Library | None,
     given: argparse.Namespace,
     report: DoctorReport,
-    done: Mapping[str, RepairOutcome] = {},
-) -> int:
-    backend, location = _report_place(config, library)
-    if given.json:
-        repaired = [{"id": name, **outcome.as_json()} for name, outcome in done.items()]
-        place = {"backend": backend, "location": location}
-        document({**place, **report.as_json(), "repaired": repaired, "dry_run": False})
-    else:
-        write_lines(report_lines(report, backend, location))
-    return DONE if report.is_healthy else REFUSED
-
-
-def _print_plan(
-    config: MemoryConfig,
-    library: Library | None,
-    given: argparse.Namespace,
-    report: DoctorReport,
     chosen: Sequence[DoctorFinding],
-) -> int:
-    backend, location = _report_place(config, library)
+    repaired: Mapping[str, RepairOutcome],
+) -> None:
+    """Print the findings; of a dry run what the repairs would do."""
+    backend, location = store_place(config, library)
+    location = mask_secrets(location or str(config.install.root))
+    is_plan = bool(given.repair and given.dry_run)
     if given.json:
-        planned = {"repaired": [], "dry_run": True, "would_repair": [finding.id for finding in chosen]}
-        document({"backend": backend, "location": location, **report.as_json(), **planned})
-    else:
+        done = [{"id": name, **outcome.as_json()} for name, outcome in repaired.items()]
+        planned = {"would_repair": [finding.id for finding in chosen]} if is_plan else {}
+        place = {"backend": backend, "location": location}
+        document({**place, **report.as_json(), "repaired": done, "dry_run": is_plan, **planned})
+    elif is_plan:
         write_lines(plan_lines(chosen))
         note(NOTHING_DONE)
-    return DONE if report.is_healthy else REFUSED
-
-
-def _report_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
-    backend, location = store_place(config, library)
-    return backend, mask_secrets(location or str(config.install.root))
+    else:
+        write_lines(report_lines(report, backend, location))
 
 
 def _print_outcome(repaired: RepairOutcome) -> None:
