@@ -238,7 +238,7 @@ def test_over_ten_the_number_is_typed_and_secrets_are_masked_in_the_plan(ask: An
         assert "Nothing was changed." in screen.text
     assert "ci" in _keys(noisy)
     with ask("--only", "secrets", "--purge") as screen:
-        screen.wait_for("Purge 1 memory?", "Continue? [y/N]")
+        screen.wait_for("Purge 1 memory?", "Go on? [y/N]")
         assert SECRET not in screen.text
         screen.press("y", "enter")
         assert screen.wait_exit() == 0

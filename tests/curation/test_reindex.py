@@ -153,16 +153,6 @@ async def test_a_vector_that_no_query_is_like_is_made_anew(library, service, clo
     assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
 
 
-async def test_zeros_of_a_model_are_stored_as_zeroclaw_does(library, service, clock, database: Path) -> None:
-    zeros = [{"index": at, "embedding": [0.0] * 8} for at in range(BATCH_SIZE)]
-    service.trouble = lambda texts: (
-        (200, json.dumps({"data": zeros[: len(texts)]}).encode()) if "text number 1" in texts else None
-    )
-    done = await reindex(library, await plan_reindex(library, ids=("id-001",)), retries=clock_retries(clock))
-    assert (done.filled, done.skipped, done.failed, done.zeros) == (1, 0, [], 1)
-    assert rows_of(database)["id-001"][3] == small_store.blob(*[0] * 8)
-
-
 async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(library, service, clock) -> None:
     answers = iter([(429, b"{}", {"Retry-After": "7"}), (503, b"{}"), (500, b"{}")])
     service.trouble = lambda texts: next(answers, None)

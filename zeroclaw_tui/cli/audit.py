@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import OWN_MEMORIES, add_dry_run, agents_given, count
@@ -21,6 +21,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
+    NO_COPIES,
     NOTHING_DONE,
     Copies,
     Progress,
@@ -28,8 +29,6 @@ from zeroclaw_tui.cli.plans import (
     check_writable,
     confirm,
     confirm_count,
-    copies_left,
-    copies_of_plan,
     named_as_json,
     plan_lines,
     print_change,
@@ -47,11 +46,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
-    from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.traces.copies import Copy
-    from zeroclaw_tui.memory.change import ProgressCallback, RowVersion
 
 
 LONGEST_KEY, LONGEST_REMARK = 24, 30
@@ -67,6 +62,7 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--purge", action="store_true", help="Move the memories of the named findings to the trash")
     action.add_argument("--merge", action="store_true", help="Delete duplicates and keep the most durable copy")
     parser.add_argument("--clean-copies", action="store_true", help="Also remove other copies of the deleted texts")
+    parser.set_defaults(forever=False)
     add_dry_run(parser)
 
 
@@ -104,7 +100,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     if acts:
         for sentence in report.notes:
             note(f"zeroclaw: {sentence}")
-        return await carry_out(library, given, findings)
+        return await (_merge if given.merge else _purge)(library, given, findings)
     if given.json:
         place = {"backend": library.memory.name, "location": library.memory.about.location}
         document({**place, **report.as_json(kinds, given.limit)})
@@ -254,55 +250,44 @@ def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
         yield (indent, line)
 
 
-async def carry_out(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    """Show what a purge or a merge would do, ask, do it, and give the exit code."""
-    from zeroclaw_tui.curation.changes import remove_memories
-    from zeroclaw_tui.curation.clean_up import MergePlan, merge, plan_merge
-    from zeroclaw_tui.curation.outcome import Outcome
+async def _purge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Move the memories of findings to the trash, each once."""
+    from zeroclaw_tui.cli.edits import remove_planned
     from zeroclaw_tui.curation.purge_plan import plan_of
 
-    merges = plan_merge(findings) if given.merge else MergePlan((), plan_of(_each_once(findings)))
-    verb: Verb = "merge" if given.merge else "purge"
+    versions = {version.handle: version for finding in findings for version in finding.versions}
+    return await remove_planned(library, given, plan_of(versions.values()), "purge")
+
+
+async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Show what a merge would do, ask, do it, and give the exit code."""
+    from zeroclaw_tui.curation.clean_up import merge, plan_merge
+    from zeroclaw_tui.curation.outcome import Outcome
+
+    merges = plan_merge(findings)
     plan = merges.to_delete
-
-    async def copies_elsewhere() -> tuple[Copy, ...]:
-        # A merge means to keep one memory with the same text.
-        return await copies_of_plan(library, plan) if plan.count and not given.merge else ()
-
-    async def describe() -> list[Line]:
-        lines = await plan_lines(library, plan, verb, forever=False, copies=await copies_elsewhere())
-        return [*lines, *(line for group in merges.groups[:GROUPS_SHOWN] for line in _group_lines(*group))]
-
-    async def change(on_progress: ProgressCallback) -> Outcome:
-        if given.merge:
-            return await merge(library, merges, on_progress)
-        return await remove_memories(library, plan, "purge", on_progress=on_progress)
-
+    lines = await plan_lines(library, plan, "merge", forever=False, copies=())
+    lines += [line for group in merges.groups[:GROUPS_SHOWN] for line in _group_lines(*group)]
     if given.dry_run or not plan.count:
         if given.json:
             entries = [named_as_json(version) for version in plan.stamps[:MOST_ENTRIES]]
-            copies = Copies(await copies_elsewhere())
-            print_change(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
-        elif not plan.count:
-            write_lines([("No findings of this kind. Nothing to do.",)])
+            print_change(library, Outcome("merge", plan.count), dry_run=given.dry_run, entries=entries)
         else:
-            write_lines(await describe())
+            write_lines(lines if plan.count else [("There is nothing to merge.",)])
             note(NOTHING_DONE)
         return DONE
-    if not given.yes:
-        lines = await describe()
-        if not (confirm_count(plan.count, verb, lines) if plan.is_typed else confirm("Continue?", lines)):
-            return REFUSED
-    with Progress("Merging" if given.merge else "Purging", plan.count) as progress:
-        outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
+    if not given.yes and not (confirm_count(plan.count, "merge", lines) if plan.is_typed else confirm("Go on?", lines)):
+        return REFUSED
+    with Progress("Merging", plan.count) as progress:
+        outcome = await with_triggers(library, given, lambda: merge(library, merges, progress.advance), asks=True)
     if outcome is None:
         return REFUSED
 
     async def look() -> Copies:
-        return Copies(()) if given.merge else await copies_left(library, given, outcome)
+        # The memory that stays has the same text.
+        return NO_COPIES
 
-    groups = counted(len(merges.groups)) if given.merge else ""
-    done = (Styled("✓", GREEN), f" {outcome.headline('', groups)}")
+    done = (Styled("✓", GREEN), f" {outcome.headline('', counted(len(merges.groups)))}")
     return await print_done(library, given, plan, outcome, look, done)
 
 
@@ -323,8 +308,3 @@ def _copy_text(sample: Sample) -> str:
     date = date_shown(version.updated_at or version.when)
     facts = (one_line(version.category), cut(session, _SESSION_CELLS), date)
     return f"{_key(sample)} ({', '.join(facts)})"
-
-
-def _each_once(findings: Sequence[Finding]) -> Iterable[RowVersion]:
-    """The memories of findings, each once."""
-    return {version.handle: version for finding in findings for version in finding.versions}.values()

@@ -291,8 +291,7 @@ def _reindex_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "reindex",
     "Create missing or outdated embeddings",
-    "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, zeros,"
-    " left, failed, stopped}",
+    "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, left, failed, stopped}",
     _reindex_options,
     changes=True,
     concerns=("store", "vectors"),
@@ -301,8 +300,7 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     """Create the embeddings that memories lack.
 
     Its document: {"backend", "location", "dry_run", "model", "remote", "missing", "wrong", "characters", "tokens",
-    "filled", "zeros", "left", "failed", "stopped"}; `zeros` are embeddings of zeros. Exit code 1 after a failure
-    and after a no, 130 after ctrl-c.
+    "filled", "left", "failed", "stopped"}. Exit code 1 after a failure and after a no, 130 after ctrl-c.
     """
     from zeroclaw_tui.curation.reindex import ReindexOutcome, announce, plan_reindex
     from zeroclaw_tui.curation.reindex import reindex as create_embeddings

@@ -321,7 +321,7 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
     plan = await plan_entries(library, [entry])
     if not plan.count:
         raise await not_there(library, given.key, given.id)
-    return await _remove(library, given, plan, "forget")
+    return await remove_planned(library, given, plan, "forget")
 
 
 def _purge_options(parser: argparse.ArgumentParser) -> None:
@@ -371,7 +371,7 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
     plan = await (_plan_named(library, given) if named else plan_purge(library, wanted))
     if given.everywhere and plan.count:
         return await _purge_everywhere(library, given, plan)
-    return await _remove(library, given, plan, "purge")
+    return await remove_planned(library, given, plan, "purge")
 
 
 async def _purge_everywhere(library: Library, given: argparse.Namespace, plan: PurgePlan) -> int:
@@ -457,7 +457,8 @@ async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
     return await plan_entries(library, found)
 
 
-async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
+async def remove_planned(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
+    """Show a plan, ask, delete its memories, and give the exit code."""
     if given.dry_run:
         return await _print_plan(library, given, plan, verb)
     if not plan.count:

@@ -80,8 +80,6 @@ class ReindexOutcome:
     filled: int = 0
     skipped: int = 0
     """Memories that changed or were deleted meanwhile."""
-    zeros: int = 0
-    """Embeddings of zeros, which ZeroClaw stores too and which no query matches."""
     failed: list[str] = field(default_factory=list)
     """A sentence for each failure."""
     stopped: bool = False
@@ -90,7 +88,6 @@ class ReindexOutcome:
         """The outcome as the command prints it."""
         return {
             "filled": self.filled,
-            "zeros": self.zeros,
             "left": self.skipped,
             "failed": list(self.failed),
             "stopped": self.stopped,
@@ -101,11 +98,6 @@ class ReindexOutcome:
         yield f"{counted(self.filled)} of {planned:,} got an embedding."
         if self.skipped:
             yield f"{counted(self.skipped)} skipped because of a newer change."
-        if self.zeros:
-            have = f"{counted(self.zeros)} {'has' if self.zeros == 1 else 'have'}"
-            yield (
-                f"{have} an embedding of zeros because the model understands nothing of the text, so no query finds it."
-            )
 
 
 async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexPlan:
@@ -227,7 +219,6 @@ async def _fill(library: Library, embedder: Embedder, rows: Sequence[Row], outco
         if isinstance(result, InputRejectedError):
             outcome.failed.append(f"{one_line(row.key)[:_MAX_KEY_LENGTH]}: {result.message}")
             continue
-        outcome.zeros += not result.any()
         vector = Vector(result.astype("<f4").tobytes(), embedding.provider, embedding.model)
         vectors.append(NewVector(row.id, row.fingerprint, vector))
     written = await fill_vectors(library.memory, vectors)
