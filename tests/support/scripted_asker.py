@@ -8,7 +8,10 @@ from typing import Literal, TypeVar
 
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.prompts import Line, Move
-from zeroclaw_tui.onboard.questions import Choice, Question
+from zeroclaw_tui.onboard.question import (
+    Choice,
+    Question,
+)
 
 Result = TypeVar("Result")
 YES_OR_NO = ("yes", "no")

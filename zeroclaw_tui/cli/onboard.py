@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.locations import Install
     from zeroclaw_tui.config.save import Backup, Difference
-    from zeroclaw_tui.onboard.plan import Plan
+    from zeroclaw_tui.onboard.plan import (
+        Plan,
+    )
     from zeroclaw_tui.onboard.probes import Finding
     from zeroclaw_tui.onboard.prompts import Line as NamedLine
     from zeroclaw_tui.onboard.situation import Candidate
@@ -450,7 +452,10 @@ def _answer(given: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.onboard.answers import gather
-    from zeroclaw_tui.onboard.plan import apply_plan, make_plan
+    from zeroclaw_tui.onboard.plan import (
+        apply_plan,
+        make_plan,
+    )
     from zeroclaw_tui.onboard.review import plan_document
     from zeroclaw_tui.onboard.situation import situation_at
 

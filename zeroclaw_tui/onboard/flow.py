@@ -15,10 +15,21 @@ from zeroclaw_tui.config.setting_names import (
 )
 from zeroclaw_tui.onboard import probes
 from zeroclaw_tui.onboard.answers import Answers, Given
-from zeroclaw_tui.onboard.plan import Plan
+from zeroclaw_tui.onboard.plan import (
+    Plan,
+)
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Move
-from zeroclaw_tui.onboard.questions import QUESTIONS, Choice, Question, asked, question_of, shown_value
+from zeroclaw_tui.onboard.question import (
+    Choice,
+    Question,
+    shown_value,
+)
+from zeroclaw_tui.onboard.questions import (
+    QUESTIONS,
+    asked,
+    question_of,
+)
 from zeroclaw_tui.onboard.review import SUBJECTS, finding_lines, review
 
 Ending = Literal["write", "leave"]

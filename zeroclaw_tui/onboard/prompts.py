@@ -16,7 +16,11 @@ from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import cells, cut, display_text, mask_secrets, one_line, padded
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
-from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
+from zeroclaw_tui.onboard.question import (
+    Choice,
+    Question,
+    shown_value,
+)
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples

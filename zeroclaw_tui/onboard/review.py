@@ -17,11 +17,21 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
-from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, left_store, make_plan
+from zeroclaw_tui.onboard.plan import (
+    Change,
+    Plan,
+    left_store,
+    make_plan,
+)
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
-from zeroclaw_tui.onboard.questions import Choice
+from zeroclaw_tui.onboard.question import (
+    Choice,
+)
 from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.onboard.wanted import (
+    PROVIDER,
+)
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:

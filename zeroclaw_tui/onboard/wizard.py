@@ -14,9 +14,14 @@ from zeroclaw_tui.memory.errors import DONE, Refused
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.flow import FlowResult, walk
-from zeroclaw_tui.onboard.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.plan import (
+    Plan,
+    apply_plan,
+)
 from zeroclaw_tui.onboard.prompts import Asker, Line
-from zeroclaw_tui.onboard.questions import Choice
+from zeroclaw_tui.onboard.question import (
+    Choice,
+)
 from zeroclaw_tui.onboard.review import (
     after_lines,
     hand_off_text,

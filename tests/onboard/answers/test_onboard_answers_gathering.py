@@ -20,8 +20,12 @@ from answers_samples import (
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 from zeroclaw_tui.onboard.answers import Given, gather
-from zeroclaw_tui.onboard.plan import make_plan
-from zeroclaw_tui.onboard.questions import question_of
+from zeroclaw_tui.onboard.plan import (
+    make_plan,
+)
+from zeroclaw_tui.onboard.questions import (
+    question_of,
+)
 
 ON_POSTGRES = "[memory]\nbackend = 'postgres'\nauto_save = true\n"
 SOURCES = ("flag", "environment", "answers file", "config", "default")

@@ -12,9 +12,13 @@ from support.scripted_asker import ENTER, Moment, Reply
 
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, gather
-from zeroclaw_tui.onboard.plan import Plan
+from zeroclaw_tui.onboard.plan import (
+    Plan,
+)
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.questions import asked
+from zeroclaw_tui.onboard.questions import (
+    asked,
+)
 from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 OLD = """# kept

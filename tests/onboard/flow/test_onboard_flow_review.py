@@ -11,7 +11,9 @@ from support.scripted_asker import ENTER, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.flow import FlowResult, walk
 from zeroclaw_tui.onboard.prompts import Move
-from zeroclaw_tui.onboard.questions import question_of
+from zeroclaw_tui.onboard.questions import (
+    question_of,
+)
 
 MakeWorld = Callable[..., World]
 

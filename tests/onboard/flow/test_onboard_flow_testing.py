@@ -15,7 +15,10 @@ from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.flow import walk
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Move
-from zeroclaw_tui.onboard.questions import asked, question_of
+from zeroclaw_tui.onboard.questions import (
+    asked,
+    question_of,
+)
 
 MakeWorld = Callable[..., World]
 WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')

@@ -29,9 +29,14 @@ from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
 from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.onboard.flow import FlowResult, walk
-from zeroclaw_tui.onboard.plan import apply_plan
+from zeroclaw_tui.onboard.plan import (
+    apply_plan,
+)
 from zeroclaw_tui.onboard.prompts import Move
-from zeroclaw_tui.onboard.questions import QUESTIONS, asked
+from zeroclaw_tui.onboard.questions import (
+    QUESTIONS,
+    asked,
+)
 
 MakeWorld = Callable[..., World]
 every_form = pytest.mark.parametrize("form", FORMS)

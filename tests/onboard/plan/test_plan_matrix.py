@@ -10,7 +10,10 @@ from plan_world import BACKENDS, CHANNELS, FORMS, NEEDED, OLD, URL, World, flat
 
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.onboard.answers import gather
-from zeroclaw_tui.onboard.plan import apply_plan, make_plan
+from zeroclaw_tui.onboard.plan import (
+    apply_plan,
+    make_plan,
+)
 
 PROFILE = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
 every_way = pytest.mark.parametrize(("form", "backend"), [(form, backend) for form in FORMS for backend in BACKENDS])

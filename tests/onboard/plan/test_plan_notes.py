@@ -10,7 +10,9 @@ from support.small_store import blob, make
 
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Given
-from zeroclaw_tui.onboard.plan import make_plan
+from zeroclaw_tui.onboard.plan import (
+    make_plan,
+)
 
 SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 KEEPING = (

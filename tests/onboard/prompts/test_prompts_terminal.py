@@ -21,7 +21,10 @@ from zeroclaw_tui.config.setting_names import Target, parsed_value
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard import prompts
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
-from zeroclaw_tui.onboard.questions import Choice, Question
+from zeroclaw_tui.onboard.question import (
+    Choice,
+    Question,
+)
 from zeroclaw_tui.onboard.review import command_line
 
 DOWN = "\x1b[B"

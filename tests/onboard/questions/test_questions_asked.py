@@ -11,7 +11,15 @@ from question_samples import BACKENDS, FORMS, about, all_starts, answering, ever
 from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.questions import QUESTIONS, Question, asked, question_of, shown_value
+from zeroclaw_tui.onboard.question import (
+    Question,
+    shown_value,
+)
+from zeroclaw_tui.onboard.questions import (
+    QUESTIONS,
+    asked,
+    question_of,
+)
 
 SQLITE = [
     "backend",

@@ -14,7 +14,10 @@ from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.plan import Change, Plan
+from zeroclaw_tui.onboard.plan import (
+    Change,
+    Plan,
+)
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.review import (
     after_lines,
