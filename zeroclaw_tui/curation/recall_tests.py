@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import sys
 import tomllib
 from collections import Counter
@@ -15,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import keyword_only, recall_memories, turn_limit, uses_vector, waits_for_vector
-from zeroclaw_tui.files.disk import replace_file, translate_os_errors
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Rule
@@ -71,26 +68,6 @@ class RecallTest:
             return None
         return _RULES.get(self.channel.strip().lower().partition(".")[0], "channel")
 
-    def as_toml(self) -> str:
-        """The test as a [[query]] table."""
-        fields = {
-            "name": self.name if self.name != self.query else "",
-            "query": self.query,
-            "expected": self.expected,
-            "rejected": self.rejected,
-            "session": self.session_id,
-            "agent": self.agent,
-            "channel": self.channel,
-            "note": self.note,
-        }
-        # TOML's basic strings are those of JSON, except for DEL.
-        lines = [
-            f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
-            for name, value in fields.items()
-            if value or name == "query"
-        ]
-        return "\n".join(["[[query]]", *lines, ""])
-
 
 def tests_file(library: Library) -> Path:
     """The path of the recall tests, in the directory of this program's settings. The file may not exist."""
@@ -112,28 +89,6 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
     if not tests:
         raise UsageError(f"{shown} has no tests.", hint=_EXAMPLE)
     return tests
-
-
-def append_tests(file: Path, *tests: RecallTest) -> None:
-    """Add tests at the end of a TOML file without changing a byte before them; create a missing file.
-
-    Raises UsageError if the file contains something else than tests, and Unreadable if it cannot be written. Blocks.
-    """
-    target = Path(os.path.realpath(file.expanduser()))
-    with translate_os_errors(target):
-        present = target.read_bytes() if target.exists() else b""
-    line_end = b"\r\n" if b"\r\n" in present else b"\n"
-    try:
-        added = "\n".join(test.as_toml() for test in tests).encode()
-    except UnicodeEncodeError as error:
-        raise UsageError("The test was not added: it contains half a character.", hint="Edit its text.") from error
-    if present:
-        present += line_end if present.endswith(b"\n") else 2 * line_end
-    whole = present + added.replace(b"\n", line_end)
-    # The file may be something else, and a list of inline tables accepts no [[query]] after it.
-    _parse(whole, target, one_line(str(target)))
-    with translate_os_errors(target):
-        replace_file(target, whole)
 
 
 def _parse(data: bytes, file: Path, shown: str) -> tuple[RecallTest, ...]:

@@ -1,4 +1,4 @@
-"""The room of turns as a person uses it: looking, following, asking why, and saying what should have come."""
+"""The room of turns as a person uses it: looking, following, and asking why."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import tomllib
 
 import pytest
 from live_samples import FOLLOWING, SESSION, LiveApp, Place, at, block, call, some_turns
-from support.chat_files import write_chat
 from support.screens import NARROW, WIDE, said, screen_text, screen_words
 from support.settling import press, running, settled, until
 from support.small_store import add, change
 from textual.widgets import Static
 
 from zeroclaw_tui.tui.rooms.live import LiveRoom
-from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -26,7 +24,7 @@ def rows(app: LiveApp) -> list[str]:
 
 
 async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: Place) -> None:
-    """The full stop narrows the list to one session; a click chooses a turn, and a double click asks why."""
+    """A click chooses a turn, and a double click asks why."""
     place.write(some_turns())
     async with running(LiveApp(place)) as (app, pilot):
         assert [line.split(" ", 2)[:2] for line in rows(app)] == [
@@ -44,11 +42,6 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert "+ - dentist: Dentist appointments only in the morning." in words
         await press(pilot, "k")
         assert "= Sent as predicted: 1 memory (" in screen_words(app)
-        await press(pilot, "g", "full_stop")
-        assert len(rows(app)) == 3
-        assert f"only session {SESSION}" in screen_words(app)
-        await press(pilot, "escape")
-        assert len(rows(app)) == 4
         await pilot.click("#list", offset=(20, 2))
         await settled(pilot)
         assert "What does she like to eat?" in detail(app)
@@ -139,35 +132,6 @@ async def test_what_was_edited_since_is_not_called_a_difference(place: Place) ->
         await press(pilot, "g")
         assert "? Not comparable: changed since" in screen_words(app)
         assert "edited or deleted: lang" in screen_words(app)
-
-
-async def test_space_says_what_should_have_been_recalled_and_writes_a_test(place: Place) -> None:
-    place.write(some_turns())
-    async with running(LiveApp(place)) as (app, pilot):
-        await press(pilot, "k", "space")
-        assert "What should have been recalled for this message?" in screen_words(app)
-        await press(pilot, "slash", "=peanuts", "enter", "space", "enter")
-        assert "this message should recall food_allergy" in said(app)
-    (test,) = tomllib.loads((place.config_dir / "zeroclaw-tui" / "tests.toml").read_text())["query"]
-    assert test["query"] == "When does the ferry to the island go?"
-    assert test["expected"] == ["food_allergy"]
-    assert test["session"] == SESSION
-
-
-async def test_c_shows_the_talk_around_the_message(place: Place) -> None:
-    place.write(some_turns())
-    talk = [("user", "When does the ferry to the island go?", at(20)), ("assistant", "At eight [/red]\x1b[2J.", at(19))]
-    write_chat(place.data, SESSION, talk)
-    async with running(LiveApp(place)) as (app, pilot):
-        await press(pilot, "c")
-        assert "holds nothing that this memory was made of" in said(app) or "No saved conversation" in said(app)
-        await press(pilot, "k", "c")
-        assert isinstance(app.screen, ConversationRoom)
-        words = screen_words(app)
-        assert "▶ user 2026-08-22 17:40:00 When does the ferry to the island go?" in words
-        assert "agent 2026-08-22 17:41:00 At eight [/red]␛[2J." in words
-        await press(pilot, "escape")
-        assert isinstance(app.screen, LiveRoom)
 
 
 async def test_hostile_turns_stand_there_as_they_are_and_broken_lines_are_counted(place: Place) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Input
 
 from zeroclaw_tui.backends.lookup import count_matching, entries_with_key
 from zeroclaw_tui.curation.turn_comparison import compare
@@ -21,41 +20,31 @@ from zeroclaw_tui.curation.turns import follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
-from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
-from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
+from zeroclaw_tui.tui.rooms.reader import local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
-from zeroclaw_tui.tui.widgets.rows import cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
-from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turn_comparison import ComparedTurn
     from zeroclaw_tui.curation.turns import TurnLog
-    from zeroclaw_tui.scoring.profiles import Trial
     from zeroclaw_tui.tui.rooms.why.trial import Tab
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
     Command("open", "enter", "why", "Explain why a memory was recalled or not", True, listed=False),
-    Command("expect", "space", "expect", "Choose what should have been recalled, as a recall test", True, writes=True,
-            synonyms="test expected miss wrong", shell="test"),
-    Command("conversation", "c", "conversation", "The conversation around this message", True,
-            synonyms="talk session chat"),
     Command("record", "W", "record", "Enable recording in config.toml", True,
             synonyms="trace observability log switch on config"),
-    Command("same_session", "full_stop", "only this", "Only this session's or agent's turns, or all",
-            synonyms="session agent filter"),
     Command("explain", "x", "explain", "Explain why its first memory was injected", synonyms="why stages",
             shell="explain {key} --query {query}"),
     Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
@@ -68,9 +57,8 @@ COMMANDS = (
     Command("reload", "r", "again", "Reload and compare again", synonyms="refresh retry"),
     *common_commands(),
 )  # fmt: skip
-_COMPARED = frozenset({"open", "explain", "what_if", "prompt", "expect"})
+_COMPARED = frozenset({"open", "explain", "what_if", "prompt"})
 """The commands that need the comparison of the turn with a recall made now."""
-_ABOUT_A_TURN = _COMPARED | {"conversation", "same_session", "copy"}
 MOST_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
 _FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-write"
@@ -84,10 +72,6 @@ _MARKS: dict[State, tuple[str, Look]] = {
     "unknown": ("?", "muted"),
     "waiting": ("·", "faint"),
 }
-MOST_OFFERED = 50
-"""How many memories are offered, the nearest to the message first."""
-_LONGEST_OFFERED = 400
-_FOUND = "expected-found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +128,11 @@ class LiveRoom(StoreRoom):
         self._list = TableList[Shown](_columns(clock()), key=lambda shown: shown.turn.id, id="list")
         self._detail = AboutPane()
         self._turns: dict[str, Shown] = {}
-        self._only: tuple[str, str] | None = None
-        """The part of a turn, and its value, that the list is narrowed to."""
         self._broken = 0
         self._why_nothing = ""
         self._problems: tuple[str, ...] = ()
         self._is_read = False
         self._is_comparing = False
-        self._no_talk: set[str] = set()
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
@@ -192,27 +173,9 @@ class LiveRoom(StoreRoom):
     def action_prompt(self) -> None:
         self._ask_about(partial(self._explain, "prompt"))
 
-    def action_expect(self) -> None:
-        """Choose what should have been recalled for this turn, and keep it as a test."""
-        self._ask_about(self._expect)
-
-    def action_conversation(self) -> None:
-        self._ask_about(self._show_talk)
-
     def action_record(self) -> None:
         """Show what changes in config.toml so that ZeroClaw records what it sends, and save it on a yes."""
         self._ask(self._record)
-
-    def action_same_session(self) -> None:
-        """Only turns of this one's session, else of its agent; again: all."""
-        shown = self._list.selected
-        if self._only is not None:
-            self._only = None
-        elif shown is not None:
-            turn = shown.turn
-            parts = (("session", turn.session), ("agent", turn.agent), ("channel", turn.channel))
-            self._only = next(((name, value) for name, value in parts if value), None)
-        self._show_turns()
 
     async def action_copy(self) -> None:
         """Copy the block that was sent, else what is predicted."""
@@ -235,11 +198,9 @@ class LiveRoom(StoreRoom):
         self._start()
 
     def action_step_out(self) -> None:
-        """From the detail to the list, from one session to all, and then back."""
+        """From the detail to the list, and then back."""
         if self.focused is self._detail:
             self.set_focus(self._list)
-        elif self._only is not None:
-            self.action_same_session()
         else:
             self.action_leave()
 
@@ -247,22 +208,16 @@ class LiveRoom(StoreRoom):
         """Why an action cannot be done with the turn under the cursor."""
         if action == "record":
             return self.library.read_only_because if self.library.config.read_only else None
-        if action not in _ABOUT_A_TURN:
+        if action != "copy" and action not in _COMPARED:
             return None
         shown = self._list.selected
-        if action == "same_session" and self._only is not None:
-            return None
         if shown is None:
             return "There is no turn under the cursor."
-        if action == "expect" and self.library.config.read_only:
-            return self.library.read_only_because
-        if action in _COMPARED and not shown.turn.query.strip():
+        if action == "copy":
+            return None
+        if not shown.turn.query.strip():
             return "The message of this turn is not recorded, so there is nothing to explain."
-        if action in _COMPARED and shown.compared is None:
-            return shown.failure or "This turn is still being compared."
-        if action == "conversation" and shown.turn.id in self._no_talk:
-            return "No saved conversation has this message."
-        return None
+        return None if shown.compared is not None else shown.failure or "This turn is still being compared."
 
     def _ask_about(self, work: Callable[[Shown], Awaitable[None]]) -> None:
         shown = self._list.selected
@@ -298,7 +253,7 @@ class LiveRoom(StoreRoom):
         self._show_turns()
 
     def _show_turns(self) -> None:
-        rows = [shown for shown in self._turns.values() if self._passes(shown.turn)]
+        rows = list(self._turns.values())
         listed = self._list
         # With the cursor at the end the list follows new turns; further up it stays.
         is_at_end = listed.cursor >= len(listed.rows) - 1
@@ -322,9 +277,6 @@ class LiveRoom(StoreRoom):
         )
         why = self._why_nothing or "No turn is recorded."
         self.query_one(Empty).show(why, sentence, keys)
-
-    def _passes(self, turn: Turn) -> bool:
-        return self._only is None or getattr(turn, self._only[0]) == self._only[1]
 
     def _compare(self) -> None:
         """Compare the turns that are visible: a turn that is not visible costs no recall."""
@@ -370,26 +322,19 @@ class LiveRoom(StoreRoom):
         self._turns[known.turn.id] = known
         listed = self._list
         is_selected = listed.selected is before
-        rows = list(listed.rows)
-        rows[rows.index(before)] = known
-        listed.set_rows(rows, cursor=listed.cursor)
+        listed.set_rows(list(self._turns.values()), cursor=listed.cursor)
         self._paint()
         if is_selected:
             self.refresh_bindings()
 
     def _paint(self) -> None:
         turns = list(self._turns.values())
-        count = len(self._list.rows)
-        head = "Live" if not self._is_read else counted(count, "turn") if turns else "Nothing is recorded"
-        states = [shown.state for shown in turns if self._passes(shown.turn)]
-        facts = [f"only {self._only[0]} {self._only[1]}"] if self._only is not None else []
-        if turns:
-            if "waiting" in states:
-                head = f"{head}, {count - states.count('waiting')} compared"
-            facts += [f"{states.count('equal')} as predicted"] if "equal" in states else []
-            facts += [f"{states.count('differs')} not as predicted"] if "differs" in states else []
-            unknown = states.count("unknown")
-            facts += [f"{unknown} not comparable"] if unknown else []
+        head = "Live" if not self._is_read else counted(len(turns), "turn") if turns else "Nothing is recorded"
+        states = Counter(shown.state for shown in turns)
+        if turns and states["waiting"]:
+            head = f"{head}, {len(turns) - states['waiting']} compared"
+        names = (("equal", "as predicted"), ("differs", "not as predicted"), ("unknown", "not comparable"))
+        facts = [f"{states[state]} {name}" for state, name in names if states[state]]
         facts += [f"{counted(self._broken, 'line')} could not be read"] if self._broken else []
         facts += ["following" if self.pace.poll is not None else "not followed"] if self._is_read else []
         self.query_one(TitleLine).say(head, *facts)
@@ -438,38 +383,6 @@ class LiveRoom(StoreRoom):
             if found:
                 return found[0]
         return None
-
-    async def _expect(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.recall_tests import RecallTest, append_tests, tests_file
-
-        compared, turn = shown.compared, shown.turn
-        if compared is None:
-            return
-        sent = frozenset(keys_of_block(turn.sent or ""))
-        keys = await self.app.push_screen_wait(ExpectedScreen(self.library, compared.trial, sent))
-        if keys is None:
-            return
-        file = tests_file(self.library)
-        name = f"{one_line(turn.query)[:60]} ({turn.at[:16]})"
-        test = RecallTest(
-            turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
-        )
-        await asyncio.to_thread(append_tests, file, test)
-        inform(self, f"Test added to {file}: this message should recall {first_names(keys)}.")
-
-    async def _show_talk(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.conversations import around
-        from zeroclaw_tui.memory.errors import NotFound
-
-        turn = shown.turn
-        message = MemoryEntry(turn.id, "", turn.query, "", turn.at, session_id=turn.session)
-        try:
-            found = await around(self.library, message)
-        except NotFound:
-            self._no_talk.add(turn.id)
-            self.refresh_bindings()
-            raise
-        self.app.push_screen(ConversationRoom(found, "this turn", self.clock()))
 
     async def _record(self) -> None:
         from zeroclaw_tui.curation.setting_change import save_change, way_back
@@ -582,133 +495,3 @@ def as_of_text(shown: Shown, now: datetime) -> str:
     if shown.compared is not None and shown.compared.changed_since:
         parts.append(f"edited or deleted since: {_changed_text(shown.compared)}")
     return " · ".join(parts) if len(parts) > 1 else f"{parts[0]}: no memory was stored since"
-
-
-class ExpectedScreen(Dialog[tuple[str, ...]]):
-    """Gives the keys that were chosen; None where it was left.
-
-    Offered is what competes for the message of the trial, and what holds the words that are looked for; `sent` are the
-    keys that did reach the agent.
-    """
-
-    DEFAULT_CSS = """
-    ExpectedScreen #body { text-wrap: nowrap; text-overflow: ellipsis; height: 1; width: 1fr; max-width: 100%; }
-    ExpectedScreen #sought { display: none; margin-bottom: 1; }
-    ExpectedScreen.-looking #sought { display: block; }
-    """
-    AUTO_FOCUS = "#offered"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "choose", "choose", id="expected.choose"),
-        Binding("enter", "write", "write the test", id="expected.write", priority=True),
-        Binding("slash", "look", "search", id="expected.look"),
-        Binding("escape", "step_out", "cancel", id="expected.out", priority=True),
-    ]
-
-    def __init__(self, library: Library, trial: Trial, sent: frozenset[str]) -> None:
-        query = shown_line(trial.request.query, _LONGEST_OFFERED)
-        super().__init__("What should have been recalled for this message?", Content.styled(f"“{query}”", MUTED))
-        self.add_class("-whole")
-        self.library = library
-        self._trial = trial
-        self._sent = sent
-        self._sought = LineInput("", placeholder="part of a key or content", id="sought")
-        self._offered = TableList[MemoryEntry](
-            [
-                Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)", shortened=cut_key),
-                Column("memory", lambda entry: entry.content[:_LONGEST_OFFERED] or "(blank)", flex=True),
-                Column("", lambda entry: "was sent" if entry.key in self._sent else "", width=8, look="good"),
-            ],
-            empty="Looking …",
-            mark=lambda entry: entry.key,
-            id="offered",
-        )
-
-    def compose_answers(self) -> ComposeResult:
-        yield self._sought
-        yield self._offered
-
-    @property
-    def keys(self) -> str:
-        """How it is chosen; while words are typed, how one gets to the list."""
-        if self._is_typing:
-            return "enter or esc to the list"
-        return "space mark   enter write test   / search   esc cancel"
-
-    def on_mount(self) -> None:
-        self._find("")
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._find(event.value)
-
-    def on_table_list_row_opened(self) -> None:
-        self.action_choose()
-
-    def action_choose(self) -> None:
-        """Mark or unmark the memory, and move to the next."""
-        self._offered.toggle_mark()
-
-    def on_table_list_marks_changed(self) -> None:
-        self._say()
-
-    def on_descendant_focus(self) -> None:
-        self._say()
-
-    def action_write(self) -> None:
-        """Give what was chosen, else the memory under the cursor; from the line, go to the list."""
-        if self._is_typing:
-            self._offered.focus()
-            return
-        entry = self._offered.selected
-        keys = tuple(self._offered.marks) or (() if entry is None else (entry.key,))
-        if keys:
-            self.dismiss(keys)
-
-    def action_look(self) -> None:
-        self.add_class("-looking")
-        self._sought.focus()
-
-    def action_step_out(self) -> None:
-        """From the line to the list, from there out."""
-        if self._is_typing:
-            self._offered.focus()
-        else:
-            self.dismiss(None)
-
-    @property
-    def _is_typing(self) -> bool:
-        return self.focused is self._sought
-
-    def _say(self) -> None:
-        self.say(self._offered.marks_words)
-
-    def _find(self, words: str) -> None:
-        start_work(self, _FOUND, self._offer, words)
-
-    async def _offer(self, words: str) -> None:
-        offered = self._offered
-        try:
-            entries = await (self._holding(words) if words.strip() else self._competing())
-        except SearchInterrupted:
-            return
-        except InspectorError as error:
-            offered.say_empty(str(error))
-            entries = ()
-        else:
-            offered.say_empty(
-                "No memory contains this." if words.strip() else "No candidates. Press / to search all memories."
-            )
-        offered.set_rows(entries, cursor=0)
-
-    async def _competing(self) -> Sequence[MemoryEntry]:
-        """The memories by their rank for the message, far beyond what a turn gets."""
-        from zeroclaw_tui.curation.recall import recall_memories
-
-        request = self._trial.request
-        wide = replace(request, limit=max(request.limit, MOST_OFFERED))
-        result = await recall_memories(self.library, self._trial._replace(request=wide))
-        return [scored.entry for scored in result.results[:MOST_OFFERED]]
-
-    async def _holding(self, words: str) -> Sequence[MemoryEntry]:
-        sought = MemoryFilter(contains=words.strip())
-        return await self.library.memory.rows(Query(EXCERPTS, sought, NEWEST_STORED, limit=MOST_OFFERED))
