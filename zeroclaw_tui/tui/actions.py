@@ -25,9 +25,11 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
+from zeroclaw_tui.memory.text_difference import diff_lines
 from zeroclaw_tui.tui.commands import Change, Room, inform, show_failure, store_options, warn
 from zeroclaw_tui.tui.dialogs import (
     FEW_LINES,
+    SIGN_LOOKS,
     Answer,
     Dialog,
     Question,
@@ -35,7 +37,7 @@ from zeroclaw_tui.tui.dialogs import (
     Work,
     yes_or_no,
 )
-from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, shown_line
+from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, same_beginning, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import PackedFacts
@@ -67,6 +69,8 @@ _FIELDS = (
     "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
 )  # fmt: skip
 _LONGEST_VALUE = 80
+_MAX_LINES, _SAME_SHOWN = 6, 30
+"""How many lines of a difference a question shows, and how much of what stays the same."""
 _LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
 _REASONS = {
     "key exists": "Its key is in use again.",
@@ -600,6 +604,22 @@ def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, st
         for name in _FIELDS
         if getattr(old, name) != getattr(new, name)
     ]
+
+
+def difference_content(old: MemoryEntry, new: MemoryEntry) -> Content:
+    """The first lines and all fields in which two versions of a memory differ."""
+    lines = [line for line in diff_lines(old.content, new.content) if line.sign in ("+", "-")]
+    # Of a long line that changed near its end the beginning would say nothing.
+    same = same_beginning(lines[0].text, lines[1].text) if len(lines) == 2 else 0
+    start = max(0, same - _SAME_SHOWN)
+    parts = [
+        Content.styled(f"{line.sign} {'…' if start else ''}{cut(line.text[start:], 120)}", SIGN_LOOKS[line.sign])
+        for line in lines[:_MAX_LINES]
+    ]
+    if len(lines) > _MAX_LINES:
+        parts.append(Content.styled(f"… {counted(len(lines) - _MAX_LINES, 'more line')}", MUTED))
+    parts += [Content.styled(f"{name}  {before} → {after}", MUTED) for name, before, after in field_changes(old, new)]
+    return Content("\n").join(parts)
 
 
 def _field_words(value: object) -> str:

@@ -17,10 +17,11 @@ from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, undo
 from zeroclaw_tui.curation.traces import copies
 from zeroclaw_tui.memory.change import Edit
+from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
-from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 
@@ -130,11 +131,11 @@ async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
         assert isinstance(app.screen, EditorScreen)
         await changed(inspector, pilot, "recipe", "Theirs.")
         await press(pilot, "ctrl+s")
-        assert isinstance(app.screen, ConflictScreen)
+        assert isinstance(app.screen, Question)
         await press(pilot, "ctrl+q")
         assert question in screen_words(app)
         await press(pilot, "n")
-        assert isinstance(app.screen, ConflictScreen)
+        assert isinstance(app.screen, Question)
         await press(pilot, "ctrl+q")
         assert question in screen_words(app)
         await pilot.press("y")

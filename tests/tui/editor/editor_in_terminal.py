@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from editor_samples import G4, ScreenApp, library_with, row
 from textual.app import App
 
-from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen, conflict_question
 
 HOSTILE = "EVIL\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x1b\\\x1b[31mEVIL\x9b2J\x9d0;EVIL\x9c\u202eEVIL\u2066\x00\x08\udcff\r"
 
@@ -33,7 +33,7 @@ def main() -> None:
     hostile = row(HOSTILE, key=HOSTILE, session_id=HOSTILE, category=HOSTILE, namespace=HOSTILE)
     makers: dict[str, Any] = {
         "editor": lambda: EditorScreen(library_with(G4, folder=Path(folder)), hostile),
-        "conflict": lambda: ConflictScreen(hostile, row(), row("Theirs. " + HOSTILE, key=HOSTILE + "2")),
+        "conflict": lambda: conflict_question(row(), row("Theirs. " + HOSTILE, key=HOSTILE + "2")),
     }
     Terminal(makers[kind]).run()
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from editor_samples import G4, MARKDOWN, ScreenApp, editor_program, library_with
 from support.screens import WIDE, screen_words
-from support.settling import click_text, press, running, until
+from support.settling import press, running, until
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from zeroclaw_tui.backends.lookup import row_with_id
@@ -20,7 +22,7 @@ from zeroclaw_tui.memory.change import Draft, Edit, Row, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui.rooms import editor as saving
-from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, OutsideContent
 
 
@@ -79,7 +81,7 @@ async def test_a_line_that_is_entered_is_typed_over_and_one_that_was_left_for_a_
 
 
 async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fields nobody typed in are not written: another's change of them would be lost. A click on its key saves too."""
+    """Fields nobody typed in are not written: another's change of them would be lost."""
     seen: list[Edit] = []
     edit_memory = saving.edit_memory
 
@@ -89,8 +91,7 @@ async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: py
 
     monkeypatch.setattr(saving, "edit_memory", watch)
     async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
-        await pilot.press(*" New.")
-        await click_text(pilot, "ctrl+s save")
+        await press(pilot, "= New.", "ctrl+s")
     assert len(app.results) == 1
     assert seen == [Edit({"content": "Timezone is EST, but travels in spring. New."})]
     assert (await stored(library, "tz")).entry().content.endswith("spring. New.")
@@ -219,56 +220,53 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
     assert app.results == [Outcome("edit", 1)]
 
 
-async def in_conflict(library: Library, work: Callable[[Any, ScreenApp], Awaitable[None]], **theirs: Any) -> ScreenApp:
+@asynccontextmanager
+async def in_conflict(library: Library, **theirs: Any) -> AsyncIterator[tuple[ScreenApp, Pilot[Any]]]:
     """An editor whose save met another's change."""
     row = await stored(library, "fav_food")
     async with running(editing(library, row), WIDE) as (app, pilot):
-        await pilot.press(*" Mine.", "shift+tab")
+        await press(pilot, "= Mine.", "shift+tab")
         await another_hand(library, row, **theirs)
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, ConflictScreen) and "Edit the merge" in screen_words(app))
-        await work(pilot, app)
-    return app
+        await press(pilot, "ctrl+s")
+        assert "fav_food changed while you edited it" in screen_words(app)
+        yield app, pilot
 
 
 async def test_keeping_mine_keeps_their_other_fields(library: Library) -> None:
     """Only what was typed wins over theirs, also where they changed it another time meanwhile."""
-
-    async def keep(pilot: Any, app: ScreenApp) -> None:
+    async with in_conflict(library, content="Theirs.", category="daily") as (app, pilot):
         assert "category core → daily" in screen_words(app)
+        assert "+ Theirs." in screen_words(app)
         await another_hand(library, await stored(library, "fav_food"), content="Theirs again.")
-        await pilot.press("enter")
-        await until(pilot, lambda: {"again.", "Edit"} <= {*screen_words(app).split()})
-        await press(pilot, "enter")
-
-    app = await in_conflict(library, keep, content="Theirs.", category="daily")
+        await press(pilot, "m")
+        assert "+ Theirs again." in screen_words(app)
+        await press(pilot, "m")
     entry = (await stored(library, "fav_food")).entry()
     assert entry.content.endswith("eat from. Mine.")
     assert entry.category == "daily"
     assert app.results[0].count == 1
 
 
-async def test_the_merge_is_saved_as_it_was_written(library: Library) -> None:
-    """Escape goes from the merge to the choices, and to what was typed; markers left in it have to be saved twice."""
-
-    async def merge(pilot: Any, app: ScreenApp) -> None:
-        await press(pilot, "j", "j", "enter", "escape", "escape")
-        assert isinstance(app.screen, EditorScreen)
+async def test_keeping_theirs_or_typing_on_writes_nothing(library: Library) -> None:
+    async with in_conflict(library, content="Theirs.") as (app, pilot):
+        await press(pilot, "escape")
         assert area(app).text.endswith("eat from. Mine.")
-        await press(pilot, "ctrl+s")
-        assert isinstance(app.screen, ConflictScreen)
-        await press(pilot, "j", "j", "enter")
-        merged = app.screen.query_one("#merge", ContentArea)
-        assert merged.text.split("\n")[0] == "<<<<<<< mine"
-        await press(pilot, "ctrl+s")
-        assert "The conflict markers are still there." in screen_words(app)
-        assert app.results == []
-        merged.select_all()
-        await press(pilot, "=Both", "ctrl+s")
+        await press(pilot, "ctrl+s", "t")
+    assert app.results == [None]
+    assert (await stored(library, "fav_food")).entry().content == "Theirs."
 
-    app = await in_conflict(library, merge, content="Theirs.")
+
+async def test_both_versions_are_edited_and_saved_with_the_other_fields(library: Library) -> None:
+    async with in_conflict(library, content="Theirs.", session_id="s2") as (app, pilot):
+        await press(pilot, "b")
+        assert area(app).text.split("\n")[0] == "<<<<<<< mine"
+        assert "Lines that both changed are between markers." in screen_words(app)
+        area(app).load_text("Both")
+        app.screen.query_one("#category", Input).value = "notes"
+        await press(pilot, "ctrl+s")
     assert len(app.results) == 1
-    assert (await stored(library, "fav_food")).entry().content == "Both"
+    entry = (await stored(library, "fav_food")).entry()
+    assert (entry.content, entry.category, entry.session_id) == ("Both", "notes", "s2")
 
 
 @pytest.mark.parametrize(("key", "is_stored"), [("y", True), ("l", False)])
@@ -307,16 +305,6 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
         await press(pilot, "ctrl+s")
     assert len(app.results) == 1
     assert (await stored(library, "tz")).entry().content == "Timezone is EST, but travels in spring.x And more."
-
-
-async def test_keeping_theirs_leaves_their_version(library: Library) -> None:
-    async def keep(pilot: Any, app: ScreenApp) -> None:
-        await pilot.press("j", "enter")
-        await until(pilot, lambda: app.results)
-
-    app = await in_conflict(library, keep, content="Theirs.")
-    assert app.results == [None]
-    assert (await stored(library, "fav_food")).entry().content == "Theirs."
 
 
 async def test_a_long_content_is_written_in_the_editor_only(
@@ -370,7 +358,10 @@ async def test_what_cannot_be_changed_is_not_saved(tmp_path: Path) -> None:
 
 
 async def test_a_text_to_begin_with_counts_as_typed(library: Library) -> None:
-    async with running(editing(library, await stored(library, "tz"), text="From elsewhere.")) as (app, pilot):
+    async with running(editing(library, await stored(library, "tz"), typed={"content": "From elsewhere."})) as (
+        app,
+        pilot,
+    ):
         await pilot.press("escape")
         assert "Discard your changes?" in screen_words(app)
         await pilot.press("escape", "ctrl+s")

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.tui import external
-from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen, edit_externally
+from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen, edit_externally
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
@@ -184,15 +184,11 @@ async def test_a_change_while_the_editor_was_open_is_shown(
     row = await row_of(library, "plain")
     small_store.change(library.config.database, "UPDATE memories SET content = 'Theirs.' WHERE id = 'plain'")
     app = outside(library, row)
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: isinstance(app.screen, ConflictScreen) and "Edit the merge" in screen_words(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen) and app.screen.query(ContentArea))
+    async with running(app) as (_, pilot):
+        await press(pilot, "escape")
         assert app.screen.query_one(ContentArea).text == "Mine."
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, ConflictScreen) and "Edit the merge" in screen_words(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.results)
+        await press(pilot, "ctrl+s", "m")
+        assert app.results
     assert on_disk(library, "plain")["content"] == b"Mine."
     assert kept_in(temporary_files) == []
 

@@ -24,11 +24,12 @@ from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
-from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import are, counted, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
     StoreRoom,
     clash_words,
+    difference_content,
     field_changes,
     gone_words,
     key_words,
@@ -45,9 +46,9 @@ from zeroclaw_tui.tui.commands import (
     start_work,
     warn,
 )
-from zeroclaw_tui.tui.dialogs import SIGN_LOOKS, TypedConfirmation, yes_or_no
+from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import relative_age, same_beginning
+from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
@@ -91,8 +92,6 @@ PAGE_ROWS = 100
 _SAMPLES = 40
 _VECTOR = "embedding"
 _MOST_TOLD, _LONGEST_TOLD = 5, 200
-_MOST_ASKED, _LONGEST_ASKED, _KEPT_OF_SAME = 6, 120, 30
-"""How many lines a question shows of what becomes of a memory, how many cells of each, how much that stays the same."""
 _MEGABYTE = 1024 * 1024
 _LIST, _PAGES = "changes-list", "changes-pages"
 _SCOPE = "Only changes made with this program. Changes made by the agent are not listed."
@@ -520,7 +519,9 @@ class ChangesRoom(StoreRoom):
             return
         when = f"{'after' if came else 'before'} {time_words(step.at, self.clock())}"
         title = f"Restore {key} as it was {when}?" if deleted else f"Change {key} back to how it was {when}?"
-        body = await asyncio.to_thread(version_content, present, edit_to(present, wanted, memory))
+        now, edit = present.entry(), edit_to(present, wanted, memory)
+        then = replace(present, values={**present.values, **edit.values}).entry()
+        body = await asyncio.to_thread(difference_content, now, then)
         question = yes_or_no(title, body, "Cancel", "Restore", must_be_seen=True)
         if not await self.app.push_screen_wait(question):
             return
@@ -671,26 +672,6 @@ def edit_to(present: Row, wanted: Row, memory: Memory) -> Edit:
     now, then = present.entry(), wanted.entry()
     names = [name for name in EDITABLE if not why_fixed(memory, name) and getattr(now, name) != getattr(then, name)]
     return Edit({name: getattr(then, name) for name in names})
-
-
-def version_content(present: Row, edit: Edit) -> Content:
-    """The lines and the fields in which a memory becomes another one by an edit."""
-    now = present.entry()
-    then = replace(present, values={**present.values, **edit.values}).entry()
-    lines = [line for line in diff_lines(now.content, then.content) if line.sign in SIGN_LOOKS and line.sign != " "]
-    # Of a long line that changed near its end the beginning would say nothing.
-    same = same_beginning(lines[0].text, lines[1].text) if len(lines) == 2 else 0
-    start = max(0, same - _KEPT_OF_SAME)
-    parts = [
-        Content.styled(
-            f"{line.sign} {'…' if start else ''}{cut(line.text[start:], _LONGEST_ASKED)}", SIGN_LOOKS[line.sign]
-        )
-        for line in lines[:_MOST_ASKED]
-    ]
-    if len(lines) > _MOST_ASKED:
-        parts.append(Content.styled(f"… {counted(len(lines) - _MOST_ASKED, 'more line')}", MUTED))
-    parts += [Content.styled(f"{name}  {old} → {new}", MUTED) for name, old, new in field_changes(now, then)]
-    return Content("\n").join(parts)
 
 
 def wanted_version(step: Version) -> Row:

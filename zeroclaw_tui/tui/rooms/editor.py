@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.events import DescendantFocus, Resize
+from textual.events import DescendantFocus
 from textual.message import Message
 from textual.types import CSSPathType
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static, TextArea
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static, TextArea
 
 from zeroclaw_tui.backends.lookup import count_facets, why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
@@ -30,21 +28,18 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
-from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
-from zeroclaw_tui.memory.text_difference import MARKERS, diff_lines, merge
+from zeroclaw_tui.memory.text import cut, display_text, one_line, size_shown
+from zeroclaw_tui.memory.text_difference import MARKERS, merge
 from zeroclaw_tui.scoring.injection import scan
-from zeroclaw_tui.tui.actions import field_changes, repairing
+from zeroclaw_tui.tui.actions import difference_content, repairing
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
-from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import (
-    ContentArea,
     ContentPane,
     LineInput,
     OneOf,
-    can_edit_here,
     can_edit_in_line,
 )
 
@@ -81,7 +76,7 @@ _VALUE_CELLS = 40
 
 
 class EditorScreen(Dialog["Outcome"]):
-    """Edit a memory, or write a new one where `row` is None; `text` is a content to begin with.
+    """Edit a memory, or write a new one where `row` is None; `typed` has fields that were written elsewhere.
 
     Gives what saving did, or None when it was left. What was typed stays until it is saved or thrown away by a yes.
     """
@@ -95,13 +90,13 @@ class EditorScreen(Dialog["Outcome"]):
         Binding("escape", "step_out", "leave", id="editor.leave", tooltip="Close; asks first if you typed something"),
     ]
 
-    def __init__(self, library: Library, row: Row | None, *, text: str | None = None) -> None:
+    def __init__(self, library: Library, row: Row | None, *, typed: Mapping[str, Value] | None = None) -> None:
         key = "" if row is None else cut(one_line(row.entry().key), _KEY_CELLS)
         super().__init__("A new memory" if row is None else f"Edit {key}", None)
         self.add_class("-whole")
         self._library = library
         self._row = row
-        self._form = EditorForm(library, row, text)
+        self._form = EditorForm(library, row, typed or {})
         self._is_saving = False
         self._found: str | None = None
         self._tried: tuple[str, ...] = ()
@@ -113,12 +108,10 @@ class EditorScreen(Dialog["Outcome"]):
             yield GrowingText(id="problem")
             yield GrowingText(id="note")
 
-    def compose_keys(self) -> ComposeResult:
-        with Horizontal(id="keys"):
-            yield _KeyLabel("ctrl+s", "save", "save")
-            yield _KeyLabel("ctrl+e", "in $EDITOR", "write_outside")
-            yield _KeyLabel("tab", "next field", "app.focus_next")
-            yield _KeyLabel("esc", "leave", "step_out")
+    @property
+    def keys(self) -> str:
+        """How one saves and leaves."""
+        return "ctrl+s save   ctrl+e in $EDITOR   tab next field   esc leave"
 
     def on_mount(self) -> None:
         self._look_for_threats()
@@ -242,6 +235,8 @@ class EditorScreen(Dialog["Outcome"]):
         effects = self._policy_words()
         if effects and not self._found:
             parts.append((f"\n! {effects}", "$text-warning"))
+        if any(line in MARKERS for line in content.split("\n")):
+            parts.append(("\n! Lines that both changed are between markers. Choose before you save.", "$text-warning"))
         if self._found:
             parts.append((f"\n! ZeroClaw withholds this text from the agent: {self._found}", "$text-warning"))
         self.query_one("#note", Static).update(Content.assemble(*parts))
@@ -279,31 +274,20 @@ class EditorScreen(Dialog["Outcome"]):
         return ["the embedding is deleted, because no embeddings are configured"] if has_vector else []
 
 
-class _KeyLabel(Static):
-    """A key and what it does, which a click does as well."""
-
-    def __init__(self, key: str, words: str, action: str) -> None:
-        super().__init__(Content.assemble((key, "$primary"), f" {words}"), classes="key")
-        self._action = action
-
-    async def on_click(self) -> None:
-        if self.screen.check_action(self._action, ()):
-            await self.screen.run_action(self._action)
-
-
 class EditorForm(Vertical):
-    """The fields of a memory, or of a new one where `row` is None; `text` is a content to begin with."""
+    """The fields of a memory, or of a new one where `row` is None; `typed` has fields that were written elsewhere."""
 
     class Changed(Message):
         """Something was typed."""
 
-    def __init__(self, library: Library, row: Row | None, text: str | None) -> None:
+    def __init__(self, library: Library, row: Row | None, typed: Mapping[str, Value]) -> None:
         super().__init__(id="form")
         self._library = library
         self._row = row
         self._before = _before(row)
         self._content_before = "" if row is None else row.entry().content
-        self._text = self._content_before if text is None else text
+        self._text = str(typed.get("content", self._content_before))
+        self._first = self._before | {name: _as_typed(name, typed[name]) for name in FIELDS if name in typed}
 
     def compose(self) -> ComposeResult:
         with Vertical(id="fields"):
@@ -314,9 +298,9 @@ class EditorForm(Vertical):
                     if why:
                         yield from self._fixed(name, why)
                     elif name == "pinned":
-                        yield OneOf(_NO_YES, self._before[name], id=name)
+                        yield OneOf(_NO_YES, self._first[name], id=name)
                     else:
-                        yield LineInput(self._before[name], placeholder=_HINTS[name], id=name)
+                        yield LineInput(self._first[name], placeholder=_HINTS[name], id=name)
             yield from self._agent()
         yield ContentPane(self._text, why_fixed=self._why_not("content"), id="content")
 
@@ -450,9 +434,16 @@ def _before(row: Row | None) -> dict[str, str]:
         "category": entry.category,
         "session_id": entry.session_id or "",
         "namespace": entry.namespace or "",
-        "importance": "" if entry.importance is None else f"{entry.importance:.15g}",
-        "pinned": _NO_YES[bool(entry.pinned)],
+        "importance": _as_typed("importance", entry.importance),
+        "pinned": _as_typed("pinned", entry.pinned),
     }
+
+
+def _as_typed(name: str, value: Value | bool) -> str:
+    """A value as the form shows it."""
+    if name == "pinned":
+        return _NO_YES[bool(value)]
+    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _value(name: str, typed: str) -> Value:
@@ -503,17 +494,27 @@ async def save_edit(app: App[Any], library: Library, row: Row, values: Mapping[s
         try:
             return await repairing(app, library, edit)
         except Conflict as conflict:
-            mine = replace(base, values={**base.values, **wanted})
-            resolved = await app.push_screen_wait(ConflictScreen(mine, base, conflict.theirs))
-            if resolved is None:
+            theirs = conflict.theirs
+            answer = await app.push_screen_wait(await asyncio.to_thread(conflict_question, base, theirs))
+            if answer is None:
                 return Left.BACK
-            if resolved.keep == "theirs":
+            if answer == "theirs":
                 return Left.AS_IT_IS
-            if resolved.keep == "merge":
-                wanted["content"] = resolved.content
-            base = conflict.theirs
+            if answer == "merge":
+                return await _edit_both(app, library, base, theirs, wanted)
+            base = theirs
         except NotFound:
             return await _store_anew(app, library, base, wanted)
+
+
+async def _edit_both(
+    app: App[Any], library: Library, base: Row, theirs: Row, wanted: Mapping[str, Value]
+) -> Outcome | Left:
+    """Open the editor on their version, with the fields and the lines of both."""
+    contents = (base.entry().content, str(wanted.get("content", base.entry().content)), theirs.entry().content)
+    merged, _ = await asyncio.to_thread(merge, *contents)
+    typed = {**wanted, "content": merged}
+    return await app.push_screen_wait(EditorScreen(library, theirs, typed=typed)) or Left.BACK
 
 
 async def _store_anew(app: App[Any], library: Library, base: Row, wanted: Mapping[str, Value]) -> Outcome | Left:
@@ -554,7 +555,7 @@ async def _save_edited(app: App[Any], library: Library, row: Row, edited: Edited
         _show_effect(app, f"{error} Your text is saved in {edited.file}.", is_failure=True, title=error.title)
         return None
     if saved is Left.BACK:
-        outcome = await app.push_screen_wait(EditorScreen(library, row, text=text))
+        outcome = await app.push_screen_wait(EditorScreen(library, row, typed={"content": text}))
         edited.discard()
         return outcome
     edited.discard()
@@ -565,153 +566,14 @@ def _show_effect(app: App[Any], sentence: str, *, is_failure: bool, title: str =
     app.notify(display_text(sentence), title=title, severity="error" if is_failure else "information", markup=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """The chosen version; `content` is the edited merge."""
-
-    keep: Literal["mine", "theirs", "merge"]
-    content: str = ""
-
-
-class ConflictScreen(Dialog[Resolution]):
-    """`mine` is the row as it would be, `base` as it was opened, `theirs` as it is now. None goes back to typing."""
-
-    CSS_PATH: ClassVar[CSSPathType | None] = [DIALOG_CSS, "editor.tcss"]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "step_out", "back"),
-        Binding("j", "cursor('down')", "down", show=False),
-        Binding("k", "cursor('up')", "up", show=False),
-        Binding("ctrl+s", "save_merge", "save", priority=True, show=False),
+def conflict_question(base: Row, theirs: Row) -> Question[Literal["mine", "theirs", "merge"]]:
+    """Ask what to do with a memory that is `theirs` now and was `base` when it was opened."""
+    entry = theirs.entry()
+    written = Content.styled(f"The other version, written {absolute_time(entry.updated_at or '')}:\n", MUTED)
+    answers: list[Answer[Literal["mine", "theirs", "merge"]]] = [
+        Answer("m", "Keep mine", "mine", "what you did not change stays as stored now"),
+        Answer("t", "Keep theirs", "theirs", "your changes are discarded"),
+        Answer("b", "Edit both", "merge", "the merge of both opens in the editor"),
     ]
-
-    def __init__(self, mine: Row, base: Row, theirs: Row) -> None:
-        super().__init__(f"{cut(one_line(theirs.entry().key), _VALUE_CELLS)} changed while you edited it", None)
-        self.add_class("-whole")
-        self._mine, self._base, self._theirs = mine, base, theirs
-        self._merged = ""
-        self._is_warned = False
-
-    def compose_answers(self) -> ComposeResult:
-        with Horizontal(id="versions"):
-            yield AboutPane(id="mine")
-            yield AboutPane(id="theirs")
-        yield OptionList(id="answers", markup=False, compact=True)
-        with Vertical(id="merging"):
-            yield GrowingText(id="merge-note")
-            yield ContentArea(id="merge")
-
-    @property
-    def keys(self) -> str:
-        """How one is chosen, or the merge saved."""
-        if self.has_class("-merging"):
-            return "ctrl+s save the merge   esc choose again"
-        return "enter choose   tab switch   esc back to your text"
-
-    def on_mount(self) -> None:
-        """Compare in the background: contents may be long."""
-        self.query_one("#answers").focus()
-        self.run_worker(self._compare(), group="compare")
-
-    def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.width < _SIDE_BY_SIDE, "-stacked")
-
-    @property
-    def holds_text(self) -> bool:
-        """What was typed is always part of it."""
-        return True
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Keep one, or write the merge."""
-        match event.option_id:
-            case "mine" | "theirs" as resolved:
-                self.dismiss(Resolution(resolved))
-            case "merge":
-                self._show_merge(True)
-
-    def action_step_out(self) -> None:
-        if self.has_class("-merging"):
-            self._show_merge(False)
-        else:
-            self.dismiss(None)
-
-    def action_cursor(self, way: str) -> None:
-        """Move among the choices, or in the version that is read."""
-        focused = self.focused
-        if isinstance(focused, OptionList):
-            focused.action_cursor_down() if way == "down" else focused.action_cursor_up()
-        elif isinstance(focused, VerticalScroll):
-            focused.scroll_down() if way == "down" else focused.scroll_up()
-
-    def action_save_merge(self) -> None:
-        """Use the merge; if it still has conflict markers, only on the second press."""
-        if not self.has_class("-merging"):
-            return
-        content = self.query_one(ContentArea).text
-        has_markers = any(line in MARKERS for line in content.split("\n"))
-        if has_markers and not self._is_warned:
-            self._is_warned = True
-            self.query_one("#merge-note", Static).update(
-                "! The conflict markers are still there. Press ctrl+s again to save anyway."
-            )
-            return
-        self.dismiss(Resolution("merge", content))
-
-    async def _compare(self) -> None:
-        mine, base, theirs = (row.entry().content for row in (self._mine, self._base, self._theirs))
-        of_mine, of_theirs, (merged, clashes) = await asyncio.to_thread(
-            lambda: (diff_lines(base, mine), diff_lines(base, theirs), merge(base, mine, theirs))
-        )
-        written = f"written {absolute_time(self._theirs.entry().updated_at or '')}"
-        for place, row, head, lines in (
-            ("#mine", self._mine, ("Mine", "as you typed it"), of_mine),
-            ("#theirs", self._theirs, ("Theirs", written), of_theirs),
-        ):
-            fields = field_changes(self._base.entry(), row.entry())
-            self.query_one(place, AboutPane).show(version_content(*head, fields), lines)
-        self._merged = merged
-        self._offer(clashes)
-
-    def _offer(self, clashes: int) -> None:
-        mine = [name for name, _, _ in field_changes(self._base.entry(), self._mine.entry())]
-        if self._mine.entry().content != self._base.entry().content:
-            mine.append("content")
-        resolved = f"your {' and '.join(mine) or 'version'}, everything else as stored now"
-        is_writable = can_edit_here(self._merged)
-        places = counted(clashes, "place")
-        state = f"both changed the same lines in {places}" if clashes else "both changes fit together"
-        if not is_writable:
-            state = "too long, or with hidden characters"
-        choices = self.query_one("#answers", OptionList)
-        choices.add_options(
-            [
-                _way_on("mine", "Keep mine", resolved),
-                _way_on("theirs", "Keep theirs", "your changes are discarded"),
-                _way_on("merge", "Edit the merge", state, is_writable),
-            ]
-        )
-        choices.highlighted = 0
-        note = (
-            f"Both changed the same lines in {places}. The merge shows both between markers."
-            if clashes
-            else "The merge has both changes."
-        )
-        self.query_one("#merge-note", Static).update(note)
-        if is_writable:
-            self.query_one(ContentArea).load_text(self._merged)
-
-    def _show_merge(self, is_shown: bool) -> None:
-        self.set_class(is_shown, "-merging")
-        self.query_one("#merge" if is_shown else "#answers").focus()
-        self.say("")
-
-
-def version_content(name: str, remark: str, fields: Sequence[tuple[str, str, str]] = ()) -> Content:
-    """The name of a version, and its changed fields."""
-    parts: list[str | tuple[str, str]] = [(name, "bold"), (f"   {remark}", MUTED)]
-    for field, before, after in fields:
-        parts += ["\n", ("~ ", "$warning"), (f"{field} {before} → ", MUTED), (after, "bold")]
-    return Content.assemble(*parts)
-
-
-def _way_on(name: str, words: str, remark: str, is_open: bool = True) -> Option:
-    return Option(Content.assemble(f"{words:<16}", (remark, MUTED)), id=name, disabled=not is_open)
+    title = f"{cut(one_line(entry.key), _VALUE_CELLS)} changed while you edited it"
+    return Question(title, Content.assemble(written, difference_content(base.entry(), entry)), "Type on", answers)

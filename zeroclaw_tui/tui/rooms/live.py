@@ -333,8 +333,10 @@ class LiveRoom(StoreRoom):
         states = Counter(shown.state for shown in turns)
         if turns and states["waiting"]:
             head = f"{head}, {len(turns) - states['waiting']} compared"
-        names = (("equal", "as predicted"), ("differs", "not as predicted"), ("unknown", "not comparable"))
-        facts = [f"{states[state]} {name}" for state, name in names if states[state]]
+        names: dict[State, str] = {
+            "equal": "as predicted", "differs": "not as predicted", "unknown": "not comparable",
+        }  # fmt: skip
+        facts = [f"{states[state]} {name}" for state, name in names.items() if states[state]]
         facts += [f"{counted(self._broken, 'line')} could not be read"] if self._broken else []
         facts += ["following" if self.pace.poll is not None else "not followed"] if self._is_read else []
         self.query_one(TitleLine).say(head, *facts)
