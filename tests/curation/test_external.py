@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,7 +13,6 @@ import pytest
 from zeroclaw_tui.curation.external import (
     apply,
     audit_row,
-    current_states,
     database_row,
     file_row,
     link_target,
@@ -51,47 +49,6 @@ def present(path: Path) -> Row:
     row = read_file(path)
     assert row is not None
     return row
-
-
-def state_of(folder: Path) -> dict[str, tuple[bytes, int, int]]:
-    """Bytes, mode and time of every file below a folder."""
-    return {
-        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-async def test_files_are_created_edited_moved_and_removed_and_undo_restores_all(tmp_path: Path) -> None:
-    names = ("edited", "removed", "moved")
-    edited, removed, moved = (tmp_path / name for name in names)
-    for number, path in enumerate((edited, removed, moved)):
-        path.write_text(path.name)
-        path.chmod(0o640)
-        os.utime(path, (1_000_000 + number, 1_000_000 + number))
-    before, journal = state_of(tmp_path), ListJournal()
-    changes = [
-        RowChange(None, file_row(tmp_path / "new", b"new")),
-        RowChange(present(edited), file_row(edited, b"other")),
-        RowChange(present(removed), None),
-        *move(present(moved), tmp_path / "archive" / "moved"),
-    ]
-    result = await apply(changes, journal)
-    assert (result.written, result.conflict_count, result.notes) == (5, 0, ())
-    after = state_of(tmp_path)
-    assert {name: data for name, (data, *_) in after.items()} == {
-        "new": b"new", "edited": b"other", "archive/moved": b"moved",
-    }  # fmt: skip
-    assert after["archive/moved"][1:] == before["moved"][1:]
-    states = current_states([change.row for change in journal.changes])
-    assert states[str(removed)] is None
-    assert states[str(edited)] == file_row(edited, b"other").fingerprint
-    undone = await apply(journal.undoing, None)
-    assert undone.written == 5
-    restored = state_of(tmp_path)
-    assert {name: facts[0] for name, facts in restored.items()} == {name: facts[0] for name, facts in before.items()}
-    assert restored["removed"] == before["removed"]
-    assert restored["moved"] == before["moved"]
 
 
 async def test_a_dry_run_writes_nothing_and_follows_a_chain_of_changes(tmp_path: Path) -> None:
@@ -142,17 +99,6 @@ async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_pa
     assert (result.written, set(result.skipped), journal.changes) == (0, {str(source), str(target)}, [])
 
 
-async def test_a_change_that_is_done_already_is_not_journaled(tmp_path: Path) -> None:
-    path, journal = tmp_path / "note.md", ListJournal()
-    path.write_bytes(b"new")
-    changes = [
-        RowChange(file_row(path, b"old"), file_row(path, b"new")),
-        RowChange(file_row(tmp_path / "x", b""), None),
-    ]
-    result = await apply(changes, journal)
-    assert (result.written, result.already, journal.changes) == (0, (str(path), str(tmp_path / "x")), [])
-
-
 async def test_links_are_not_replaced_but_can_be_written_through(tmp_path: Path) -> None:
     real, link = tmp_path / "real.md", tmp_path / "link.md"
     real.write_bytes(b"old")
@@ -197,17 +143,6 @@ def make_sessions(path: Path, trigger: str = "AFTER UPDATE") -> Row:
 def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
-
-
-async def test_entries_of_the_audit_log_are_removed_and_come_back_with_their_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "audit.db"
-    first, second = make_audit(path)
-    before, journal = rows_in(path, "memory_audit"), ListJournal()
-    result = await apply([RowChange(first, None)], journal)
-    assert (result.written, rows_in(path, "memory_audit")) == (1, [(2, "store", "b")])
-    assert current_states([first, second]) == {first.id: None, second.id: second.fingerprint}
-    await apply(journal.undoing, None)
-    assert rows_in(path, "memory_audit") == before
 
 
 async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwritten(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     plan = full.without(excluded)
     if given.dry_run or not plan.items:
         return _print_plan(library, given, full, plan)
-    if not given.yes and not confirm("Run it?", hygiene_lines(library, full, plan)):
+    if not given.yes and not confirm("Run it?", _plan_lines(library, full, plan)):
         return REFUSED
     with Progress("Hygiene:", len(plan.items)) as progress:
         outcome = await with_triggers(
@@ -139,7 +139,7 @@ def _print_plan(library: Library, given: argparse.Namespace, full: HygienePlan, 
         more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
         document(_as_json(library, full, plan, dry_run=given.dry_run) | more)
         return DONE
-    write_lines(hygiene_lines(library, full, plan))
+    write_lines(_plan_lines(library, full, plan))
     if given.dry_run:
         note(NOTHING_DONE)
     return DONE
@@ -176,18 +176,11 @@ def _excluded_items(full: HygienePlan, plan: HygienePlan) -> list[HygieneItem]:
 
 def _run_as_json(outcome: Outcome) -> dict[str, Any]:
     """What was done, by the names that every change has (see `print_change`)."""
-    action = outcome.action
-    return {
-        "count": outcome.count,
-        "action": action.number if action else None,
-        "until": action.until if action else None,
-        "changed": list(outcome.changed),
-        "gone": list(outcome.gone),
-        "notes": list(outcome.notes),
-    }
+    document = outcome.as_json()
+    return {name: document[name] for name in ("count", "action", "until", "changed", "gone", "notes")}
 
 
-def hygiene_lines(library: Library, full: HygienePlan, plan: HygienePlan) -> Iterator[Line]:
+def _plan_lines(library: Library, full: HygienePlan, plan: HygienePlan) -> Iterator[Line]:
     """The rules with what each archives or deletes, what `plan` excludes of the full plan, problems, and a summary."""
     now, state = library.trash.now(), plan.state
     root, as_of = _clean(str(plan.root)), absolute_time(plan.as_of.isoformat())

@@ -515,27 +515,19 @@ def _usage_text(usage: TrashUsage) -> str:
 
 
 def _row_as_json(row: TrashRow) -> dict[str, Any]:
-    return {
-        "number": row.number,
-        "action": row.action,
-        "verb": row.verb,
-        "deleted_at": row.deleted_at,
-        "until": row.until,
-        "size": row.size,
-        "store": row.store,
-        **row.row.entry().as_json(),
-    }
+    names = ("number", "action", "verb", "deleted_at", "until", "size", "store")
+    return {name: getattr(row, name) for name in names} | row.row.entry().as_json()
 
 
 def _version_as_json(id: str, version: Version) -> dict[str, Any]:
     difference = content_difference(version.before, version.after)
+    rows = {"before": version.before, "after": version.after}
     return {
         "action": version.action,
         "verb": version.verb,
         "at": version.at,
         "id": id,
-        "before": version.before.entry().as_json() if version.before else None,
-        "after": version.after.entry().as_json() if version.after else None,
+        **{name: None if row is None else row.entry().as_json() for name, row in rows.items()},
         "diff": None if difference is None else "\n".join(difference),
     }
 

@@ -93,15 +93,8 @@ class HygieneItem:
 
     def as_json(self) -> dict[str, Any]:
         """The item for scripts."""
-        return {
-            "rule": self.rule,
-            "name": self.name,
-            "date": self.date,
-            "size": self.size,
-            "target": self.target,
-            "and_purged": self.also_deleted,
-            "id": self.id,
-        }
+        document = {name: getattr(self, name) for name in ("rule", "name", "date", "size", "target")}
+        return {**document, "and_purged": self.also_deleted, "id": self.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +170,8 @@ class HygienePlan:
 
     def _rule_as_json(self, rule: HygieneRule) -> dict[str, Any]:
         items = self.items_of(rule.name)
-        return {
-            "name": rule.name,
-            "sentence": rule.sentence,
-            "on": rule.is_on,
-            "days": rule.days,
-            "most": rule.most,
-            "count": len(items),
-            "size": sum(item.size for item in items),
-        }
+        document = {"name": rule.name, "sentence": rule.sentence, "on": rule.is_on, "days": rule.days}
+        return {**document, "most": rule.most, "count": len(items), "size": sum(item.size for item in items)}
 
 
 async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:

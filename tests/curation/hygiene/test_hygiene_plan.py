@@ -266,14 +266,6 @@ def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
     return (*value, row["created_at"], row["id"])
 
 
-async def test_a_database_that_is_not_the_open_store_is_a_problem(make_place: Make) -> None:
-    place = make_place("0.7.5", [row("talk", "conversation", OLD)], backend="markdown")
-    place.write("memory/2026-03-01.md", b"- **a**: b\n")
-    plan = await planned(place)
-    assert names(plan) == ["memory/2026-03-01.md"]
-    assert "which is not the store open here" in plan.problems[0]
-
-
 async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> None:
     lone = small_store.make(tmp_path / "copy.db", "G4", [row("talk", "conversation", OLD)])
     (tmp_path / "memory").mkdir()

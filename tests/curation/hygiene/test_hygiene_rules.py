@@ -82,23 +82,3 @@ async def test_the_audit_log_is_pruned_where_the_audit_is_on_and_from_0_8_4_alwa
     on = (await rules(place)).rule("audit log")
     assert on is not None
     assert (on.is_on, on.days) == (True, 5)
-
-
-async def test_budgets_in_words(make_place: Make) -> None:
-    place = make_place("0.8.3", core_max_rows=1500, core_max_bytes=9000, daily_max_rows=20, evict_order="oldest")
-    found = await rules(place)
-    core, daily = found.rule("core budget"), found.rule("daily budget")
-    assert core is not None
-    assert daily is not None
-    limits = "at most 1,500 core rows and 9,000 characters of core rows are kept"
-    assert core.sentence == f"{limits}, the oldest are deleted first"
-    assert daily.sentence == "at most 20 daily rows are kept, the oldest are deleted first"
-    assert (core.most, core.most_characters, daily.most) == (1500, 9000, 20)
-
-
-async def test_a_setting_of_a_wrong_type_counts_as_its_default(make_place: Make) -> None:
-    found = await rules(make_place("0.8.4", core_max_rows="many", audit_retention_days=True, hygiene_enabled=False))
-    core, audit = found.rule("core budget"), found.rule("audit log")
-    assert core is not None
-    assert audit is not None
-    assert (core.is_on, audit.days, found.is_enabled) == (False, 30, False)
