@@ -111,11 +111,7 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
     concerns=("store",),
 )
 async def store(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Store one memory.
-
-    The document is that of every change (see `print_change`) with "entry", the memory as it is now (an entry as `get`
-    prints it, null where nothing changed), and "replaced": whether an older one of that key went to the trash.
-    """
+    """Store one memory. Its document has "replaced": whether an older one of that key went to the trash."""
     from zeroclaw_tui.curation.changes import store_memory
     from zeroclaw_tui.memory.change import Draft
 
@@ -164,20 +160,9 @@ def _edit_options(parser: argparse.ArgumentParser) -> None:
     _add_clean(parser)
 
 
-@verb(
-    "edit",
-    "Edit a memory",
-    CHANGED,
-    _edit_options,
-    agents=WHOSE_MEMORY,
-    changes=True,
-    concerns=("store",),
-)
+@verb("edit", "Edit a memory", CHANGED, _edit_options, agents=WHOSE_MEMORY, changes=True, concerns=("store",))
 async def edit(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Change one memory in place.
-
-    The document is that of `store`, with "fields" in place of "replaced": the names of what changed.
-    """
+    """Change one memory in place. Its document has "fields": the names of what changed."""
     from zeroclaw_tui.backends.lookup import row_with_id
     from zeroclaw_tui.curation.changes import edit_memory
     from zeroclaw_tui.memory.change import Conflict, Edit
@@ -303,15 +288,7 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
     _add_removal(parser)
 
 
-@verb(
-    "forget",
-    "Delete one memory",
-    CHANGED,
-    _forget_options,
-    agents=WHOSE_MEMORY,
-    changes=True,
-    concerns=("store",),
-)
+@verb("forget", "Delete one memory", CHANGED, _forget_options, agents=WHOSE_MEMORY, changes=True, concerns=("store",))
 async def forget(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete the one memory of a key or an id."""
     if not given.dry_run:
@@ -344,12 +321,9 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
     concerns=("store",),
 )
 async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Delete what the filters leave, or the memories that are named.
+    """Delete what the filters leave, or the memories that are named; with --everywhere erase their texts.
 
-    The document of `forget`, `purge` and `clear` is that of every change (see `print_change`); where filters choose,
-    "superseded_hidden" is how many stay only because a newer memory replaced them. Exit code 1 also when some of the
-    memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c. With --everywhere the document and
-    the exit codes are those of `erase`.
+    Exit code 1 also when some of the memories stayed because they changed meanwhile.
     """
     from zeroclaw_tui.curation.purge_plan import plan_purge
     from zeroclaw_tui.memory.query import Superseded
@@ -566,23 +540,7 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
     description=_ERASE,
 )
 async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Find the text everywhere, show where, ask, erase it, and prove it.
-
-    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories", "changes",
-    "not_looked_at", "looked_into"}: `texts` is how many, `places` hold {"kind", "place", "found", "takes", "why"},
-    `found` being rows or hits, `memories` {"id", "key"} of those in the store that go as a whole, `changes` the numbers
-    of those that could no longer be undone in full, `looked_into` {"files", "bytes"}.
-
-    Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
-    "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why"}, `left`
-    {"kind", "place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes",
-    "hits"}.
-
-    What a server keeps beyond its rows (logs, replicas, backups) is named in `not_looked_at`, and nothing that is left.
-
-    Exit code 0 where all within reach is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the
-    store is locked, 130 after ctrl-c.
-    """
+    """Find the text everywhere, show where, ask, erase it, and prove it. Exit code 1 where something is left."""
     from zeroclaw_tui.curation.traces.erase import plan_erase
     from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
@@ -689,9 +647,7 @@ def _report_as_json(report: EraseReport) -> dict[str, Any]:
 
 def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--as-zeroclaw",
-        action="store_true",
-        help="Apply [memory.policy] as ZeroClaw 0.8.4 does: refuse or redact",
+        "--as-zeroclaw", action="store_true", help="Apply [memory.policy] as ZeroClaw 0.8.4 does: refuse or redact"
     )
 
 
@@ -703,7 +659,5 @@ def _add_removal(parser: argparse.ArgumentParser) -> None:
 
 def _add_clean(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--clean-copies",
-        action="store_true",
-        help="Also remove other copies of the text (undone as a separate change)",
+        "--clean-copies", action="store_true", help="Also remove other copies of the text (undone as a separate change)"
     )

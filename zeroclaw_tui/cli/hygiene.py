@@ -43,9 +43,7 @@ _MIN_SENTENCE, _MIN_NAME = 30, 24
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--as-of",
-        metavar="WHEN",
-        help="Plan as of a date (its midnight), RFC 3339 time, age (30d) or 'in 30d'",
+        "--as-of", metavar="WHEN", help="Plan as of a date (its midnight), RFC 3339 time, age (30d) or 'in 30d'"
     )
     parser.add_argument(
         "--without", action="append", default=[], metavar="ITEM", help="Exclude an item by its name or ID (repeatable)"
@@ -65,16 +63,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 async def hygiene(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Show the plan; without --dry-run ask, do it, and say what was done.
 
-    Its document, with the last six names only after a run:
-
-        {"backend", "location", "root", "profile", "as_of", "dry_run", "enabled", "last_run", "last_report", "next_due",
-         "state_problem", "rules": [{"name", "sentence", "on", "days", "most", "count", "size"}],
-         "items": [{"rule", "name", "date", "size", "target", "and_purged", "id"}], "left_out", "problems",
-         "count", "action", "until", "changed", "gone", "notes"}
-
-    Moments are RFC 3339; `next_due` is null where the agent does it at its very next start, and where it never does.
-    `items` are what goes, those named by --without are in `left_out`. Exit code 1 after a no, and when something that
-    is still there was not done; 130 after ctrl-c.
+    Exit code 1 after a no, and when something that still exists was not done.
     """
     from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 

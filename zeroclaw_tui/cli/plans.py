@@ -201,12 +201,7 @@ class Progress:
     """
 
     def __init__(
-        self,
-        doing: str,
-        total: int | None,
-        *,
-        cancels_task: bool = False,
-        clock: Callable[[], float] = time.monotonic,
+        self, doing: str, total: int | None, *, cancels_task: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._doing, self._total = doing, total
         self._cancels_task = cancels_task
@@ -349,19 +344,9 @@ def print_change(
     copies: Copies = NO_COPIES,
     **more: Any,
 ) -> None:
-    """Write the one document of a change; `verb` is what was typed, where that is another.
+    """Write the document that all changes have, as `help json` describes it; the names of `more` come last.
 
-    Every verb that changes memory writes the same document; what does not concern it is null or empty:
-
-        {"verb", "backend", "location", "dry_run", "count", "action", "until", "entries", "changed", "gone", "renamed",
-         "notes", "also_found_in", "cleaned"}
-
-    `count` is how many memories were changed, or would be with `dry_run`. `action` is the number of the change in the
-    trash and `until` when the trash drops it (RFC 3339); both null when nothing changed or nothing brings it back.
-    `entries` holds at most 1,000 of {"id", "key", "category", "agent", "timestamp", "updated_at", "size"}, `size` in
-    bytes. `changed` and `gone` are ids that were left alone because they changed or went meanwhile; `renamed` maps old
-    keys to those they came back under. `also_found_in` lists {"kind", "place", "count", "can_clean", "remark"};
-    `cleaned` is {"action", "count"} where --clean-copies cleaned. A verb's own names come after these.
+    `verb` is what was typed, where that is another.
     """
     from zeroclaw_tui.curation.library import Library
 

@@ -17,17 +17,7 @@ from zeroclaw_tui.cli.options import (
     positive,
     several_agents,
 )
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    YELLOW,
-    Styled,
-    document,
-    note,
-    width,
-    write_lines,
-)
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, width, write_lines
 from zeroclaw_tui.cli.plans import (
     LOOKED_FOR_BEFORE,
     MOST_ENTRIES,
@@ -80,17 +70,7 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Undo the last change, or that of a number, once a person agrees.
-
-    The document of an undo is that of every change (see `print_change`) with "undone": {"number", "verb", "at",
-    "summary", "count"} of the change that was undone, or would be, and "next": the same of the one that another
-    undo would undo, or null. With --dry-run there are "on_clash" ("refuse", "overwrite" or "rename"), "clashing"
-    (how many memories cannot simply come back) and "clashes" in place of "next", at most 100 of {"id", "key",
-    "because", "present"}, `present` the id of what is in its place; `count` is 0 where nothing would be done. With
-    --list it is {"backend", "location", "actions"}, the newest first, each with "open" (what is not undone) and
-    "until" (when the trash deletes it, RFC 3339) besides. Exit code 1 where there is nothing to undo, after a no, and
-    where something has changed in between: then each memory is named with its conflict.
-    """
+    """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
     from zeroclaw_tui.curation import changes
 
     if given.list:
@@ -107,10 +87,7 @@ def _redo_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("redo", "Redo the last undone change", CHANGED, _redo_options, changes=True)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Redo what was undone last, or the change of a number, once a person agrees.
-
-    The document is that of `undo`, with "redone" in the place of "undone"; "next" is what another redo would do.
-    """
+    """Redo what was undone last, or the change of a number, once a person agrees."""
     from zeroclaw_tui.curation import changes
 
     await _check_can_turn(library, given)
@@ -285,12 +262,7 @@ def _trash_list_options(parser: argparse.ArgumentParser) -> None:
     _trash_list_options,
 )
 async def trash_list(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """List what was deleted.
-
-    Each of "entries" has "number", "action", "verb", "deleted_at", "until", "size" (bytes, vector included), "store"
-    and the names of an entry as `get` prints it; "usage" is {"rows", "bytes", "days_kept", "bytes_kept", "oldest"} of
-    the whole trash.
-    """
+    """List deleted memories: the fields of `get`, with when and by which change each was deleted."""
     from dataclasses import asdict
 
     await _recover(library, given)
@@ -326,10 +298,7 @@ def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("trash restore", "Restore deleted memories", CHANGED, _trash_restore_options, changes=True)
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Bring deleted memories back; the document is that of every change (see `print_change`).
-
-    With --dry-run it has "on_clash", "clashing" and "clashes" besides, as that of `undo`.
-    """
+    """Restore deleted memories."""
     from zeroclaw_tui.curation.changes import check_restorable, restore
 
     if not given.dry_run:
@@ -370,14 +339,9 @@ def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb(
-    "trash empty",
-    "Permanently delete memories from the trash (default: all)",
-    CHANGED,
-    _trash_empty_options,
-)
+@verb("trash empty", "Permanently delete memories from the trash (default: all)", CHANGED, _trash_empty_options)
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Permanently delete from the trash; its document is that of every change, "verb" empty and `action` null."""
+    """Permanently delete from the trash."""
     from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 
     await _recover(library, given)
@@ -430,11 +394,7 @@ def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> l
 
 
 async def print_history(library: Library, given: argparse.Namespace) -> int:
-    """Print every change made here to one memory, which may be deleted by now, the newest first.
-
-    Its document is {"backend", "location", "ids", "versions"}. Each version has "action", "verb", "at", "id", "before",
-    "after" (entries or null) and "diff", the unified diff of the content or null.
-    """
+    """Print every change made here to one memory, which may be deleted by now, the newest first."""
     await _recover(library, given)
     ids = await _ids_given(library, given)
     versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]

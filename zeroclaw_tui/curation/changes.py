@@ -360,11 +360,7 @@ async def _turn_action(
 
 
 async def _turn(
-    library: Library,
-    verb: Verb,
-    numbers: Sequence[int],
-    on_conflict: OnConflict,
-    on_progress: ProgressCallback | None,
+    library: Library, verb: Verb, numbers: Sequence[int], on_conflict: OnConflict, on_progress: ProgressCallback | None
 ) -> Outcome:
     """Undo or redo journaled changes: those of the store first, then files and rows of other databases."""
 

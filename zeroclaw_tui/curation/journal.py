@@ -259,10 +259,7 @@ class Trash:
 
         for row in await self._file.read(read) or []:
             return row
-        raise NotFound(
-            f"The trash has no memory {number}.",
-            hint="It was restored, or it was too old for the trash.",
-        )
+        raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or it was too old for the trash.")
 
     async def usage(self) -> TrashUsage:
         """Return how much the trash has and how long it keeps it."""

@@ -11,24 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.curation.journal_rows import (
-    INSERT_CHANGE,
-    SCHEMA,
-    VERSION,
-    RowCodec,
-    columns_of_change,
-)
+from zeroclaw_tui.curation.journal_rows import INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.files.disk import new_file
-from zeroclaw_tui.memory.change import (
-    AUDIT_LOG,
-    FILE,
-    NOTES_FILE,
-    OTHER_ROW,
-    Row,
-    RowChange,
-    Value,
-)
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
