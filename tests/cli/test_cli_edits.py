@@ -112,36 +112,23 @@ def _with_policy(install: Path, *lines: str) -> None:
         ),
     ],
 )
-def test_what_zeroclaw_would_refuse_is_told_or_refused_as_it_does(
+def test_what_zeroclaw_would_refuse_is_said(
     run: Run, agents_install: Path, lines: list[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     _with_policy(agents_install, *lines)
-    memory = ("memory", "--config-dir", str(agents_install), "--profile", "0.8.4")
-    refused = run(*memory, "store", *arguments, "--as-zeroclaw")
-    assert (refused.code, refused.out) == (1, "")
-    assert sentence in refused.err
-    told = run(*memory, "store", *arguments)
-    assert told.code == 0
-    assert f"ZeroClaw would refuse this: {sentence}." in told.err
-    older = run(*memory[:-1], "0.8.3", "store", *arguments, "--as-zeroclaw")
-    assert (older.code, "would refuse" in older.err) == (0, False)
+    memory = ("memory", "--config-dir", str(agents_install), "--profile")
+    stored = run(*memory, "0.8.4", "store", *arguments)
+    assert (stored.code, f"ZeroClaw would refuse this: {sentence}." in stored.err) == (0, True)
+    assert "would refuse" not in run(*memory, "0.8.3", "store", *arguments).err
 
 
-def test_what_zeroclaw_would_blank_out_is_told_or_blanked_out(run: Run, agents_install: Path) -> None:
+def test_what_zeroclaw_would_blank_out_is_said(run: Run, agents_install: Path) -> None:
     _with_policy(agents_install, "redact_on_write = true", "redact_categories = ['EMAIL', 'apikey']")
     memory = ("memory", "--config-dir", str(agents_install), "--profile", "0.8.4")
-    text = "ada@example.org has api_key=abcdefghijklmnop and +49 30 1234567"
-
-    def content() -> str:
-        return str(run(*memory, "get", "k", "--json").json["content"])
-
-    told = run(*memory, "store", "k", text)
-    assert "ZeroClaw would store this with api_key, email blanked out." in told.err
-    assert content() == text
-    run(*memory, "edit", "k", "--importance", "0.9", "--as-zeroclaw")
-    assert content() == "[REDACTED:email] has [REDACTED:api_key] and +49 30 1234567"
-    run(*memory, "store", "k", "Write to bob@example.org", "--as-zeroclaw")
-    assert content() == "Write to [REDACTED:email]"
+    stored = run(*memory, "store", "k", "ada@example.org has api_key=abcdefghijklmnop and +49 30 1234567")
+    assert "ZeroClaw would store this with api_key, email blanked out." in stored.err
+    edited = run(*memory, "edit", "k", "--content", "Write to bob@example.org")
+    assert "ZeroClaw would store this with email blanked out." in edited.err
 
 
 def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: Run, brain: Any) -> None:

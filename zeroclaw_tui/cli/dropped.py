@@ -77,6 +77,11 @@ OPTIONS = {
         " takes it."
         for option in _RECALL_OPTIONS
     },
+    **{
+        (verb, "--as-zeroclaw"): "`--as-zeroclaw` was removed; `zeroclaw memory store KEY TEXT` says what ZeroClaw"
+        " would refuse or blank out."
+        for verb in ("store", "edit")
+    },
     ("trash restore", "--id"): "`trash restore --id` was removed; restore by the number that `zeroclaw memory trash"
     " list` shows.",
     ("reindex", "--per-minute"): "`--per-minute` was removed; `reindex` waits and tries again by itself when the"

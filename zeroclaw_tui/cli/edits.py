@@ -90,7 +90,6 @@ _KIND_CELLS = 16
 def _store_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY")
     parser.add_argument("content", metavar="CONTENT", help="Content of the memory; - reads it from stdin")
-    _add_as_zeroclaw(parser)
     parser.add_argument("--new", action="store_true", help="Fail if the key exists")
     parser.add_argument("--category", default="core", metavar="NAME", help="Category (default: core)")
     parser.add_argument("--session", metavar="ID")
@@ -129,7 +128,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     outcome = await with_triggers(
         library,
         given,
-        lambda: store_memory(library, draft, replace=not given.new, as_zeroclaw=given.as_zeroclaw),
+        lambda: store_memory(library, draft, replace=not given.new),
         asks=False,
     )
     assert outcome is not None
@@ -146,7 +145,6 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
 
 def _edit_options(parser: argparse.ArgumentParser) -> None:
     add_key(parser)
-    _add_as_zeroclaw(parser)
     parser.add_argument("--content", metavar="TEXT", help="New content; - reads it from stdin")
     parser.add_argument("--key", dest="new_key", metavar="NEW", help="New key")
     parser.add_argument("--category", metavar="NAME")
@@ -184,9 +182,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
         outcome = await with_triggers(
             library,
             given,
-            lambda: edit_memory(
-                library, address(entry), Edit(asked), before.fingerprint, as_zeroclaw=given.as_zeroclaw
-            ),
+            lambda: edit_memory(library, address(entry), Edit(asked), before.fingerprint),
             asks=False,
         )
     except Conflict as conflict:
@@ -643,12 +639,6 @@ def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> N
 
 def _report_as_json(report: EraseReport) -> dict[str, Any]:
     return {"verb": _ERASING, "dry_run": False, **report.as_json()}
-
-
-def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--as-zeroclaw", action="store_true", help="Apply [memory.policy] as ZeroClaw 0.8.4 does: refuse or redact"
-    )
 
 
 def _add_removal(parser: argparse.ArgumentParser) -> None:

@@ -59,32 +59,31 @@ Running = TypeVar("Running", bound=RunningAction)
 # Storing, editing and deleting
 
 
-async def store_memory(library: Library, draft: Draft, *, replace: bool = False, as_zeroclaw: bool = False) -> Outcome:
+async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
     """Store a new memory, embedded where an embedder is configured.
 
     A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
-    refuse or blank out is noted; `as_zeroclaw` does the same as it. Raises UsageError,
-    DuplicateKey without `replace`, TriggersMissing, Refused, Locked, Unreadable.
+    refuse or blank out is noted. Raises UsageError, DuplicateKey without `replace`, TriggersMissing, Refused, Locked,
+    Unreadable.
     """
     refuse_read_only(library)
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
     verdict = await store_verdict(library, draft.content, draft.category, draft.namespace)
-    if as_zeroclaw:
-        draft = dataclasses.replace(draft, content=verdict.enforced())
     vector, notes = await _embedded(library, draft.content)
-    notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.sentences()))
     change = Change(None, dataclasses.replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if replace else "refuse"
-    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, notes)
+    return await _write_one(
+        library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *verdict.sentences())
+    )
 
 
-async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, as_zeroclaw: bool = False) -> Outcome:
+async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
     """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotFound and what a store raises.
 
     An edit that changes nothing gives a count of 0 and leaves no action. What ZeroClaw would do with the memory as it
-    is then, were it stored anew, is noted; `as_zeroclaw` does the same.
+    is then, were it stored anew, is noted.
     """
     refuse_read_only(library)
     checked = edit.checked()
@@ -107,8 +106,6 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     verdict = await store_verdict(
         library, text, str(after["category"]), namespace if isinstance(namespace, str) and namespace else None
     )
-    if as_zeroclaw and verdict.enforced() != after["content"]:
-        values["content"] = verdict.content
     content = values.get("content")
     vector, notes = await _embedded(library, content) if isinstance(content, str) else (None, ())
     key = _short(row.key)

@@ -11,7 +11,6 @@ from zeroclaw_tui.backends.factory import has_quotas
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan_all
 
@@ -23,9 +22,8 @@ _CATEGORIES = "secret, api_key, private_key, email, or phone"
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """The content that ZeroClaw would store and the categories redacted in it, or its own sentence of refusal."""
+    """The categories that ZeroClaw would redact in a memory, or its own sentence of refusal."""
 
-    content: str
     redacted: tuple[str, ...] = ()
     refusal: str | None = None
 
@@ -37,17 +35,11 @@ class PolicyVerdict:
             return (f"ZeroClaw would store this with {', '.join(self.redacted)} blanked out.",)
         return ()
 
-    def enforced(self) -> str:
-        """The content that ZeroClaw would store. Raises Refused with its sentence if it would store nothing."""
-        if self.refusal is not None:
-            raise Refused(self.refusal, hint="Omit --as-zeroclaw to store it anyway.")
-        return self.content
-
 
 async def store_verdict(library: Library, content: str, category: str, namespace: str | None) -> PolicyVerdict:
     """The verdict on a memory that is stored with these values, quotas included."""
     if not library.profile.profile.scans_content:
-        return PolicyVerdict(content)
+        return PolicyVerdict()
     policy = library.config.values.get("policy")
     policy = policy if isinstance(policy, Mapping) else {}
     verdict = await asyncio.to_thread(policy_verdict, policy, content, namespace)
@@ -62,7 +54,7 @@ async def store_verdict(library: Library, content: str, category: str, namespace
         count = await count_matching(library.memory, wanted) if most else 0
         if most and count >= most:
             refusal = f"memory write denied by policy: {name} quota exceeded: {count}/{most} entries"
-            return PolicyVerdict(verdict.content, verdict.redacted, refusal)
+            return PolicyVerdict(verdict.redacted, refusal)
     return verdict
 
 
@@ -73,15 +65,13 @@ def policy_verdict(policy: Mapping[str, Any], content: str, namespace: str | Non
         categories = {word: category_of(word) for word in _value(policy, "redact_categories")}
         unknown = [word for word, category in categories.items() if category is None]
         if unknown:
-            return PolicyVerdict(content, (), _invalid("redact_categories value(s):", ",".join(unknown), _CATEGORIES))
+            return PolicyVerdict((), _invalid("redact_categories value(s):", ",".join(unknown), _CATEGORIES))
         content, redacted = redact(content, [category for category in categories.values() if category is not None])
     mode, on_hit = (str(_value(policy, name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
     if mode not in _MODES:
-        return PolicyVerdict(content, redacted, _invalid("threat_scan value", f'"{mode}"', "off, on, or strict"))
+        return PolicyVerdict(redacted, _invalid("threat_scan value", f'"{mode}"', "off, on, or strict"))
     if mode != "off" and on_hit not in _ON_HIT:
-        return PolicyVerdict(
-            content, redacted, _invalid("threat_scan_on_hit value", f'"{on_hit}"', "reject or block-on-read")
-        )
+        return PolicyVerdict(redacted, _invalid("threat_scan_on_hit value", f'"{on_hit}"', "reject or block-on-read"))
     kinds = scan_all(content, _MODES[mode])
     refusal = None
     if kinds and on_hit == "reject":
@@ -89,7 +79,7 @@ def policy_verdict(policy: Mapping[str, Any], content: str, namespace: str | Non
     elif (namespace or _DEFAULT_NAMESPACE) in _value(policy, "read_only_namespaces"):
         space = namespace or _DEFAULT_NAMESPACE
         refusal = f"memory write denied by policy: namespace '{space}' is read-only"
-    return PolicyVerdict(content, redacted, refusal)
+    return PolicyVerdict(redacted, refusal)
 
 
 def _invalid(key: str, found: str, expected: str) -> str:
