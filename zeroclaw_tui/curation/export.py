@@ -145,8 +145,8 @@ async def header_for(library: Library, *, vectors: bool) -> bytes:
     memory, version = library.memory, library.profile.profile.version
     has_identity = vectors and "vectors" not in memory.why_not
     identity = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
-    header = jsonl.Header(_moment(library), memory.name, memory.about.generation, version, vectors, identity)
-    return jsonl.header_line(header)
+    moment = _moment(library)
+    return jsonl.header_line(moment, memory.name, memory.about.generation, version, vectors=vectors, embedding=identity)
 
 
 def _moment(library: Library) -> str:

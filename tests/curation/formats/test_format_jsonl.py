@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats import jsonl
-from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_line, header_of_line, line_of
+from zeroclaw_tui.curation.formats.jsonl import Identity, header_line, header_of_line, line_of
 from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import MAX_FILE_SIZE, Source
 from zeroclaw_tui.memory.change import Row, Value
@@ -121,19 +121,15 @@ def test_a_line_of_another_form_is_named_by_its_number(line: bytes, reason: str)
     assert reason in str(failure.value)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        Header("2026-02-01T10:00:00+00:00", "sqlite", "G4", "0.8.4", True, Identity("openai", "small", 1536)),
-        Header("2026-02-01T10:00:00+00:00", "in-memory"),
-    ],
-)
-def test_a_header_comes_back(tmp_path: Path, header: Header) -> None:
-    assert header_of_line(header_line(header)) == header
-    (tmp_path / "x").write_bytes(header_line(header) + line_of(Row("", {"key": "a", "content": "A"}), vectors=True))
+@pytest.mark.parametrize("made_by", [Identity("openai", "small", 1536), None])
+def test_a_header_comes_back(tmp_path: Path, made_by: Identity | None) -> None:
+    moment = "2026-02-01T10:00:00+00:00"
+    header = header_line(moment, "sqlite", "G4", "0.8.4", vectors=True, embedding=made_by)
+    assert header_of_line(header) == (moment, made_by)
+    (tmp_path / "x").write_bytes(header + line_of(Row("", {"key": "a", "content": "A"}), vectors=True))
     source = Source(tmp_path / "x")
     assert jsonl.sniff(source) == "its first line is the header of an export"
-    assert jsonl.identity(source) == header.embedding
+    assert jsonl.identity(source) == made_by
     assert [row.key for row in jsonl.read(source, Counter())] == ["a"]
 
 

@@ -268,18 +268,6 @@ def test_claude_code_has_a_namespace_a_project_and_hints_in_its_index(tmp_path: 
     ]
 
 
-@pytest.mark.parametrize("named", [".", "memory", "memory/MEMORY.md"])
-def test_prose_in_a_folder_memory_is_claude_codes_until_there_are_days(tmp_path: Path, named: str) -> None:
-    _written(tmp_path, memory__MEMORY="# Hive\n\nMoved in May.\n")
-    found = recognize(tmp_path / named)
-    assert found is not None
-    assert found.name == "claude"
-    _written(tmp_path, **{"memory/2026-03-01": "- Bees\n"})
-    found = recognize(tmp_path)
-    assert found is not None
-    assert found.name == "openclaw"
-
-
 @pytest.mark.parametrize(
     "front",
     ["a: &x [1]\nb: *x", "!!python/object:os.system {}", "a: b: c", "a: [", "- list", "[" * 30_000],
@@ -321,14 +309,6 @@ def test_the_same_memory_comes_once_and_another_of_its_key_gets_its_own(tmp_path
     assert [row.key for row in rows] == ["mem0_9a1b00000000", "mem0_9a1b00000000_2c925669"]
     assert lost == {"memories that come twice": 1}
     assert _read(_json(tmp_path, twice[2:]))[0][0].values["content"] == "Mila sells honey"
-
-
-def test_a_cut_line_of_a_graph_costs_only_itself(tmp_path: Path) -> None:
-    data = (DATA / "formats" / "server_memory.jsonl").read_bytes()
-    (tmp_path / "x").write_bytes(data[:-20] + b"\n\xff\n[1]\n")
-    rows, lost = _read(tmp_path / "x")
-    assert [row.values["content"] for row in rows] == ["Mila: Keeps bees", "Mila: Prefers rye bread"]
-    assert lost == {"records of another form": 3}
 
 
 def test_the_answer_of_read_graph_is_a_graph(tmp_path: Path) -> None:

@@ -99,17 +99,6 @@ async def test_conflicts_end_as_chosen_and_one_undo_takes_all_back(
     assert rows_in(database) == before
 
 
-@pytest.mark.parametrize("library", ["G2", "G4"], indirect=True)
-async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: Library) -> None:
-    """Times, session, namespace, importance, what replaced them, vector and id."""
-    await write_snapshot(library)
-    before = rows_in(library.config.database)
-    assert (await plan_hydrate(Target.of(library), place_of(library.config))).same == 4
-    small_store.change(library.config.database, "DELETE FROM memories WHERE category = 'core'")
-    assert (await _hydrated(library, place_of(library.config))).count == 4
-    assert rows_in(library.config.database) == before
-
-
 async def test_an_agents_memories_go_back_to_that_agent(agents: Library, hand_made: Path) -> None:
     await write_snapshot(agents)
     before = rows_in(agents.config.database)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from snapshot_samples import OTHERS_FILE, config_of, make_install, opened
+from snapshot_samples import OTHERS_FILE, make_install, opened
 from support import small_store
 
 from zeroclaw_tui.curation import changes
@@ -18,7 +17,7 @@ from zeroclaw_tui.curation.hydrate import compare
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import place_of, plan_snapshot, write_snapshot
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
+from zeroclaw_tui.memory.errors import Refused
 
 
 async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_its_order(library: Library) -> None:
@@ -111,24 +110,6 @@ async def test_without_core_memories_nothing_is_written(tmp_path: Path) -> None:
     assert "an earlier snapshot" in (root / NAME).read_text()
 
 
-async def test_text_that_is_no_utf8_is_left_out_as_zeroclaw_leaves_it_out(tmp_path: Path) -> None:
-    """It is in the copy beside, and the two are still taken for the same."""
-    root = make_install(tmp_path / "zc", "G2", [{"key": "good"}, {"key": "bad"}])
-    small_store.change(
-        root / "memory" / "brain.db", "UPDATE memories SET content = CAST(x'61ff62' AS TEXT) WHERE key = 'bad'"
-    )
-    library = await opened(tmp_path / "zc")
-    plan = await plan_snapshot(library)
-    assert plan.count == 1
-    assert [key for key, _ in plan.lossy] == ["bad"]
-    await write_snapshot(library)
-    await library.close()
-    assert "Total core memories:** 1\n" in (root / NAME).read_text(encoding="utf-8")
-    loaded = load(root / NAME)
-    assert loaded.is_exact
-    assert {row.values["content"] for row in loaded.rows} == {"text", "a\udcffb"}
-
-
 async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_path: Path) -> None:
     make_install(tmp_path / "zc", "G2", [{}])
     lone = small_store.make(tmp_path / "lone.db", "G2", [{}])
@@ -180,33 +161,3 @@ async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(
     file.with_name(SIDE_CAR).write_bytes(b'{"zeroclaw_memories":1}\n{"broken')
     loaded = load(file)
     assert "is not used: Line 2 is not JSON" in loaded.notes[0]
-
-
-async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> None:
-    """By the copy beside; ZeroClaw's file has only the first of them."""
-    plan = await plan_snapshot(agents)
-    assert [(key, lost[0][:36]) for key, lost in plan.lossy] == [("lang", "the whole memory: another one with t")]
-    await write_snapshot(agents)
-    file = place_of(agents.config)
-    assert [difference.where for difference in await compare(agents, load(file))] == ["same"] * 3
-    file.with_name(SIDE_CAR).unlink()
-    told = {(difference.where, difference.key) for difference in await compare(agents, load(file))}
-    assert told == {("same", "lang"), ("same", "pen"), ("only here", "lang")}
-
-
-async def test_files_that_are_no_snapshot_are_one_sentence(library: Library, tmp_path: Path) -> None:
-    with pytest.raises(NotFound):
-        load(tmp_path / "nothing.md")
-    (tmp_path / "bytes.md").write_bytes(b"\xff\xfe" * 10)
-    with pytest.raises(Refused, match="not UTF-8"):
-        load(tmp_path / "bytes.md")
-    (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(UsageError, match="Line 1"):
-        load(tmp_path / "other.jsonl")
-    (tmp_path / "half.jsonl").write_bytes(b'{"key":"k","content":{"surrogates":"7aCA"}}\n')
-    with pytest.raises(UsageError):
-        load(tmp_path / "half.jsonl")
-    os.truncate(tmp_path / "bytes.md", 300_000_000)
-    with pytest.raises(Refused, match="larger than"):
-        load(tmp_path / "bytes.md")
-    assert config_of(library.config.install.config_dir or tmp_path).database.exists()

@@ -23,7 +23,6 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies, texts_of
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
-from zeroclaw_tui.memory.errors import Refused
 
 Make = Callable[..., Place]
 DOOR = Text("id-gone", "door", SECRET)
@@ -85,30 +84,6 @@ async def test_a_link_stays_a_link(place: Place, tmp_path: Path) -> None:
         assert real.read_text() == "rest\n"
         await undo(library)
         assert real.read_text() == f"{SECRET}\nrest\n"
-
-
-async def test_one_file_that_fails_does_not_keep_the_others(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = place.write("MEMORY.md", f"{SECRET}\n")
-    other = place.write("memory/2026-03-01.md", f"{SECRET}\n")
-    async with place.opened() as library:
-        copies = await find_copies(library, [DOOR])
-        broken.unlink()
-        outcome = await clean_copies(library, copies)
-        assert (outcome.count, len(outcome.notes)) == (1, 1)
-        assert str(broken) in outcome.notes[0]
-        assert other.read_text() == ""
-        await undo(library)
-    assert other.read_text() == f"{SECRET}\n"
-    assert not broken.exists()
-
-
-async def test_nothing_is_cleaned_read_only(place: Place) -> None:
-    notes = place.write("MEMORY.md", f"{SECRET}\n")
-    async with place.opened(read_only=True) as library:
-        with pytest.raises(Refused):
-            await _clean(library)
-    assert notes.read_text() == f"{SECRET}\n"
-    assert not (place.config_dir / "zeroclaw-tui").exists()
 
 
 async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make) -> None:

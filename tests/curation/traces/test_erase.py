@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import shutil
 import sqlite3
@@ -15,8 +14,7 @@ from pathlib import Path
 
 import pytest
 from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, Planted, bytes_left, plant, rows
-from support import small_store
-from support.left_texts import SESSIONS, snapshot
+from support.left_texts import snapshot
 from support.opened import opened_at
 
 from zeroclaw_tui.backends.lookup import row_with_id
@@ -61,30 +59,6 @@ async def test_a_plan_changes_nothing(planted: Planted) -> None:
     after = {path: path.read_bytes() for path in planted.config_dir.rglob("*") if path.is_file()}
     assert {path: data for path, data in after.items() if not path.name.endswith(("-shm", "-wal"))} == before
     assert plan.places
-
-
-@pytest.mark.parametrize("name", ["data/memory/response_cache.db", "data/memory/brain.db.backup-20260801T000000"])
-@pytest.mark.parametrize(
-    "content",
-    [b"no database, only bytes" * 300, b"SQLite format 3\0" + b"\xff" * 8000],
-    ids=["no database", "damaged database"],
-)
-async def test_a_database_that_cannot_be_read_is_reported_and_the_report_is_not_complete(
-    alone: Planted, name: str, content: bytes
-) -> None:
-    damaged = alone.config_dir / name
-    damaged.write_bytes(content)
-    async with alone.opened() as library:
-        plan = await _plan(library)
-        report = await erase_texts(library, plan)
-    assert [one.place for one in plan.skipped] == [str(damaged)]
-    (left,) = report.left
-    assert left.place == str(damaged)
-    assert left.why == plan.skipped[0].why
-    assert not report.is_complete
-    assert report.as_json()["complete"] is False
-    assert report.sentences()[-1] == "Something is left."
-    assert damaged.read_bytes() == content
 
 
 async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> None:
@@ -190,23 +164,6 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, mon
     assert bytes_left(planted.config_dir) == before
 
 
-async def test_of_a_chat_that_is_locked_it_is_said_that_it_is(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
-    chats = planted.root / "sessions" / "sessions.db"
-    holder = _holder(chats, "lock")
-    try:
-        async with planted.opened() as library:
-            report = await _erase(library)
-    finally:
-        holder.communicate()
-    (left,) = (one for one in report.left if one.place == str(chats))
-    assert "No row" not in left.why
-    assert "locked" in left.why.lower()
-    assert any(TEXT.casefold() in content.casefold() for content in rows(chats, "SELECT content FROM sessions"))
-
-
 async def test_stopping_leaves_whole_places_and_going_on_finishes(planted: Planted) -> None:
     async with planted.opened() as library:
         plan = await _plan(library)
@@ -250,40 +207,6 @@ async def test_a_backup_of_the_config_loses_the_text_unless_that_would_break_it(
     assert tomllib.loads(good.read_text()) == {"memory": {"backend": "sqlite"}, "identity": {"name": "[removed]"}}
     assert [(one.place, "cannot be cut" in one.why) for one in report.left] == [(str(other), True)]
     assert tomllib.loads(other.read_text())["channels"] == {TEXT[:8]: {}}
-
-
-@pytest.mark.parametrize("text", ["Dai", "Ole", "2026"])
-async def test_words_that_programs_put_themselves_stay_and_are_told(alone: Planted, text: str) -> None:
-    """A category, the names of fields and roles, times: a memory or a chat without them would be broken."""
-    chat = alone.root / "sessions" / "a.jsonl"
-    chat.parent.mkdir()
-    chat.write_text('{"role": "tool", "content": "a tale"}\n{"role":"user","content":"Dai, Ole (2026)"}\n')
-    copied = alone.root / "MEMORY_SNAPSHOT.jsonl"
-    memory = {"key": "a", "content": "b", "category": "daily", "created_at": "2026-03-01T10:00:00Z", "role": "c"}
-    copied.write_text(f"{json.dumps(memory)}\n")
-    with closing(sqlite3.connect(alone.root / "sessions" / "sessions.db")) as connection, connection:
-        connection.executescript(SESSIONS)
-        connection.execute("INSERT INTO sessions VALUES (1, 'gw_1', 'role-daily', ?, '2026-03-01')", (f"hi {text}!",))
-    small_store.change(alone.database, "UPDATE memories SET category = 'daily'")
-    small_store.change(alone.database, f"UPDATE memories SET content = 'It is {text}' WHERE content = '{OTHERS[3]}'")
-    told = "SELECT key || category || created_at || coalesce(session_id, '') FROM memories ORDER BY rowid"
-    before = rows(alone.database, told.replace(" ORDER", f" WHERE content NOT LIKE '%{text}%' ORDER"))
-    async with alone.opened() as library:
-        await remove_memories(library, await plan_purge(library, MemoryFilter(contains="Memory 7 ")), "purge")
-        report = await _erase(library, text)
-        assert (await library.trash.listing())[1] == 1
-        await undo(library)
-    assert rows(alone.database, told)[:2] == before[:2]
-    assert sorted(rows(alone.database, told)) == sorted(before)
-    assert chat.read_text().splitlines()[0] == '{"role": "tool", "content": "a tale"}'
-    assert [*json.loads(chat.read_text().splitlines()[1])] == ["role", "content"]
-    assert text not in json.loads(chat.read_text().splitlines()[1])["content"]
-    assert json.loads(copied.read_text()) == memory
-    assert rows(alone.root / "sessions" / "sessions.db", "SELECT role || content || created_at FROM sessions") == [
-        "role-dailyhi [removed]!2026-03-01"
-    ]
-    assert report.left
-    assert [one.why for one in report.left if "edit it by hand" not in one.why] == []
 
 
 @pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
@@ -349,15 +272,6 @@ async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alo
     assert outside.read_text() == f"- {TEXT}\n"
     told = {Path(one.place).name: one.why for one in report.skipped}
     assert told["link.md"] == told["diary"] == "It is a link, which was not followed."
-
-
-async def test_what_nobody_may_write_is_planned_as_staying(tmp_path: Path) -> None:
-    file = tmp_path / "memories.json"
-    file.write_bytes((DATA / "memory_rs.json").read_bytes())
-    async with opened_at(file) as library:
-        (place,) = (await _plan(library, "Mila")).places
-        assert (place.kind, place.takes) == ("store", False)
-        assert "memory-rs never reads this file" in place.why
 
 
 async def test_of_notes_the_line_that_was_marked_goes_and_none_that_gets_its_number(tmp_path: Path) -> None:

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 from copying_world import EVERYTHING, contents, copied, held, install_in, opened, planned
-from support.small_store import blob, change, make
+from support.small_store import blob, change
 
-from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
-from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
@@ -57,36 +55,6 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
     assert (outcome.count, outcome.verified) == (2, 12)
     assert sorted(held(new)) == sorted(held(database))
     assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
-
-
-@pytest.mark.parametrize(
-    ("on_clash", "there"),
-    [
-        ("skip", {"key1": "other"}),
-        ("overwrite", {"key1": "text 1\r\nmore"}),
-        ("rename", {"key1": "other", "key1 (imported c5a5)": "text 1\r\nmore"}),
-    ],
-)
-async def test_a_taken_key_is_handled_as_told_once_and_undone(
-    on_clash: OnClash, there: dict[str, str], tmp_path: Path
-) -> None:
-    install_in(tmp_path, _rows(4))
-    other = make(tmp_path / "other.db", "G4", [{"id": "theirs", "key": "key1", "content": "other"}])
-    before = held(other)
-    async with opened(tmp_path) as library:
-        plan = await planned(library, "sqlite", other)
-        assert (plan.new, plan.taken, plan.samples) == (3, 1, ("key1",))
-        first = await copied(library, "sqlite", other, on_clash)
-        assert first.count == plan.brings(on_clash)
-        assert (first.differs, first.left) == (0, 1 if on_clash == "skip" else 0)
-        assert first.verified == (3 if on_clash == "skip" else 4)
-        again = await copied(library, "sqlite", other, on_clash)
-        assert again.count == 0
-        assert again.verified == first.verified
-        assert {key: text for key, text in contents(other).items() if "key1" in key} == there
-    async with opened(tmp_path, "sqlite", other) as target:
-        await changes.undo(target)
-    assert held(other) == before
 
 
 async def test_agents_that_are_not_there_come_too(tmp_path: Path) -> None:
@@ -166,16 +134,3 @@ async def test_what_another_program_changes_in_the_middle_is_told(
     assert "1 memory in the target differs from what was copied: key7." in list(outcome.texts("there"))
     many = replace(outcome, differs=5000, differing=tuple(f"key{at}" for at in range(100)))
     assert "key8, key9 and 4,990 more." in " ".join(many.texts("there"))
-
-
-async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> None:
-    install_in(tmp_path, _rows(700))
-    new = tmp_path / "new.db"
-    async with opened(tmp_path) as library:
-        target = await open_target(library, "sqlite", str(new), "0.7.5", environ={})
-        first = await copy_memories(library, target, EVERYTHING, "skip", on_progress=lambda done: not done)
-        assert first.cancelled
-        assert 0 < first.count < 700
-        rest = await copy_memories(library, target, EVERYTHING, "skip")
-        await target.close()
-    assert (first.count + rest.count, rest.verified, rest.cancelled) == (700, 700, False)

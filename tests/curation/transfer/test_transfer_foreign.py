@@ -84,47 +84,6 @@ async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_
         assert (await import_memories(library, taken, "skip")).count == 3
 
 
-def projects(folder: Path, **frames: str) -> Path:
-    """Claude Code's memories of several projects, each with one of the same name."""
-    for project, content in frames.items():
-        memory = folder / "projects" / f"-home-mila-{project}" / "memory"
-        memory.mkdir(parents=True, exist_ok=True)
-        (memory / "MEMORY.md").write_text("- [Frames](frames.md) — when\n")
-        (memory / "frames.md").write_text(f"---\nname: frames\ndescription: when\ntype: project\n---\n{content}\n")
-    return folder
-
-
-@pytest.mark.parametrize("generation", ["G1", "G4"])
-async def test_memories_of_one_key_are_told_apart_by_what_they_say_wherever_they_stand(
-    tmp_path: Path, generation: str
-) -> None:
-    """A project that is added later may stand before those that were brought in."""
-    notes = projects(tmp_path / "notes", hive="Frames change in April", wax="Wax is kept cold")
-    async with opened(make(tmp_path / "here.db", generation, [])) as library:
-        await import_memories(library, await plan_import(library, notes), "skip")
-        before = {entry.key: entry.content for entry in await library.memory.list()}
-        frames, wax = "when\n\nFrames change in April", "when\n\nWax is kept cold"
-        assert before == {"claude_home_mila_hive_frames": frames, "claude_home_mila_wax_frames": wax}
-        projects(notes, apples="Apples ripen in September")
-        plan = await plan_import(library, notes)
-        assert (plan.new, plan.same, plan.taken) == (1, 2, 0)
-        await import_memories(library, plan, "skip")
-        after = {entry.key: entry.content for entry in await library.memory.list()}
-        assert after == {**before, "claude_home_mila_apples_frames": "when\n\nApples ripen in September"}
-        projects(notes, wax="Wax is kept warm")
-        changed = await plan_import(library, notes)
-        assert (changed.new, changed.same, changed.taken, changed.samples) == (
-            0,
-            2,
-            1,
-            ("claude_home_mila_wax_frames",),
-        )
-        await import_memories(library, changed, "overwrite")
-        stored = await library.memory.get("claude_home_mila_wax_frames")
-        assert stored is not None
-        assert stored.content == "when\n\nWax is kept warm"
-
-
 @pytest.mark.parametrize("to_notes", [False, True])
 async def test_what_was_written_again_as_it_was_is_the_same(tmp_path: Path, to_notes: bool) -> None:
     """A memory without a date has that of its file, which changes with every memory in it."""

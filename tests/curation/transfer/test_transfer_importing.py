@@ -119,21 +119,6 @@ async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_
     assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv"])
-async def test_an_export_keeps_times_that_zeroclaw_cannot_read_and_says_so(
-    format: ExportFormat, tmp_path: Path
-) -> None:
-    odd = ["2026-01-02 03:04:05", "2026-01-02", "yesterday"]
-    there = make(tmp_path / "there.db", "G4", [{"key": time, "created_at": time, "importance": None} for time in odd])
-    file = await exported(there, tmp_path / "all", format)
-    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, file)
-        assert plan.losses == ("Times that ZeroClaw cannot read stay as they are (3).",)
-        await import_memories(library, plan, "skip")
-        rows = [await library.memory.get(time) for time in odd]
-    assert [(row.timestamp, row.importance) for row in rows if row is not None] == [(time, None) for time in odd]
-
-
 async def test_plain_lines_with_key_and_content_are_enough(tmp_path: Path) -> None:
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}, {"key": "b", "content": "B", "category": "daily"})
@@ -219,21 +204,6 @@ async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_pa
     assert contents == {("default", "one"), ("default", "two"), ("writer", "changed"), ("writer", "two")}
 
 
-async def test_one_key_of_two_agents_nobody_knows_here_comes_once_and_is_told(tmp_path: Path) -> None:
-    here = make(tmp_path / "here.db", "G4", [])
-    parts = [{"id": agent, "key": "k", "content": f"{agent}'s", "agent": agent} for agent in ("one", "two")]
-    file = _lines(tmp_path / "x.jsonl", *parts)
-    async with opened(here) as library:
-        plan = await plan_import(library, file)
-        assert (plan.new, plan.taken) == (1, 1)
-        outcome = await import_memories(library, plan, "rename")
-        assert outcome.count == 2
-        again = await plan_import(library, file)
-        assert (again.new, again.same, again.brings("rename")) == (0, 2, 0)
-        held = [entry.content for entry in await library.memory.list()]
-    assert sorted(held) == ["one's", "two's"]
-
-
 async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:
     here = make(tmp_path / "here.db", "G4", [])
     change(here, "UPDATE agents SET alias = 'one' WHERE id = ?", (AGENT,))
@@ -317,20 +287,6 @@ async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, mo
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 
 
-@pytest.mark.parametrize("rowid", [2**63 - 1, 2**62, 2**40])
-async def test_a_rowid_far_above_the_others_is_not_taken_over(rowid: int, tmp_path: Path) -> None:
-    """SQLite would soon give new memories random places; what is stored afterwards still comes last."""
-    here = make(tmp_path / "here.db", "G4", [{"key": "own"}])
-    places = {"near": 9, "far": rowid, "negative": -3}
-    file = _lines(tmp_path / "x.jsonl", *({"key": key, "content": "", "rowid": at} for key, at in places.items()))
-    async with opened(here) as library:
-        outcome = await import_memories(library, await plan_import(library, file), "skip")
-        assert outcome.notes == ()
-        await library.memory.store("later", "stored last", "core")
-        handles = {entry.key: entry.handle for entry in await library.memory.list()}
-    assert handles == {"own": 1, "near": 9, "negative": -3, "far": 10, "later": 11}
-
-
 async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: Path) -> None:
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"})
@@ -343,36 +299,6 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: 
         with pytest.raises(Exception, match="no file"):
             await import_memories(library, plan, "skip")
     assert await _contents(here) == {}
-
-
-async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_takes_them_back(tmp_path: Path) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "MEMORY.md").write_text("- **a**: A\n")
-    memory = MarkdownMemory(notes)
-    await memory.open()
-    library = library_of(memory, tmp_path)
-    file = _lines(
-        tmp_path / "x.jsonl",
-        {"key": "a", "content": "A", "category": "core"},
-        {"key": "b", "content": "two\nlines", "category": "core", "session_id": "s"},
-        {"key": "c", "content": "C", "category": "talk", "timestamp": "2026-03-04T12:00:00+00:00"},
-    )
-    plan = await plan_import(library, file)
-    assert (plan.new, plan.same, plan.taken) == (2, 1, 0)
-    for told in (
-        "does not store the session (1)",
-        "so others become daily (1)",
-        "line breaks become blanks (1)",
-    ):
-        assert any(told in note for note in plan.losses), told
-    assert (await import_memories(library, plan, "skip")).count == 2
-    assert (notes / "MEMORY.md").read_text() == "- **a**: A\n\n- **b**: two lines\n"
-    assert (notes / "memory" / "2026-03-04.md").read_text().endswith("- **c**: C\n")
-    assert (await plan_import(library, file)).brings("skip") == 0
-    await undo(library)
-    assert (notes / "MEMORY.md").read_text() == "- **a**: A\n"
-    assert not (notes / "memory" / "2026-03-04.md").exists()
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])

@@ -12,8 +12,8 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, TypeVar
 
 from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
@@ -38,11 +38,12 @@ _COLUMNS = {
     "pinned": "pinned",
 }
 """The names of a line, and the columns they stand for."""
-_COLUMN_NAMES = frozenset(_COLUMNS.values())
+_NAMES = {column: name for name, column in _COLUMNS.items()}
 _OTHER_NAMES = frozenset({"embedding", "embedding_dimensions", "columns", "rowid", "agent"})
 T = TypeVar("T")
 _TIMES = ("created_at", "updated_at")
 _MAX_NAME = 40
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 _HINT = "Lines need at least key and content, as `zeroclaw memory export` writes them."
 
 
@@ -55,16 +56,11 @@ class Identity:
     dimensions: int
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The first line of an export: when (RFC 3339) and from what. `embedding` is None where that is not known."""
+class Header(NamedTuple):
+    """The first line of an export: when it was written (RFC 3339), and what made the vectors, if known."""
 
     exported: str
-    backend: str
-    generation: str | None = None
-    profile: str | None = None
-    vectors: bool = False
-    embedding: Identity | None = None
+    embedding: Identity | None
 
 
 def sniff(source: Source) -> str | None:
@@ -103,17 +99,13 @@ def identity(source: Source) -> Identity | None:
     return None if header is None else header.embedding
 
 
-def header_line(header: Header) -> bytes:
-    """The first line, with its line end."""
-    made_by = header.embedding
-    parts: dict[str, Any] = {MARK: VERSION}
-    parts |= {name: getattr(header, name) for name in ("exported", "backend", "generation", "profile", "vectors")}
-    parts["embedding"] = made_by and {
-        "provider": made_by.provider,
-        "model": made_by.model,
-        "dimensions": made_by.dimensions,
-    }
-    return _line(parts)
+def header_line(
+    exported: str, backend: str, generation: str | None, profile: str, *, vectors: bool, embedding: Identity | None
+) -> bytes:
+    """The first line, with its line end: when the file was written, from what, and what made its vectors, if known."""
+    about = {"exported": exported, "backend": backend, "generation": generation, "profile": profile}
+    made_by = None if embedding is None else asdict(embedding)
+    return _line({MARK: VERSION, **about, "vectors": vectors, "embedding": made_by})
 
 
 def header_of_line(line: bytes) -> Header | None:
@@ -126,43 +118,36 @@ def header_of_line(line: bytes) -> Header | None:
             f"This export has version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
             hint="A newer zeroclaw-tui wrote it. Update this one.",
         )
-    texts = {name: value for name, value in parts.items() if isinstance(value, str)}
-    return Header(
-        texts.get("exported", ""),
-        texts.get("backend", ""),
-        texts.get("generation"),
-        texts.get("profile"),
-        parts.get("vectors") is True,
-        _identity(parts.get("embedding")),
-    )
+    exported, made_by = parts.get("exported"), parts.get("embedding")
+    identity = None
+    if isinstance(made_by, dict):
+        provider, model, dimensions = (made_by.get(name) for name in ("provider", "model", "dimensions"))
+        if isinstance(provider, str) and isinstance(model, str) and isinstance(dimensions, int):
+            identity = Identity(provider, model, dimensions)
+    return Header(exported if isinstance(exported, str) else "", identity)
 
 
 def line_of(row: Row, *, vectors: bool) -> bytes:
     """A memory as one line, with its line end; without `vectors` only the vector is lost."""
-    values = row.values
     parts: dict[str, Any] = {}
     exact: dict[str, Any] = {}
-    for name, column in _COLUMNS.items():
-        if column in values:
-            value = values[column]
+    for column, value in row.values.items():
+        name = _NAMES.get(column)
+        if name is not None:
             parts[name], is_exact = _shown(name, value)
             if not is_exact:
                 exact[column] = pack(value)
-    parts["agent"] = pack(row.agent)
-    for column, value in values.items():
-        if column not in _COLUMN_NAMES and column != "embedding":
+        elif column != "embedding":
             exact[column] = pack(value)
-    if "embedding" in values:
-        vector = values["embedding"]
-        parts["embedding_dimensions"] = len(vector) // 4 if isinstance(vector, bytes) else None
-        if vectors and isinstance(vector, bytes):
-            parts["embedding"] = _as_base64(vector)
-        elif vectors and vector is not None:
-            exact["embedding"] = pack(vector)
-        elif "embedding_dimensions" in exact:
-            exact["embedding"] = None
-    elif "embedding_dimensions" in exact:
-        parts["embedding_dimensions"] = exact["embedding_dimensions"]
+        elif isinstance(value, bytes):
+            parts["embedding_dimensions"] = len(value) // 4
+            if vectors:
+                parts["embedding"] = _as_base64(value)
+        else:
+            parts["embedding_dimensions"] = None
+            if vectors and value is not None:
+                exact[column] = pack(value)
+    parts["agent"] = pack(row.agent)
     if isinstance(row.handle, int):
         parts["rowid"] = row.handle
     if exact:
@@ -225,29 +210,25 @@ def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> R
     if not isinstance(exact, dict):
         raise ValueError("its columns are not an object")
     values: dict[str, Value] = {}
-    agent: str | None = None
-    handle: int | None = None
     for name, value in parts.items():
         column = _COLUMNS.get(name)
         if column is not None:
             is_plain = value is None or (type(value) is str and name not in _STATED)
             values[column] = value if is_plain else _read_value(name, _STATED.get(name, _text), value)
-        elif name == "agent":
-            agent = None if value is None else _read_value(name, _owner, value)
-        elif name == "rowid":
-            handle = value if type(value) is int and _read_value(name, _number, value) == value else None
-        elif name == "embedding":
-            values[name] = None if value is None else _read_value(name, _from_base64, value)
-        elif name == "embedding_dimensions" and name not in exact:
-            values.setdefault("embedding", None)
         elif name not in _OTHER_NAMES:
             lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
+    if "embedding_dimensions" in parts or "embedding" in parts:
+        vector = parts.get("embedding")
+        values["embedding"] = None if vector is None else _read_value("embedding", _from_base64, vector)
     for column, value in exact.items():
         values[column] = _read_value(one_line(column)[:_MAX_NAME], unpack, value)
     for name in ("key", "content"):
         if values.get(name) is None:
             raise ValueError(f"it has no {name}")
-    row = Row(column_text(values.get("id")), values, handle, agent)
+    agent, handle = parts.get("agent"), parts.get("rowid")
+    owner = None if agent is None else _read_value("agent", lambda packed: _text(unpack(packed)), agent)
+    is_rowid = type(handle) is int and _MIN_INTEGER <= handle <= _MAX_INTEGER
+    row = Row(column_text(values.get("id")), values, handle if is_rowid else None, owner)
     if not is_checked:
         _refuse_half_characters(row)
     return row
@@ -265,10 +246,6 @@ def _text(value: Any) -> str:
     if type(value) is not str:
         raise ValueError("not text")
     return value
-
-
-def _owner(value: Any) -> str:
-    return _text(unpack(value))
 
 
 def _refuse_half_characters(row: Row) -> None:
@@ -313,7 +290,7 @@ def _number(value: Any) -> int | float:
     """A number that a store takes. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("not a number")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    if isinstance(value, int) and not _MIN_INTEGER <= value <= _MAX_INTEGER:
         raise ValueError("a number of more than 64 bits")
     if not math.isfinite(value):
         raise ValueError("not a finite number")
@@ -369,15 +346,6 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
     if not isinstance(parts, dict):
         raise UsageError(f"Line {number:,} is not a memory: it is not an object.", hint=_HINT)
     return parts
-
-
-def _identity(parts: Any) -> Identity | None:
-    if not isinstance(parts, dict):
-        return None
-    provider, model, dimensions = (parts.get(name) for name in ("provider", "model", "dimensions"))
-    if isinstance(provider, str) and isinstance(model, str) and isinstance(dimensions, int):
-        return Identity(provider, model, dimensions)
-    return None
 
 
 def _line(parts: Mapping[str, Any]) -> bytes:
