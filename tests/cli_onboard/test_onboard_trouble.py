@@ -59,8 +59,8 @@ ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]
     [
         (b'default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3, column 18: the line ends inside"),
         (b'[memory]\nbackend = "sqlite"\nauto_save = <YES OR NO>\n', "line 3, column 13: this looks like a template"),
-        (TABLE_TWICE.encode(), "line 3, column 1: [memory] is set a second time"),
-        (ROUTES_TWICE.encode(), "line 4, column 1: [[model_routes]] cannot be set here"),
+        (TABLE_TWICE.encode(), "this key or table is set a second time"),
+        (ROUTES_TWICE.encode(), "line 4, column 15: this key or table is set a second time"),
         (b'[memory]\nbackend = "sql\xffite"\n', "line 2, column 15: this byte is not UTF-8"),
         (b'[memory]\nauto_save = true\n[x]\nbot_token = "t-sekret\n', "line 4, column 22"),
         (b"[memory]\nauto_save = true\n[x]\nbot_token = t-sekret\n", "line 4, column 13: invalid value"),

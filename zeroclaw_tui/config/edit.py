@@ -131,8 +131,8 @@ def _insert(
 ) -> None:
     """Insert a statement with the line end of its neighbour; `is_separate` puts blank lines around it."""
     end = _line_end(lines, at)
-    new = [Statement(text + end, kind, path, table, 0)]
-    blank = Statement(end, "other", (), table, 0)
+    new = [Statement(text + end, kind, path, table)]
+    blank = Statement(end, "other", (), table)
     if is_separate and at < len(lines) and lines[at].text.strip():
         new.append(blank)
     if at:

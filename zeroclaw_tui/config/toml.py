@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,8 +57,7 @@ _SENTENCES = (
     (r"^Invalid hex value|^Escaped character is not", "the \\u escape is not a valid character."),
     (r"^Invalid date or datetime", "there is no such date or time."),
     (r"^(Illegal|Found invalid|Invalid) character", "this control character is not allowed here."),
-    (r"^Cannot (mutate|redefine|overwrite)|^Duplicate", "this key or table is already set."),
-    (r"^Cannot declare", "this table is already declared."),
+    (r"^Cannot (mutate|redefine|overwrite|declare)|^Duplicate", "this key or table is set a second time here."),
     (r"^Exceeds the limit", "a number has too many digits."),
 )
 
@@ -100,14 +99,12 @@ class Statement:
     """A key with its value, a header, or a blank line or comment (`kind` "other"), with its line ends.
 
     `path` is the full path of what it sets, and `table` the section that contains it; a header is in its own section.
-    `line` is the number of its first line, from 1.
     """
 
     text: str
     kind: StatementKind
     path: KeyPath
     table: KeyPath
-    line: int
 
     @property
     def is_header(self) -> bool:
@@ -127,17 +124,15 @@ def statements_of(text: str) -> list[Statement]:
     """
     found: list[Statement] = []
     table: KeyPath = ()
-    line = 1
     for chunk in _chunks(text):
         start = chunk.lstrip(" \t\r\n")
         if start[:1] in ("", "#"):
-            found.append(Statement(chunk, "other", (), table, line))
+            found.append(Statement(chunk, "other", (), table))
         elif start[0] == "[":
             table = _only_path(tomllib.loads(chunk))
-            found.append(Statement(chunk, "list item" if start.startswith("[[") else "table", table, table, line))
+            found.append(Statement(chunk, "list item" if start.startswith("[[") else "table", table, table))
         else:
-            found.append(Statement(chunk, "key", table + _key_of(chunk), table, line))
-        line += chunk.count("\n")
+            found.append(Statement(chunk, "key", table + _key_of(chunk), table))
     return found
 
 
@@ -222,11 +217,8 @@ class Problem:
 def problem_of(text: str, message: str) -> Problem:
     """What is wrong with a text that tomllib refuses with this message."""
     line, column = _place(text, message)
-    return (
-        _placeholder(text, line, column, message)
-        or _set_twice(text, line)
-        or Problem(line, column, _sentence(_PLACE.sub("", message)), "Fix that line and try again.")
-    )
+    placeholder = _placeholder(text, line, column, message)
+    return placeholder or Problem(line, column, _sentence(_PLACE.sub("", message)), "Fix that line and try again.")
 
 
 def _place(text: str, message: str) -> tuple[int, int]:
@@ -258,49 +250,3 @@ def _placeholder(text: str, line: int, column: int, message: str) -> Problem | N
                 "Put the real value in its place, or comment the line out with a #.",
             )
     return None
-
-
-def _set_twice(text: str, line: int) -> Problem | None:
-    """The problem of the statement in this line, if an earlier one has set the same table or key."""
-    try:
-        statements = statements_of("".join(text.splitlines(keepends=True)[:line]))
-    except (ValueError, RecursionError):
-        return None
-    last = next((each for each in reversed(statements) if each.kind != "other"), None)
-    earlier = last and _conflict(statements[: statements.index(last)], last)
-    if last is None or earlier is None:
-        return None
-    if earlier.path == last.path and earlier.kind == last.kind:
-        sentence = f"{_shown(last)} is set a second time here; the first time is in line {earlier.line}."
-        hint = "Keep one of the two." if last.kind == "key" else "Put the keys of both into one section."
-    else:
-        sentence = f"{_shown(last)} cannot be set here, because {_shown(earlier)} is set in line {earlier.line}."
-        hint = "Keep one of the two."
-    return Problem(last.line, len(last.indent) + 1, sentence, hint)
-
-
-def _conflict(earlier: Sequence[Statement], last: Statement) -> Statement | None:
-    """The last of the earlier statements that cannot be in one file with this one, the same key or table first."""
-    reachable: list[Statement] = []
-    for other in reversed(earlier):
-        if other.kind == "list item" and last.path[: len(other.path)] == other.path:
-            # Each item of a list of tables has tables of its own.
-            if other.path == last.path and last.kind != "list item":
-                reachable.append(other)
-            break
-        reachable.append(other)
-    same = (other for other in reachable if other.path == last.path and other.kind != "other")
-    return next(same, None) or next((other for other in reachable if _excludes(other, last)), None)
-
-
-def _excludes(other: Statement, last: Statement) -> bool:
-    """Whether one of two statements sets a value where the other needs a table."""
-    shared = min(len(other.path), len(last.path))
-    is_inside_header = other.is_header and len(other.path) < len(last.path)
-    has_key = other.kind == "key" or (last.kind == "key" and other.is_header)
-    return has_key and other.path[:shared] == last.path[:shared] and not is_inside_header
-
-
-def _shown(statement: Statement) -> str:
-    brackets = {"table": "[{}]", "list item": "[[{}]]"}.get(statement.kind, "{}")
-    return brackets.format(shown_key(statement.path))
