@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowVersion
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
@@ -53,9 +53,6 @@ class InMemory(LoadedMemory):
     async def loaded(self) -> Loaded:
         return Loaded(tuple(self._entries.values()))
 
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
-
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
@@ -65,10 +62,6 @@ class InMemory(LoadedMemory):
         found.sort(key=lambda entry: entry.updated_at or entry.timestamp, reverse=True)
         score = 1.0 if query.strip() else None
         return [ScoredEntry(entry, rank, score, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
-
-    async def forget(self, key: str) -> bool:
-        entry = await self.get(key)
-        return entry is not None and self._entries.pop(entry.handle, None) is not None
 
     def _writer(self) -> RowWriter:
         return InMemoryWriter(self._entries, self._free_handle, self._clock)

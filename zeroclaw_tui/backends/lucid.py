@@ -28,7 +28,7 @@ from zeroclaw_tui.config.storage import source_of
 from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
@@ -209,7 +209,6 @@ class LucidMemory(SqliteMemory):
         self._failed_at: float | None = None
         self._answers = 0
         self._last_answer: Sequence[MemoryEntry] = ()
-        self._running: set[asyncio.Task[str]] = set()
         self._version: str | None = None
 
     @classmethod
@@ -223,10 +222,6 @@ class LucidMemory(SqliteMemory):
         sentence = f"{_RUNS} {_STORES}" if "write" not in self.why_not else _RUNS
         self.notices = (*self.notices, Notice(sentence, is_minor=True))
         self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
-
-    async def close(self) -> None:
-        self._stop_programs()
-        await super().close()
 
     async def search(
         self,
@@ -293,7 +288,7 @@ class LucidMemory(SqliteMemory):
         arguments = ["context", "" if is_star else request.query, f"--budget={settings.budget}", self._project]
         started = time.perf_counter()
         try:
-            output = await self._run(settings.binary_path, arguments, settings.recall_timeout_ms)
+            output = await run_program(settings.binary_path, arguments, settings.recall_timeout_ms)
         except NotReachable as failure:
             self._failed_at = self._clock()
             return [], [f"Local memories only: {failure.message}"]
@@ -313,24 +308,6 @@ class LucidMemory(SqliteMemory):
         if output.strip():
             return [], [f"Lucid was asked and printed no memories in {milliseconds}: its answer has another form."]
         return [], [f"Lucid was asked and has nothing on this, after {milliseconds}."]
-
-    async def _run(self, command: str, arguments: Sequence[str], milliseconds: int) -> str:
-        """Run the program; `close` ends it, and SearchInterrupted is raised."""
-        task = asyncio.ensure_future(run_program(command, arguments, milliseconds))
-        self._running.add(task)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            waiting = asyncio.current_task()
-            if waiting is not None and waiting.cancelling():
-                raise
-            raise SearchInterrupted from None
-        finally:
-            self._running.discard(task)
-
-    def _stop_programs(self) -> None:
-        for task in self._running:
-            task.cancel()
 
     def _cooldown_remaining(self) -> float:
         """For how many more seconds lucid is not asked, after it failed."""
@@ -393,11 +370,8 @@ class LucidMemory(SqliteMemory):
         await run_program(settings.binary_path, arguments, settings.store_timeout_ms)
 
     async def health(self) -> Health:
-        return await self._with_program(await super().health())
-
-    async def _with_program(self, health: Health) -> Health:
         """The health of the database with facts of the program, which is looked up but not run."""
-        settings = self._settings
+        health, settings = await super().health(), self._settings
         program = await asyncio.to_thread(shutil.which, settings.binary_path)
         findings = list(health.findings)
         if program is None:

@@ -11,7 +11,7 @@ from support.lucid_program import until, wait_for_end, write_program, write_sayi
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.lucid import LucidMemory
-from zeroclaw_tui.memory.errors import NotFound, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -171,19 +171,6 @@ async def test_a_cancelled_recall_ends_the_program(bridge: OpenBridge, tmp_path:
     for number in program.hanging:
         wait_for_end(number)
     assert len((await search(memory)).entries) == 3
-
-
-async def test_closing_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Nothing outlives the store."""
-    program = write_program(tmp_path / "bin", "hanging")
-    memory = await bridge(program)
-    running = asyncio.ensure_future(search(memory))
-    await until(lambda: len(program.hanging) == 2)
-    await memory.close()
-    with pytest.raises(SearchInterrupted):
-        await running
-    for number in program.hanging:
-        wait_for_end(number)
 
 
 async def test_a_copy_of_a_row_in_the_database_comes_once(bridge: OpenBridge, tmp_path: Any) -> None:

@@ -29,8 +29,6 @@ _CONNECT_SECONDS = 5.0
 _PAGE_SIZE, _PAGE_SIZE_WITH_VECTORS = 500, 100
 _DEFAULT_COLLECTION = "zeroclaw_memories"
 _COLLECTIONS = "/collections/"
-_MAX_NAME_BYTES = 255
-_FORBIDDEN_IN_NAMES = '/\\<>|:"*?\0\x1f'
 _MAX_REASON_LENGTH = 200
 _URL_HINT = "It should look like http://localhost:6333."
 
@@ -84,13 +82,7 @@ def parse_address(url: str, collection: str) -> CollectionAddress:
         name = unquote(name)
     else:
         base, name = text.rstrip("/"), collection.strip()
-    too_long = len(name.encode("utf-8", "replace")) > _MAX_NAME_BYTES
-    if not name or too_long or any(character in _FORBIDDEN_IN_NAMES for character in name):
-        raise UsageError(
-            f"Qdrant does not allow the collection name {shown(name)!r}.",
-            hint=f"Set the collection name in config.toml; ZeroClaw's default is {_DEFAULT_COLLECTION}.",
-        )
-    return CollectionAddress(base, name)
+    return CollectionAddress(base, name or _DEFAULT_COLLECTION)
 
 
 def configured_address(storage: Mapping[str, Any], location: str | None) -> tuple[CollectionAddress, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import show, stamp_of
+from zeroclaw_tui.backends.fallback import stamp_of
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -49,12 +49,10 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
-from zeroclaw_tui.memory.change import Row, RowVersion, See
+from zeroclaw_tui.memory.change import Row, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import (
-    EVERYTHING,
-    HANDLES,
     NEWEST_STORED,
     NEWEST_UPDATED,
     OLDEST_STORED,
@@ -334,12 +332,6 @@ class QdrantMemory(LoadedMemory):
         points = await self._client.retrieve(ids, vectors=vectors)
         rows = {row.id: row for row in map(row_of_point, points)}
         return [rows[str(handle)] for handle in handles if str(handle) in rows]
-
-    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every row with its vector, some hundreds read at a time."""
-        handles = await self.rows(Query(HANDLES, filter or EVERYTHING, OLDEST_STORED))
-        for start in range(0, len(handles), _ROWS_AT_ONCE):
-            await show(await self._stored(handles[start : start + _ROWS_AT_ONCE]), see)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
