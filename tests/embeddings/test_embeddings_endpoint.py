@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -166,24 +165,12 @@ async def test_a_busy_endpoint_is_asked_again_after_a_while(
     assert clock.time == sum(slept)
 
 
-@pytest.mark.parametrize(
-    ("answering", "part"),
-    [
-        (refusing(429), "is rate limited (HTTP 429), asked 3 times."),
-        (refusing(503, Retry_After="2"), "has an internal error (HTTP 503), asked 3 times."),
-        (breaking_off(), "broke off instead of answering, asked 3 times."),
-        (breaking_off(HALF), "broke off instead of answering, asked 3 times."),
-    ],
-    ids=["429", "Retry-After", "closed before answering", "closed midway"],
-)
-async def test_an_endpoint_that_stays_busy_fails_after_three_tries(
-    answering: Answering, part: str, clock: Clock
-) -> None:
-    with serving(answering) as endpoint:
+async def test_an_endpoint_that_stays_busy_fails_after_three_tries(clock: Clock) -> None:
+    with serving(refusing(503, Retry_After="2")) as endpoint:
         failed = await failure(endpoint.base, clock)
     assert len(endpoint.requests) == 3
     assert isinstance(failed, EndpointBusyError)
-    assert part in failed.message
+    assert "has an internal error (HTTP 503), asked 3 times." in failed.message
     assert "agent gets no memories" in failed.hint
 
 
@@ -242,50 +229,34 @@ async def test_a_redirect_is_not_followed_so_that_the_key_goes_nowhere_else(cloc
     assert "(HTTP 307)" in failed.message
 
 
-@pytest.mark.parametrize("answer", [b"", b"<html>", b"\xff\xfe", b'{"data": [', b"[" * 100_000])
-async def test_an_answer_that_is_not_json(answer: bytes, clock: Clock) -> None:
-    with serving(always(200, answer)) as endpoint:
-        assert "did not answer with JSON" in (await failure(endpoint.base, clock)).message
+NO_VECTOR = "holds no vector"
 
 
 @pytest.mark.parametrize(
-    "document",
+    ("answer", "part"),
     [
-        {},
-        [],
-        7,
-        None,
-        {"data": {}},
-        {"data": []},
-        {"data": [7]},
-        {"data": [{}]},
-        {"data": [{"embedding": "AACAPwAAAEAAAEBA"}]},
-        {"data": [{"embedding": [1, "2", 3]}]},
-        {"data": [{"embedding": [True, False, True]}]},
-        {"data": [{"embedding": [[1, 2, 3]]}]},
-        {"error": {"message": KEY}},
+        (b"", "did not answer with JSON"),
+        (b"\xff\xfe", "did not answer with JSON"),
+        (b'{"data": [', "did not answer with JSON"),
+        (b"[" * 100_000, "did not answer with JSON"),
+        (b"7", NO_VECTOR),
+        (b'{"data": []}', NO_VECTOR),
+        (b'{"data": [7]}', NO_VECTOR),
+        (b'{"data": [{"embedding": "AACAPwAAAEAAAEBA"}]}', NO_VECTOR),
+        (b'{"data": [{"embedding": [1, "2", 3]}]}', NO_VECTOR),
+        (b'{"data": [{"embedding": [true, false, true]}]}', NO_VECTOR),
+        (b'{"data": [{"embedding": [[1, 2, 3]]}]}', NO_VECTOR),
+        (b'{"data": [{"embedding": [1, NaN, 3]}]}', "not finite"),
+        (b'{"data": [{"embedding": [1, 1e39, 3]}]}', "not finite"),
+        (b'{"data": [{"embedding": [1, 2]}]}', "a vector of 2 numbers, but memory.embedding_dimensions is 3"),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:50],
 )
-async def test_json_without_a_vector(document: Any, clock: Clock) -> None:
-    with serving(always(200, document)) as endpoint:
-        assert "holds no vector" in (await failure(endpoint.base, clock)).message
-
-
-@pytest.mark.parametrize("length", [0, 2, 4, 1536])
-async def test_another_dimension_names_both_numbers(length: int, clock: Clock) -> None:
-    with serving(embeddings(length)) as endpoint:
+async def test_an_answer_that_is_no_vector_is_a_sentence(answer: bytes, part: str, clock: Clock) -> None:
+    with serving(always(200, answer)) as endpoint:
         failed = await failure(endpoint.base, clock)
-    assert isinstance(failed, WrongDimensionError)
-    assert failed.found == length
-    assert f"a vector of {length} numbers" in failed.message
-    assert "memory.embedding_dimensions is 3" in failed.message
-
-
-@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e39", "1e400", "1" + "0" * 400])
-async def test_numbers_that_are_not_finite(number: str, clock: Clock) -> None:
-    with serving(always(200, f'{{"data": [{{"embedding": [1, {number}, 3]}}]}}'.encode())) as endpoint:
-        assert "not finite" in (await failure(endpoint.base, clock)).message
+    assert part in failed.message
+    assert not isinstance(failed, WrongDimensionError) or failed.found == 2
 
 
 async def test_a_vector_of_zeros_is_the_vector_of_a_query(clock: Clock) -> None:
@@ -302,31 +273,17 @@ async def test_an_endpoint_that_hangs_fails_within_the_time_limit(clock: Clock) 
     assert "did not answer within 0.2 s" in failed.message
 
 
-async def test_an_endpoint_that_is_down(clock: Clock) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    assert "cannot be reached" in (await failure(f"http://127.0.0.1:{port}", clock)).message
-
-
-@pytest.mark.parametrize("host", ["ex\u2024ample.com", "a\0b", "a b"])
-async def test_a_host_name_that_cannot_exist_cannot_be_reached(host: str, clock: Clock) -> None:
-    assert "cannot be reached" in (await failure(f"http://{host}:9", clock)).message
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "ex\u2024ample.com", "a b"])
+async def test_a_host_that_is_down_or_cannot_exist_cannot_be_reached(host: str, clock: Clock) -> None:
+    assert "cannot be reached" in (await failure(f"http://{host}", clock)).message
 
 
 async def test_user_password_and_keys_in_the_url_are_not_shown(clock: Clock) -> None:
-    with serving(refusing(404)) as endpoint:
-        host = endpoint.base.removeprefix("http://")
-        failed = await failure(f"http://mio:hunter2@{host}/{KEY}/embeddings?key=hunter2", clock)
-    assert "hunter2" not in str(failed)
-    assert "mio" not in str(failed)
-    assert host in str(failed)
-
-
-async def test_a_key_that_is_part_of_the_path_is_hidden(clock: Clock) -> None:
-    """Some gateways want it there, where it does not look like a key."""
-    failed = await failure("http://127.0.0.1:9/gateway/plainword/v1", clock, key="plainword")
-    assert "plainword" not in str(failed)
-    assert "http://127.0.0.1:9/gateway/" in failed.message
+    """Some gateways want the key in the path, where it does not look like one."""
+    failed = await failure("http://mio:hunter2@127.0.0.1:9/plainword/embeddings?key=hunter2", clock, key="plainword")
+    for secret in ("mio", "hunter2", "plainword"):
+        assert secret not in str(failed)
+    assert "http://127.0.0.1:9/" in failed.message
 
 
 @pytest.mark.parametrize("key", ["schlüssel", "a\nb", "\udcff"])
@@ -354,16 +311,6 @@ async def test_the_oldest_of_a_thousand_queries_leaves_the_cache(clock: Clock) -
             await embedder.prefetch([f"query {number}" for number in range(1001)])
             assert not embedder.is_cached("query 0")
             assert embedder.is_cached("query 1")
-
-
-async def test_prefetching_asks_once_for_each_query_that_is_missing(clock: Clock) -> None:
-    texts = [f"query {number}" for number in range(130)]
-    with serving(GOOD) as endpoint:
-        async with opened(endpoint.base, clock) as embedder:
-            await embedder.query("query 7")
-            assert await embedder.prefetch([*texts, "query 1"]) == {}
-            assert all(embedder.is_cached(text) for text in texts)
-    assert [len(sent) for sent in inputs(endpoint)] == [1, 64, 64, 1]
 
 
 async def test_prefetching_stops_at_a_broken_endpoint_but_not_at_a_rejected_query(clock: Clock) -> None:
