@@ -45,6 +45,7 @@ _SWITCHES = (
     ("--read-only", "Refuse every write"),
 )
 MOST_PREFIX_MATCHES = 1000
+STDIN = "-"
 _HOW_TO_FIND = "`zeroclaw memory search TEXT` finds part of a key."
 _AGE = r"(\d{1,7})\s*(h|d|w)"
 _UNITS_OF_AGE = {"h": "hours", "d": "days", "w": "weeks"}
@@ -523,6 +524,26 @@ async def not_there(library: Library, key: str | None, id: str | None = None) ->
             for number in [row.number for row in deleted if row.row.key == key][:1]:
                 hint = f"It is in the trash; restore it with `zeroclaw memory trash restore {number}`."
     return NotFound(nothing_found(key, id), hint=hint)
+
+
+def text_given(typed: str, what: str) -> str:
+    """Return a text that is given, or for - all of stdin but for one line end. Raises UsageError unless it is UTF-8."""
+    if typed != STDIN:
+        return utf_8(typed, what)
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The text on stdin is not UTF-8 (byte {error.start:,}).", hint="Convert it first.") from error
+
+
+def utf_8(typed: str, what: str) -> str:
+    """Return a text as it was typed. Raises UsageError unless it is UTF-8."""
+    from zeroclaw_tui.memory.text import is_unicode, one_line
+
+    if not is_unicode(typed):
+        raise UsageError(f"{what} is not UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.")
+    return typed
 
 
 def several_agents(found: Sequence[MemoryEntry]) -> Refused:

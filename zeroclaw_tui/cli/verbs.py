@@ -50,7 +50,7 @@ GROUPS = {
         "tail": "turns", "test": "recall_tests",
     },
     "Edit": {
-        "store": "edits", "edit": "edits", "forget": "edits", "purge": "edits", "clear": "edits", "erase": "edits",
+        "store": "edits", "edit": "edits", "forget": "edits", "purge": "edits", "clear": "edits", "erase": "erase",
     },
     "Undo and trash": {
         "undo": "trash", "redo": "trash", "trash list": "trash", "trash restore": "trash", "trash empty": "trash",

@@ -1,0 +1,157 @@
+"""`memory erase`: delete a text permanently from every place of the install."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.cli.options import STDIN, add_dry_run, text_given
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
+from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm_typed
+from zeroclaw_tui.cli.transfer import expanded
+from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
+from zeroclaw_tui.memory.text import counted, one_line, padded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport
+
+_ERASE = """\
+Permanently delete a text, in any case of letters, from every place of the install: memories, notes, prompt files,
+chats, traces, caches, the snapshot, archives, backups and the trash. Memories and cached answers that contain it are
+deleted; chats, traces and logs lose only the text. This cannot be undone. Stop ZeroClaw first, or bytes stay in files
+that it has open. The report says what is left, and why."""
+_ERASING = "erase"
+_KIND_CELLS = 16
+
+
+def _erase_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "text", nargs="+", metavar="TEXT", help="the text; - reads it from stdin, because others can see a command line"
+    )
+    parser.add_argument(
+        "--export", metavar="FILE", help="write a copy of the memories that go first, outside the install"
+    )
+    parser.add_argument("--report", metavar="FILE", help="write the report there as well (JSON with --json or *.json)")
+    add_dry_run(parser)
+
+
+@verb(
+    "erase",
+    "Permanently delete a text from every file of the install",
+    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, not_looked_at, scanned, copy}",
+    _erase_options,
+    changes=True,
+    concerns=("store",),
+    description=_ERASE,
+)
+async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Find the text everywhere, show where, ask, erase it, and prove it. Exit code 1 where something is left."""
+    from zeroclaw_tui.curation.traces.erase import plan_erase
+    from zeroclaw_tui.curation.traces.matcher import TextMatcher
+
+    matcher = TextMatcher(text_given(text, "The text") for text in given.text)
+    if not given.dry_run:
+        check_writable(library, given)
+        if STDIN in given.text and not given.yes:
+            raise UsageError(
+                "The text comes from stdin, so there is no terminal to answer in.",
+                hint="--yes erases without asking; --dry-run only shows what would happen.",
+            )
+        check_can_ask(_ERASING, yes=given.yes)
+    report_file = None if given.report is None else _new_file(given.report)
+    copy = None if given.export is None else expanded(given.export)
+    code = await carry_out(library, given, await plan_erase(library, matcher), copy, report_file)
+    if given.text != [STDIN] and not (given.json or given.dry_run):
+        note("zeroclaw: The text may also be in the history of your shell; with - it is read from stdin.")
+    return code
+
+
+async def carry_out(
+    library: Library,
+    given: argparse.Namespace,
+    plan: ErasePlan,
+    copy: Path | None = None,
+    report_file: Path | None = None,
+) -> int:
+    """Show a plan, ask, carry it out, and print the report. `copy` is where the memories are written to before."""
+    from zeroclaw_tui.curation.traces.erase import erase_texts, write_copy
+
+    if given.dry_run:
+        if given.json:
+            about = {"backend": library.memory.name, "location": library.memory.about.location}
+            document({"verb": _ERASING, "dry_run": True, **about, **plan.as_json()})
+        else:
+            write_lines(_erasure_lines(plan))
+            note(NOTHING_DONE)
+        return DONE
+    if plan.taken and not given.yes:
+        warning = "This cannot be undone: it also deletes these rows from the trash."
+        shown = [*_erasure_lines(plan), (Styled(f"  {warning}", YELLOW),)]
+        if not confirm_typed(f"Type {_ERASING} to do it:", (_ERASING,), shown):
+            return REFUSED
+    if copy is not None:
+        count = await write_copy(library, plan, copy)
+        note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
+    with Progress("Erasing", len(plan.taken)) as progress:
+        report = await erase_texts(library, plan, progress.advance, copy)
+    _write_report(report, report_file, as_json=given.json)
+    if given.json:
+        document(_report_as_json(report))
+    else:
+        *lines, end = report.sentences()
+        write_lines([(one_line(line),) for line in lines])
+        write_lines([(Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW), f" {end}")])
+    if report.is_stopped:
+        return INTERRUPTED
+    return DONE if report.is_complete else REFUSED
+
+
+def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
+    """Show where the text is, what of that is erased, and what is only named."""
+    yield (Styled(plan.title, BOLD),)
+    for sentence in plan.sentences():
+        yield (f"  {sentence}",)
+    if plan.places:
+        yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
+    for place in plan.places:
+        kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
+        why = (Styled(f"  {place.why}", DIM),) if place.why else ()
+        stays = () if place.takes else (Styled("  stays:", YELLOW),)
+        yield ("  ", kind, f" {place.found or 0:>7,}  ", where, *stays, *why)
+    for one in plan.skipped:
+        yield (Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM),)
+
+
+def _new_file(name: str) -> Path:
+    """Return the path of a file that can be created. Raises UsageError, Refused."""
+    path = expanded(name)
+    if not path.parent.is_dir():
+        raise UsageError(f"{path} cannot be written.", hint="Name a file in an existing directory.")
+    if path.exists():
+        raise Refused(f"{one_line(str(path))} already exists.", hint="Name a new file for the report.")
+    return path
+
+
+def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> None:
+    import json
+
+    from zeroclaw_tui.files.disk import replace_bytes
+
+    if path is None:
+        return
+    if as_json or path.suffix == ".json":
+        text = json.dumps(_report_as_json(report), ensure_ascii=False, indent=2)
+    else:
+        text = "\n".join(report.sentences())
+    replace_bytes(path, None, f"{text}\n".encode("utf-8", "backslashreplace"))
+
+
+def _report_as_json(report: EraseReport) -> dict[str, Any]:
+    return {"verb": _ERASING, "dry_run": False, **report.as_json()}
