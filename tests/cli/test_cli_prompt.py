@@ -75,7 +75,7 @@ def test_an_empty_prompt_writes_nothing_and_says_why(memory: Run) -> None:
     nothing = memory("prompt", "zebra")
     assert (nothing.code, nothing.raw) == (0, b"")
     assert "Nothing was recalled. So nothing is put before this message" in nothing.err
-    under = memory("prompt", "Rust", "--threshold", "50")
+    under = memory("prompt", "Rust", "--set=memory.min_relevance_score=50")
     assert (under.code, under.raw) == (0, b"")
     assert "2 recalled, none injected: 2 below the threshold 50.00 (the best is " in under.err
 

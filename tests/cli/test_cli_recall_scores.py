@@ -36,7 +36,7 @@ def test_a_score_that_rounds_to_the_threshold_has_more_digits(memory: Run) -> No
     (scored,) = memory("recall", "Timezone", "--json", *LATER).json["results"]
     threshold = f"{scored['decayed']:.2f}"
     above = threshold if float(threshold) > scored["decayed"] else f"{scored['decayed'] + 0.0001:.6f}"
-    shown = memory("recall", "Timezone", "--threshold", above, *LATER).out
+    shown = memory("recall", "Timezone", f"--set=memory.min_relevance_score={above}", *LATER).out
     assert re.search(r" → 0\.\d{4}  ", shown)
 
 

@@ -146,11 +146,11 @@ def test_the_document(memory: Run, file: str) -> None:
 
 
 def test_other_settings_are_tried_on_the_tests(memory: Run, file: str) -> None:
-    answer = memory("test", file, "--threshold", "50", *AS_OF)
+    answer = memory("test", file, "--set=memory.min_relevance_score=50", *AS_OF)
     assert answer.code == 1
     assert "scoring 0.7.5 · weights 0.7 / 0.3 · threshold 50\n3 failed, 0 passed\n" in answer.out
     assert re.search(r"prompt rate +0\.00", answer.out)
-    assert memory("test", file, "--threshold", "nan").code == 2
+    assert memory("test", file, "--set=memory.min_relevance_score=nan").code == 2
 
 
 def test_keys_nobody_has_are_named_and_fail(memory: Run, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_rerank_of_the_config_decides_the_prompt_and_lists_its_pool(turns: Run) 
     assert [line.split(":")[0] for line in text.split("\n") if line.startswith("- ")] == [
         f"- {key}" for key in injected(on)
     ]
-    tried = turns("recall", "green tea", "--json", "--rerank", "on").json
+    tried = turns("recall", "green tea", "--json", "--set=memory.rerank_enabled=true").json
     assert tried["results"] == on["results"]
 
 
@@ -94,7 +94,7 @@ def test_recall_tests_are_measured_with_rerank(turns: Run, tmp_path: Path) -> No
     queries = tmp_path / "queries.toml"
     queries.write_text('[[query]]\nquery = "green tea"\nexpected = "double_b"\n')
     assert turns("test", str(queries), "--json").json["prompt_rate"] == 1.0
-    reranked = turns("test", str(queries), "--json", "--rerank", "on").json
+    reranked = turns("test", str(queries), "--json", "--set=memory.rerank_enabled=true").json
     assert reranked["prompt_rate"] == 0.0
     assert "double_b" not in reranked["results"][0]["recalled"]
 
@@ -131,11 +131,13 @@ def test_cron_gets_no_conversation(turns: Run) -> None:
     assert document["results"][0]["not_injected_because"] == "skipped: conversation on a scheduled turn"
 
 
-@pytest.mark.parametrize("option", [["--mmr-lambda", "1.5"], ["--candidate-multiplier", "21"], ["--rule", "robot"]])
+@pytest.mark.parametrize(
+    "option", [["--set=memory.mmr_lambda=1.5"], ["--set=memory.candidate_multiplier=21"], ["--rule", "robot"]]
+)
 def test_numbers_that_zeroclaw_refuses_are_refused(turns: Run, option: list[str]) -> None:
-    assert turns("recall", "tea", "--rerank", "on", *option).code == 2
+    assert turns("recall", "tea", "--set=memory.rerank_enabled=true", *option).code == 2
 
 
 def test_a_version_without_the_stage_says_that_it_changes_nothing(turns: Run) -> None:
-    answer = turns("recall", "tea", "--rerank", "on", "--profile", "0.8.3")
+    answer = turns("recall", "tea", "--set=memory.rerank_enabled=true", "--profile", "0.8.3")
     assert "has no rerank stage" in answer.err

@@ -13,7 +13,7 @@ VERBS = {
     "facets": "The verb `facets` was removed; `zeroclaw memory stats --json` prints the same counts.",
     "evaluate": "The verb `evaluate` was removed; `zeroclaw memory test FILE` prints the same figures.",
     "advise": "The verb `advise` was removed; try other settings with `w` in the inspector, or on recall tests, as in"
-    " `zeroclaw memory test FILE --threshold 0.3`.",
+    " `zeroclaw memory test FILE --set memory.min_relevance_score=0.3`.",
     "trash history": "The verb `trash history` was removed; `zeroclaw memory get KEY --history` prints the same.",
     "compact": "The verb `compact` was removed; `zeroclaw memory doctor --compact` does the same.",
 }
@@ -23,11 +23,15 @@ _FILTER_USES = {"list": "list", "stats": "stats", "purge": "purge", "export": "e
 _RECALL_USES = {
     "recall": "recall QUERY", "explain": "explain KEY --query QUERY", "prompt": "prompt QUERY", "test": "test FILE",
 }  # fmt: skip
-_RECALL_OPTIONS = (
-    "batch", "since", "until", "layer", "rule", "as-of", "vector-weight", "keyword-weight", "threshold", "search-mode",
-    "rerank", "rerank-strategy", "rerank-threshold", "mmr-lambda", "importance-weight", "recency-weight",
-    "candidate-multiplier",
-)  # fmt: skip
+_RECALL_OPTIONS = ("batch", "since", "until", "layer", "rule", "as-of")
+_NOW_SET = {
+    "--vector-weight": "vector_weight=0.7", "--keyword-weight": "keyword_weight=0.3",
+    "--threshold": "min_relevance_score=0.4", "--search-mode": "search_mode=hybrid", "--rerank": "rerank_enabled=true",
+    "--rerank-strategy": "rerank_strategy=mmr", "--rerank-threshold": "rerank_threshold=5",
+    "--mmr-lambda": "mmr_lambda=0.7", "--importance-weight": "importance_weight=0.2",
+    "--recency-weight": "recency_weight=0.1", "--candidate-multiplier": "candidate_multiplier=4",
+}  # fmt: skip
+"""What-if options that are settings now."""
 _FOR_LENGTH = "`zeroclaw memory export` writes every text, and `zeroclaw memory stats --json` lists the biggest."
 
 OPTIONS = {
@@ -48,6 +52,11 @@ OPTIONS = {
             "--day",
         ): f"`--day` was removed; `--as-of` takes a date, as in `zeroclaw memory {use} --as-of 2026-12-31`."
         for verb, use in _RECALL_USES.items()
+    },
+    **{
+        (verb, option): f"`{option}` was removed; use `zeroclaw memory {use} --set memory.{setting}`."
+        for verb, use in {**_RECALL_USES, "search": "recall QUERY"}.items()
+        for option, setting in _NOW_SET.items()
     },
     ("prompt", "--raw"): "`--raw` was removed; `zeroclaw memory prompt QUERY --json` has the exact text in `text`.",
     **{

@@ -346,21 +346,11 @@ def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True)
 def add_what_if(parser: argparse.ArgumentParser) -> None:
     """Other values than those of config.toml; nothing is written."""
     group = parser.add_argument_group("what if", "Other values than those of config.toml; nothing is written.")
-    group.add_argument("--vector-weight", metavar="NUMBER", help="Weight of the vector score")
-    group.add_argument("--keyword-weight", metavar="NUMBER", help="Weight of the keyword score")
-    group.add_argument("--threshold", metavar="NUMBER", help="Minimum score for injection")
-    group.add_argument("--search-mode", choices=SEARCH_MODES, help="Search mode (ZeroClaw 0.6.3 or newer)")
-    group.add_argument("--rerank", choices=("on", "off"), help="Rerank the recalled memories (ZeroClaw 0.8.4 or newer)")
-    group.add_argument("--rerank-strategy", choices=RERANK_STRATEGIES, help="Rerank strategy")
-    group.add_argument("--rerank-threshold", type=count, metavar="N", help="Number of memories from which mmr reranks")
-    group.add_argument("--mmr-lambda", metavar="NUMBER", help="0 to 1: weight of the score against repetition")
-    group.add_argument("--importance-weight", metavar="NUMBER", help="0 to 1: weight of importance in reranking")
-    group.add_argument("--recency-weight", metavar="NUMBER", help="0 to 1: weight of age in reranking")
     group.add_argument(
-        "--candidate-multiplier",
-        type=positive,
-        metavar="N",
-        help="1 to 20: candidates for reranking, as a multiple of the limit",
+        "--set",
+        action="append",
+        metavar="KEY=VALUE",
+        help="Another value of a setting, as memory.min_relevance_score=0.3; may be repeated",
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -45,23 +44,15 @@ from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from zeroclaw_tui.cli.output import Line, Part
+    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.prompt import Prompt
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
-    from zeroclaw_tui.scoring.explain import Explanation, Mark, Step
-    from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial
-    from zeroclaw_tui.scoring.what_if import Setting
-
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
-_LONGEST_SHOWN = 40
-RERANK_OPTIONS = (
-    "rerank", "rerank_strategy", "rerank_threshold", "mmr_lambda", "importance_weight", "recency_weight",
-    "candidate_multiplier",
-)  # fmt: skip
+    from zeroclaw_tui.scoring.explain import Explanation
+    from zeroclaw_tui.scoring.explain_lines import Look
+    from zeroclaw_tui.scoring.profiles import Trial
 
 
 RULE_WORDS: dict[Rule, str] = {
@@ -72,16 +63,22 @@ RULE_WORDS: dict[Rule, str] = {
 }
 """Whose turn a rule is."""
 LONGEST_KEY = 28
-LEAST_TEXT = 20
-"""Cells of a memory's text in a row; where they are not there it stands below."""
-_BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
-GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
-STOPS_HERE = "stops here"
-STOPS_TOO = "would stop it too"
-_LONGEST_QUOTED = 40
-LONGEST_MESSAGE = 200
-_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
-_INDENT = "  "
+_LEAST_TEXT = 24
+"""Cells of a memory's text in a row, for which keys are cut."""
+_PARTS_FROM = 60
+"""Cells of a line from which it has the parts of the score."""
+_BATCH_FIELDS: Mapping[str, tuple[Any, str]] = {
+    "query": (str, "a text"),
+    "limit": (int | None, "a whole number from 1 to 2,147,483,647"),
+    "session": (str | None, "a text or null"),
+    "sessions": (list | None, "a list of texts or null"),
+    "agents": (list | None, "a list of texts or null"),
+    "namespace": (str | None, "a text or null"),
+    "since": (str | None, "a text or null"),
+    "until": (str | None, "a text or null"),
+}
+"""What a line of a batch may have, by name: its type, and that in words."""
+_LOOKS: Mapping[Look, str] = {"": "", "bold": BOLD, "good": GREEN, "bad": RED, "quiet": DIM, "key": YELLOW}
 _NARROWEST = 20
 
 
@@ -90,26 +87,18 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, prin
 
     Without a query among them it is blank; `-` reads it from stdin. Raises UsageError for no number or no moment.
     """
+    from zeroclaw_tui.curation.setting_change import complaint_names, complaints_of, with_values
     from zeroclaw_tui.scoring.profiles import Trial
 
     request = _request(library, given, now)
-    trial = Trial(request, library.profile.profile, _settings(library.settings, given))
+    values = _values(library, given)
+    trial = Trial(request, library.profile.profile, with_values(library.settings, values))
     limit, own_limit = request.limits_shown
     if limit != own_limit and printed is None and library.memory.about.program is None:
         own = f"uses {own_limit:,}" if own_limit else "uses none"
         note(f"zeroclaw: Using limit {limit:,} ({RULE_WORDS[request.rule]} {own}).")
-    print_complaints(library, trial, _about(given), set() if printed is None else printed)
+    print_notes(library, complaints_of(library, trial, complaint_names(values)), set() if printed is None else printed)
     return trial
-
-
-def print_complaints(library: Library, trial: Trial, about: Collection[Setting], printed: set[str]) -> None:
-    """Say on stderr what of a trial cannot work and is not in `printed` yet."""
-    from zeroclaw_tui.curation.setting_change import complaints_of
-
-    for sentence in complaints_of(library, trial, about):
-        if sentence not in printed:
-            printed.add(sentence)
-            note(f"zeroclaw: {sentence}")
 
 
 def readable_agents(library: Library, agents: Sequence[str] | None, layer: str) -> tuple[str, ...] | None:
@@ -161,73 +150,18 @@ def _as_of(given: argparse.Namespace, now: datetime) -> str:
     return moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
 
 
-def _settings(present: ScoringSettings, given: argparse.Namespace) -> ScoringSettings:
-    def number(option: str, otherwise: float) -> float:
-        text = getattr(given, option.replace("-", "_"))
-        return otherwise if text is None else _number(f"--{option}", text)
+def _values(library: Library, given: argparse.Namespace) -> dict[str, Any]:
+    """The settings of a what-if by name. Raises UsageError for one that no recall depends on, and for a wrong value."""
+    from zeroclaw_tui.config.setting_names import assigned
+    from zeroclaw_tui.curation.setting_change import TRIED
 
-    return present._replace(
-        vector_weight=number("vector-weight", present.vector_weight),
-        keyword_weight=number("keyword-weight", present.keyword_weight),
-        threshold=number("threshold", present.threshold),
-        search_mode=given.search_mode or present.search_mode,
-        rerank=_rerank(present.rerank, given, number),
-    )
-
-
-def _rerank(
-    present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
-) -> RerankSettings:
-    """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
-    from zeroclaw_tui.config.memory_config import is_in_range, range_words
-
-    tried = present._replace(
-        enabled=present.enabled if given.rerank is None else given.rerank == "on",
-        strategy=given.rerank_strategy or present.strategy,
-        threshold=present.threshold if given.rerank_threshold is None else given.rerank_threshold,
-        mmr_lambda=number("mmr-lambda", present.mmr_lambda),
-        importance_weight=number("importance-weight", present.importance_weight),
-        recency_weight=number("recency-weight", present.recency_weight),
-        candidate_multiplier=given.candidate_multiplier or present.candidate_multiplier,
-    )
-    for name in ("mmr_lambda", "importance_weight", "recency_weight", "candidate_multiplier"):
-        value = getattr(tried, name)
-        if getattr(given, name) is not None and not is_in_range(name, value):
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} must be {range_words(name)}, not {value:g}.")
-    return tried
-
-
-def _number(option: str, text: str) -> float:
-    """A finite number from 0 on that ZeroClaw's 32-bit arithmetic can hold."""
-    from zeroclaw_tui.scoring.profiles import float32
-
-    typed = text.strip()
-    shown = cut(one_line(typed), _LONGEST_SHOWN)
-    if _NUMBER.fullmatch(typed) is None:
-        pointed = typed.replace(",", ".")
-        hint = f"Did you mean {pointed}?" if _NUMBER.fullmatch(pointed) else "Give one like 0.4."
-        raise UsageError(f'{option} must be a number from 0 on, and "{shown}" is not.', hint=hint)
-    value = float(typed)
-    if value < 0:
-        raise UsageError(f"{option} must be a number from 0 on, and {shown} is below.", hint="Give one like 0.4.")
-    if not math.isfinite(float32(value)):
-        raise UsageError(f"{option} must be a number ZeroClaw can hold, and {shown} is too large.")
-    return value
-
-
-def _about(given: argparse.Namespace) -> set[Setting]:
-    """The settings that are other ones than the config's, so that nobody is told what was not asked."""
-    about: set[Setting] = set()
-    if given.vector_weight is not None or given.keyword_weight is not None:
-        about.add("weights")
-    if given.threshold is not None:
-        about.add("threshold")
-    if given.search_mode is not None:
-        about.add("mode")
-    if any(getattr(given, name) is not None for name in RERANK_OPTIONS):
-        about.add("rerank")
-    return about
+    values: dict[str, Any] = {}
+    for assignment in given.set or ():
+        name, value = assigned(assignment, library.profile.profile.version)
+        if name not in TRIED:
+            raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(TRIED)}.")
+        values[name] = value
+    return values
 
 
 def recall_lines(result: RecallResult) -> Iterator[Line]:
@@ -266,21 +200,17 @@ def _recall_table(result: RecallResult) -> Iterator[Line]:
     finals = [_final_score(scored, result.threshold) for scored in results]
     final = max(6, *(len(before + compared) for before, compared in finals))
     rank = max(2, len(str(results[-1].rank)))
-    has_vectors = any(scored.vector_score is not None for scored in results)
-    has_keywords = any(scored.keyword_score is not None for scored in results)
-    key = min(LONGEST_KEY, max(6, *(cells(one_line(scored.entry.key)) for scored in results)))
+    has_parts = width() >= _PARTS_FROM
+    has_vectors = has_parts and any(scored.vector_score is not None for scored in results)
+    has_keywords = has_parts and any(scored.keyword_score is not None for scored in results)
     left = rank + 2 + final + 2 + (9 if has_vectors else 0) + (10 if has_keywords else 0)
-    room = width() - left - key - 2
-    is_narrow = room < LEAST_TEXT
-    if is_narrow:
-        # The text gets a line of its own, and the key what the numbers leave.
-        key, room, below = max(6, width() - left), max(LEAST_TEXT, width() - 2), 2
-    else:
-        below = left
+    widest = max(6, *(cells(one_line(scored.entry.key)) for scored in results))
+    key = max(6, min(LONGEST_KEY, widest, width() - left - 2 - _LEAST_TEXT))
+    room = max(_NARROWEST // 2, width() - left - key - 2)
     head = " " * rank + "  " + padded("final", final, right=True) + "  "
     head += (padded("vector", 7, right=True) + "  ") if has_vectors else ""
     head += (padded("keyword", 8, right=True) + "  ") if has_keywords else ""
-    yield (Styled(head + ("key" if is_narrow else padded("key", key) + "  memory"), DIM),)
+    yield (Styled(head + padded("key", key) + "  memory", DIM),)
     for scored, (before, compared) in zip(results, finals, strict=True):
         text = cut(one_line(scored.entry.content[: 4 * room]), room)
         shown_key = cut(one_line(scored.entry.key), key)
@@ -291,19 +221,17 @@ def _recall_table(result: RecallResult) -> Iterator[Line]:
             "  ",
             *((Styled(_shown_number(scored.vector_score, 7), CYAN), "  ") if has_vectors else ()),
             *((Styled(_shown_number(scored.keyword_score, 8), YELLOW), "  ") if has_keywords else ()),
-            shown_key if is_narrow else padded(shown_key, key) + "  ",
-            "" if is_narrow else text,
+            padded(shown_key, key) + "  ",
+            text,
         )
-        if is_narrow:
-            yield ("  ", text)
         if scored.source not in (None, "active"):
-            yield (" " * below, Styled(f"from the {one_line(scored.source or '')}", DIM))
+            yield (" " * left, Styled(f"from the {one_line(scored.source or '')}", DIM))
         why = ""
         if has_reasons and scored.not_injected_because:
             why = f"not injected: {scored.not_injected_because}"
         elif scored.place is not None:
             why = f"injected: reranked to {_shown_number(scored.reranked, 0)}, place {scored.place}"
-        yield from ((" " * below, Styled(line, DIM)) for line in _wrapped(why, width() - below) if line)
+        yield from ((" " * left, Styled(line, DIM)) for line in _wrapped(why, width() - left) if line)
 
 
 def _final_score(scored: ScoredEntry, threshold: float) -> tuple[str, str]:
@@ -418,22 +346,32 @@ def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _fault(asked: Any) -> str | None:
+    from zeroclaw_tui.memory.recall import UNLIMITED
+
     if not isinstance(asked, dict):
         return "it is not a JSON object"
-    for name in asked:
-        if name not in _BATCH_NAMES:
+    for name, value in asked.items():
+        if name not in _BATCH_FIELDS:
             return f'there is no "{one_line(name)}"'
-    for name, (holds, what) in _CHECKS.items():
-        if not holds(asked.get(name)):
+        kind, what = _BATCH_FIELDS[name]
+        is_fine = isinstance(value, kind) and not isinstance(value, bool)
+        if isinstance(value, list):
+            is_fine = is_fine and all(isinstance(item, str) for item in value)
+        if isinstance(value, int):
+            is_fine = is_fine and 0 < value < UNLIMITED
+        if not is_fine:
             return f'"{name}" must be {what}'
+    if "query" not in asked:
+        return '"query" must be a text'
     if asked.get("session") is not None and asked.get("sessions"):
         return '"session" and "sessions" exclude each other; pass one of them'
     return None
 
 
 def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any], now: datetime) -> RecallRequest:
+    from dataclasses import replace
+
     from zeroclaw_tui.curation.recall import turn_limit
-    from zeroclaw_tui.memory.recall import RecallRequest
 
     def bound(name: str, otherwise: str | None) -> str | None:
         return otherwise if asked.get(name) is None else bound_meant(asked[name], now)
@@ -447,7 +385,8 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
     session_id, further = base.session_id, base.further_sessions
     if asked.get("session") is not None or asked.get("sessions"):
         session_id, further = scopes_of(asked.get("sessions") or [asked["session"]])
-    return RecallRequest(
+    return replace(
+        base,
         query=asked["query"],
         limit=asked.get("limit") or (base.limit if is_tried else turns),
         turn_limit=turns,
@@ -457,40 +396,11 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
         namespace=base.namespace if asked.get("namespace") is None else asked["namespace"],
         since=bound("since", base.since),
         until=bound("until", base.until),
-        layer=base.layer,
-        rule=base.rule,
-        as_of=base.as_of,
     )
 
 
 def _shape() -> str:
     return 'Write lines like {"query": "tea", "limit": 5, "session": null, "agents": ["main"]}; only query is required.'
-
-
-def _is_text_or_null(value: Any) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_limit(value: Any) -> bool:
-    from zeroclaw_tui.memory.recall import UNLIMITED
-
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < UNLIMITED)
-
-
-def _is_names(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
-
-
-_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "query": (lambda value: isinstance(value, str), "a text"),
-    "limit": (_is_limit, "a whole number from 1 to 2,147,483,647"),
-    "session": (_is_text_or_null, "a text or null"),
-    "sessions": (_is_names, "a list of texts or null"),
-    "agents": (_is_names, "a list of texts or null"),
-    "namespace": (_is_text_or_null, "a text or null"),
-    "since": (_is_text_or_null, "a text or null"),
-    "until": (_is_text_or_null, "a text or null"),
-}
 
 
 def _similar_options(parser: argparse.ArgumentParser) -> None:
@@ -584,8 +494,7 @@ async def explain(library: Library, given: argparse.Namespace, now: datetime) ->
     if given.json:
         document(explanation.as_json())
     else:
-        write_lines(explanation_lines(explanation))
-    print_notes(library, explanation.notes, set())
+        write_lines(_explanation_lines(explanation))
     return DONE
 
 
@@ -596,32 +505,15 @@ async def _meant(library: Library, given: argparse.Namespace) -> MemoryEntry:
     return await the_one(library, given.key, given.id, agents if is_exact else ())
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[Line]:
+def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
     """All of it, each line at most as wide as the terminal."""
-    yield from ((Styled(line, BOLD),) for line in _wrapped(_title(explanation), width()))
+    from zeroclaw_tui.scoring.explain_lines import explanation_lines, title_of
+
+    yield from ((Styled(line, BOLD),) for line in _wrapped(f"{title_of(explanation)}", width()))
     yield from ((Styled(line, DIM),) for line in _wrapped(_header(explanation), width()))
     yield ()
-    wide = max(len(step.name) for step in (*explanation.steps, *explanation.later_stops))
-    for step in explanation.steps:
-        yield from _step_lines(step, wide)
-    for step in explanation.later_stops:
-        yield from _step_lines(step, wide, STOPS_TOO)
-    yield ()
-    colour = GREEN if explanation.is_injected else RED
-    for place, line in enumerate(_wrapped(explanation.verdict, width() - 2)):
-        yield (Styled("✓ " if explanation.is_injected else "✗ ", colour) if place == 0 else "  ", Styled(line, BOLD))
-    yield from _sentences(explanation.remarks, DIM)
-
-
-def _title(explanation: Explanation) -> str:
-    is_in = "is" if explanation.is_injected else "is not"
-    message = cut(one_line(explanation.query), LONGEST_MESSAGE) or "a blank message"
-    where = "in the prompt" if explanation.program is None else f"returned by {explanation.program}"
-    return f"Why {_quoted(explanation.entry.key)} {is_in} {where} for: {message}"
-
-
-def _quoted(key: str) -> str:
-    return f'"{cut(one_line(key), _LONGEST_QUOTED)}"'
+    for line in explanation_lines(explanation, _wrapped, width()):
+        yield tuple(Styled(text, _LOOKS[look]) if look else text for text, look in line.pieces)
 
 
 def _header(explanation: Explanation) -> str:
@@ -636,35 +528,6 @@ def _header(explanation: Explanation) -> str:
         f" · threshold {settings.threshold:.2f} · limit {trial.request.limits_shown[0] or 'none'}"
         f" · {trial.request.rule} rule · {trial.request.layer} layer"
     )
-
-
-def _step_lines(step: Step, wide: int, stops: str = STOPS_HERE) -> Iterator[Line]:
-    """Mark, stage and words; on the right where it stops, and below what would help."""
-    glyph, colour = GLYPHS[step.mark]
-    left = len(_INDENT) + 2 + wide + 2
-    room = max(_NARROWEST, width() - left)
-    lines = _wrapped(step.words, room)
-    words: Part = lines[0]
-    if step.mark == "absent":
-        words = Styled(lines[0], DIM)
-    elif step.name in _COLOURS and step.mark == "passed":
-        words = Styled(lines[0], _COLOURS[step.name])
-    name: Part = Styled(padded(step.name, wide), BOLD) if step.mark == "stopped" else padded(step.name, wide)
-    tail: Line = ()
-    if step.mark == "stopped" and cells(lines[0]) + len(stops) + 3 <= room:
-        tail = ("   ", Styled(stops, RED))
-    yield (_INDENT, Styled(glyph, colour), " ", name, "  ", words, *tail)
-    for line in lines[1:]:
-        yield (" " * left, Styled(line, words.code) if isinstance(words, Styled) else line)
-    if step.helps:
-        for place, line in enumerate(_wrapped(step.helps, room - 2)):
-            yield (" " * left, Styled(f"{'→' if place == 0 else ' '} {line}", DIM))
-
-
-def _sentences(sentences: Sequence[str], colour: str) -> Iterator[Line]:
-    for sentence in sentences:
-        for line in _wrapped(sentence, width() - len(_INDENT)):
-            yield (_INDENT, Styled(line, colour))
 
 
 def _wrapped(text: str, room: int) -> list[str]:

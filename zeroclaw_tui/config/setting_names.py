@@ -151,6 +151,17 @@ def parsed_value(name: str, text: str, version: str | None = None) -> Any:
     return checked_value(name, value, version)
 
 
+def assigned(assignment: str, version: str | None = None) -> tuple[str, Any]:
+    """The setting and the value of `KEY=VALUE`. Raises UsageError for a text without `=`, a setting nobody knows, and a
+    value that it does not take."""
+    written, equals, text = assignment.partition("=")
+    if not equals:
+        example = "For example --set memory.vector_weight=0.7."
+        raise UsageError(f'--set needs KEY=VALUE, but "{shown(assignment)}" has no "=".', hint=example)
+    name = setting_name(written)
+    return name, parsed_value(name, text, version)
+
+
 def checked_value(name: str, value: Any, version: str | None = None) -> Any:
     """The same check for a value that already has a type (an answers file); numbers as float."""
     key = SETTINGS[name]

@@ -143,6 +143,23 @@ _ABOUT: Mapping[str, Setting] = {
     _SEARCH_MODE: "mode",
 }
 """Which complaints are about a setting; those that are not here belong to the rerank stage."""
+_SCORED = {
+    "memory.vector_weight": "vector_weight",
+    "memory.keyword_weight": "keyword_weight",
+    "memory.min_relevance_score": "threshold",
+    _SEARCH_MODE: "search_mode",
+}
+_RERANKED = {
+    "memory.rerank_enabled": "enabled",
+    "memory.rerank_strategy": "strategy",
+    "memory.rerank_threshold": "threshold",
+    "memory.mmr_lambda": "mmr_lambda",
+    "memory.importance_weight": "importance_weight",
+    "memory.recency_weight": "recency_weight",
+    "memory.candidate_multiplier": "candidate_multiplier",
+}
+TRIED: tuple[str, ...] = (*_SCORED, *_RERANKED)
+"""The settings of config.toml that a recall can be tried with."""
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
 _CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
 _NO_SETTINGS = (
@@ -175,7 +192,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         if not isinstance(value, str) and not 0 <= float32(value) < math.inf:
             raise UsageError(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
     overridden = list(_overridden(config, values))
-    warnings = [*complaints_of(library, trial, {_ABOUT.get(name, "rerank") for name in values}), *overridden]
+    warnings = [*complaints_of(library, trial, complaint_names(values)), *overridden]
     own = library.profile.profile
     if _SEARCH_MODE in values and not own.search_modes:
         warnings.append(f"ZeroClaw {own.version} does not read {_SEARCH_MODE}; {reading_words(_SEARCH_MODE)} do.")
@@ -224,20 +241,20 @@ def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
 
 def _values(settings: ScoringSettings) -> dict[str, Value]:
     """The settings that config.toml has, by name; without "memory." these are fields of MemoryConfig."""
-    rerank = settings.rerank
-    return {
-        "memory.vector_weight": settings.vector_weight,
-        "memory.keyword_weight": settings.keyword_weight,
-        "memory.min_relevance_score": settings.threshold,
-        _SEARCH_MODE: settings.search_mode,
-        "memory.rerank_enabled": rerank.enabled,
-        "memory.rerank_strategy": rerank.strategy,
-        "memory.rerank_threshold": rerank.threshold,
-        "memory.mmr_lambda": rerank.mmr_lambda,
-        "memory.importance_weight": rerank.importance_weight,
-        "memory.recency_weight": rerank.recency_weight,
-        "memory.candidate_multiplier": rerank.candidate_multiplier,
-    }
+    scored = {name: getattr(settings, field_name) for name, field_name in _SCORED.items()}
+    return scored | {name: getattr(settings.rerank, field_name) for name, field_name in _RERANKED.items()}
+
+
+def with_values(settings: ScoringSettings, values: Mapping[str, Any]) -> ScoringSettings:
+    """The settings with other values, by name."""
+    scored = {_SCORED[name]: value for name, value in values.items() if name in _SCORED}
+    reranked = {_RERANKED[name]: value for name, value in values.items() if name in _RERANKED}
+    return settings._replace(rerank=settings.rerank._replace(**reranked), **scored)
+
+
+def complaint_names(names: Iterable[str]) -> set[Setting]:
+    """What complaints about these settings are about."""
+    return {_ABOUT.get(name, "rerank") for name in names}
 
 
 def _overridden(config: MemoryConfig, names: Iterable[str]) -> Iterator[str]:

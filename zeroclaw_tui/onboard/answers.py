@@ -29,6 +29,7 @@ from zeroclaw_tui.config.setting_names import (
     DEFAULT_ALIAS,
     Target,
     alias_in,
+    assigned,
     checked_value,
     default_of,
     environment_variable,
@@ -79,7 +80,6 @@ DB_URL = "storage.postgres.db_url"
 _EMBEDDING_PROVIDER = "memory.embedding_provider"
 AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
-_EXAMPLE = "For example --set memory.vector_weight=0.7."
 _SECTIONS = ("memory", "storage")
 
 
@@ -434,12 +434,9 @@ def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict
     if memory is not None:
         _add(answers, "memory.backend", Given(parsed_value("memory.backend", memory), "flag", "--memory"))
     for assignment in assignments:
-        written, equals, text = assignment.partition("=")
-        if not equals:
-            raise UsageError(f'--set needs KEY=VALUE, but "{shown(assignment)}" has no "=".', hint=_EXAMPLE)
-        name = setting_name(written)
-        _add(answers, name, Given(parsed_value(name, text), "flag", "--set"))
-        alias = alias_in(written)
+        name, value = assigned(assignment)
+        _add(answers, name, Given(value, "flag", "--set"))
+        alias = alias_in(assignment.partition("=")[0])
         kind = name.split(".")[1]
         if alias is not None and aliases.setdefault(kind, alias) != alias:
             raise UsageError(

@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.why import WhyRoom
-from zeroclaw_tui.tui.rooms.why.trial import Tab
+from zeroclaw_tui.tui.rooms.why.pane import Tab
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

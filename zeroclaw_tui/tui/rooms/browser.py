@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.actions import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
-    from zeroclaw_tui.tui.rooms.why.trial import Tab
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 BROWSER_COMMANDS = (
@@ -59,7 +59,7 @@ BROWSER_COMMANDS = (
     Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
             synonyms="why reason stages miss score", shell="explain {key} --query {query}"),
     Command("what_if", "w", "what-if", "Try other settings", True, synonyms="weights threshold tune try",
-            shell="recall {query} --vector-weight {number} --keyword-weight {number}"),
+            shell="recall {query} --set memory.vector_weight={number}"),
     Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
             shell="edit {key}"),
     Command("delete", "d", "delete", "Delete the marked memories, or this one", True, writes=True,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turn_comparison import ComparedTurn
     from zeroclaw_tui.curation.turns import TurnLog
-    from zeroclaw_tui.tui.rooms.why.trial import Tab
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
@@ -48,7 +48,7 @@ COMMANDS = (
     Command("explain", "x", "explain", "Explain why its first memory was injected", synonyms="why stages",
             shell="explain {key} --query {query}"),
     Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
-            shell="recall {query} --vector-weight {number} --keyword-weight {number}"),
+            shell="recall {query} --set memory.vector_weight={number}"),
     Command("prompt", "P", "prompt", "The text that recall puts before it now", synonyms="injected context block",
             shell="prompt {query}"),
     Command("copy", "y", "copy", "Copy the block that was sent, or else the predicted one", synonyms="clipboard",

@@ -20,12 +20,14 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
+from zeroclaw_tui.tui.rooms.why.pane import Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
-from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, TrialComparison
+from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
 from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
+from zeroclaw_tui.tui.widgets.table_list import TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -50,12 +52,12 @@ COMMANDS = (
     Command("reset", "backspace", "reset", "Reset the chosen setting"),
     Command("reset_all", "backslash", "reset all", "Reset every setting"),
     Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
-    Command("choose", "enter", "pick", "Choose a value, or use the typed number", True),
+    Command("choose", "enter", "pick", "Choose a value, or type a number", True),
     Command("open", "enter", "open", "Show the stages of this memory", True),
     Command("explain", "x", "stages", "Explain why this memory is in the prompt or not",
             synonyms="explain why reason miss score", shell="explain {key} --query {query}"),
     Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
-            shell="recall {query} --vector-weight {number} --keyword-weight {number}"),
+            shell="recall {query} --set memory.vector_weight={number}"),
     Command("prompt", "P", "prompt", "The text ZeroClaw puts before this message", synonyms="injected context block",
             shell="prompt {query}"),
     Command("similar", "s", "similar", "Leave for the list, and find similar memories",
@@ -72,16 +74,11 @@ COMMANDS = (
     Command("copy", "y", "copy", "Copy what is shown: stages, prompt, content, or the command", True,
             synonyms="clipboard", shell="get {key}"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
-    Command("page_down", "pagedown", "page down", "Next page of the list"),
-    Command("page_up", "pageup", "page up", "Previous page of the list"),
     *common_commands(out="One step out; modified settings are not saved"),
 )  # fmt: skip
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
-    **dict.fromkeys(
-        ("less", "more", "much_less", "much_more", "reset", "page_down", "page_up", "choose", "open"),
-        frozenset[Tab]({"what_if"}),
-    ),
+    **dict.fromkeys(("less", "more", "much_less", "much_more", "reset", "choose", "open"), frozenset[Tab]({"what_if"})),
     "other_pane": frozenset({"what_if", "prompt"}),
     **dict.fromkeys(("re_embed", "edit", "filter", "similar"), frozenset[Tab]({"stages"})),
 }
@@ -126,8 +123,6 @@ class WhyRoom(StoreRoom):
         self._version: int | None = None
         self._is_polling = False
         self._is_away = False
-        self._is_opened = False
-        """Whether the stages are those of a memory that was opened in the list of what-if."""
 
     def compose(self) -> ComposeResult:
         yield self._line
@@ -158,7 +153,7 @@ class WhyRoom(StoreRoom):
     def shell_facts(self) -> dict[str, str]:
         """The message and the memory as well, for the lines of a shell."""
         facts, inquiry = super().shell_facts(), self.inquiry
-        if inquiry.has_message:
+        if inquiry.request.query.strip():
             facts["query"] = shell_word(inquiry.request.query)
         if inquiry.entry is not None:
             facts["key"] = shell_word(inquiry.entry.key)
@@ -195,7 +190,7 @@ class WhyRoom(StoreRoom):
 
     def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
         if event.text != self.inquiry.request.query:
-            self.inquiry.ask_about(event.text)
+            self.inquiry.ask_about(query=event.text)
             self.look()
 
     def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
@@ -204,11 +199,11 @@ class WhyRoom(StoreRoom):
     def on_explanation_block_help_wanted(self, event: ExplanationBlock.HelpWanted) -> None:
         self.run_worker(self._press(event.key), group="why-click")
 
-    def on_prompt_pane_rule_wanted(self) -> None:
-        self.action_rule()
-
-    def on_table_list_row_opened(self) -> None:
-        self.action_open()
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        if event.table is self._what_if.settings:
+            self.action_choose()
+        else:
+            self.action_open()
 
     def on_pane_changed(self) -> None:
         self._paint_facts()
@@ -226,8 +221,7 @@ class WhyRoom(StoreRoom):
         if pane.missing is not None:
             self.query_one("#failure", Banner).hide()
             self.say()
-            pane.forget()
-            pane.show_empty(pane.missing)
+            pane.show_missing(pane.missing)
             return
         pane.paint()
         if pane.is_answered:
@@ -261,8 +255,7 @@ class WhyRoom(StoreRoom):
         """What this message would recall with other numbers; what would put the memory in is tried already."""
         advice = self._stages.advice if self.tab == "stages" else None
         if advice is not None:
-            tried = self.inquiry.tried
-            self.inquiry.tried = TrialComparison(tried.before, advice.trial, limits=tried.limits).over(tried.before)
+            self.inquiry.tried = self.inquiry.tried._replace(now=advice.trial)
         self._show_tab("what_if")
         if advice is not None:
             self._what_if.go_to_first()
@@ -271,12 +264,14 @@ class WhyRoom(StoreRoom):
         self._show_tab("prompt")
 
     def action_other_pane(self) -> None:
-        self.pane.other_pane()
+        if self.tab == "prompt":
+            self.action_rule()
+        else:
+            self._what_if.other_pane()
 
     def action_open(self) -> None:
         """Show the stages of the memory under the cursor."""
         self._show_tab("stages")
-        self._is_opened = True
 
     def action_choose(self) -> None:
         self._what_if.choose()
@@ -298,21 +293,13 @@ class WhyRoom(StoreRoom):
 
     def action_reset_all(self) -> None:
         """Reset every setting."""
-        for setting in self.inquiry.tried.changed:
-            self.inquiry.drop(setting.name)
-        what_if = self._what_if
-        what_if.typed = None
+        tried = self.inquiry.tried
+        self.inquiry.tried = tried._replace(now=tried.before)
         if self.tab == "what_if":
-            what_if.decide()
+            self._what_if.decide()
             self._paint_facts()
         else:
             self.look()
-
-    def action_page_down(self) -> None:
-        self._what_if.page(1)
-
-    def action_page_up(self) -> None:
-        self._what_if.page(-1)
 
     def action_filter(self) -> None:
         below = self._list_below
@@ -333,7 +320,8 @@ class WhyRoom(StoreRoom):
             return
         was_read = self.focused is not None and self.focused is self.pane.reader
         rule = other_rule(self.inquiry.trial.request.rule)
-        self.inquiry.follow_rule(rule)
+        self.inquiry.drop("injection rule")
+        self.inquiry.ask_about(rule=rule)
         self.look()
         if was_read or self.focused is None:
             self.set_focus(None)
@@ -349,7 +337,7 @@ class WhyRoom(StoreRoom):
             self.has_changed = True
             self.post_message(BrowserRoom.ProfileChosen(version))
             self.inquiry.drop("scoring profile")
-            self.inquiry.renew()
+            self.inquiry.ask_about()
             self.look()
 
     def action_reload(self) -> None:
@@ -370,10 +358,7 @@ class WhyRoom(StoreRoom):
             if reader is not None:
                 self.set_focus(reader)
                 return
-        elif self.pane.step_out():
-            return
-        elif self._is_opened:
-            self._show_tab("what_if")
+        elif self.tab == "what_if" and self._what_if.is_in_list:
             self._what_if.other_pane()
             return
         self.action_leave()
@@ -396,15 +381,11 @@ class WhyRoom(StoreRoom):
         # The widget itself learns of its focus later than the next key comes.
         return self.focused is self._line.input
 
-    def _carry(self, entry: MemoryEntry | None) -> None:
-        if entry is not None:
-            self.inquiry.entry = entry
-
     def _show_tab(self, tab: Tab) -> None:
         """Show a tab with the memory of the one before, and ask what it does not know yet."""
-        if tab != self.tab:
-            self._carry(self.pane.chosen)
-        self._is_opened = False
+        is_in_list = self.tab == "what_if" and self._what_if.is_in_list
+        if self.tab == "what_if" and tab != self.tab and (is_in_list or self.inquiry.entry is None):
+            self.inquiry.entry = self._what_if.rows.entry or self.inquiry.entry
         is_typing = self._is_typing
         self.tab = tab
         for pane in self.query(Pane):
@@ -471,8 +452,9 @@ class WhyRoom(StoreRoom):
 
     def _fail(self, error: InspectorError) -> None:
         self.query_one("#failure", Banner).fail(error)
-        if not self.pane.has_answer:
-            self.pane.show_empty(self.pane.failed_words)
+        if self.pane.answered is None:
+            keys = (("r", "try again"), ("/", "another message"), ("esc", "out"))
+            self.pane.show_empty((self.pane.failed_fact, "", keys))
 
     def _say_asking(self) -> None:
         library, memories = self.library, self._what_if.memories
@@ -573,7 +555,7 @@ class WhyRoom(StoreRoom):
             warn(self, because)
 
     def _look_for_changes(self) -> None:
-        if not self._is_polling and self.pane.has_answer:
+        if not self._is_polling and self.pane.answered is not None:
             self._is_polling = True
             start_work(self, _POLL, self._poll, exclusive=False)
 
