@@ -21,9 +21,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
-    NO_COPIES,
     NOTHING_DONE,
-    Copies,
     Progress,
     check_can_ask,
     check_writable,
@@ -282,13 +280,9 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
         outcome = await with_triggers(library, given, lambda: merge(library, merges, progress.advance), asks=True)
     if outcome is None:
         return REFUSED
-
-    async def look() -> Copies:
-        # The memory that stays has the same text.
-        return NO_COPIES
-
     done = (Styled("✓", GREEN), f" {outcome.headline('', counted(len(merges.groups)))}")
-    return await print_done(library, given, plan, outcome, look, done)
+    # The memory that stays has the same text.
+    return await print_done(library, given, plan, outcome, done, texts=None)
 
 
 def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:

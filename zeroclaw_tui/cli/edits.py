@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.entries import too_many
@@ -456,8 +455,7 @@ async def _carry_out(
         )
     if outcome is None:
         return REFUSED
-    look = partial(copies_left, library, given, outcome, texts)
-    return await print_done(library, given, plan, outcome, look, (Styled("✓", GREEN), f" {headline(outcome)}"))
+    return await print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {headline(outcome)}"), texts)
 
 
 async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:

@@ -418,13 +418,17 @@ async def print_done(
     given: argparse.Namespace,
     plan: PurgePlan,
     outcome: Outcome,
-    look: Callable[[], Awaitable[Copies]],
     done: Line,
+    texts: Sequence[Text] | None = (),
 ) -> int:
-    """Print what was done, and return the exit code. `done` says it in one line.
+    """Print what was done, which `done` says in one line, then where else the texts are; return the exit code.
 
-    `look` finds where else the texts are. That may take a while in a large store, so `done` is printed first.
+    `texts` are those of a change that left nothing in the trash; with None copies are not searched for.
     """
+
+    async def look() -> Copies:
+        return NO_COPIES if texts is None else await copies_left(library, given, outcome, texts)
+
     print_notes(outcome)
     if given.json:
         copies = await look()
