@@ -125,10 +125,8 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
         ) from error
     if exported.cancelled:
         note(f"zeroclaw: Stopped after {counted(exported.count)}.")
-    _print_sentences(exported.lost)
-    if exported.cancelled:
         return INTERRUPTED
-    _print_left_out(*await _left_out(library, wanted, exported))
+    _print_sentences((*exported.lost, *_left_out_sentences(*await _left_out(library, wanted, exported))))
     return DONE
 
 
@@ -172,12 +170,6 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
             library, wanted, path, _format(given),
             vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
         )  # fmt: skip
-    return await _print_file(library, given, wanted, path, exported)
-
-
-async def _print_file(
-    library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path, exported: ExportOutcome
-) -> int:
     if exported.cancelled:
         note(f"zeroclaw: Stopped; {path} was not written.")
         return INTERRUPTED
@@ -188,8 +180,7 @@ async def _print_file(
         return DONE
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     write_lines([(Styled("✓", GREEN), done)])
-    _print_sentences(exported.lost)
-    _print_left_out(superseded, filtered)
+    _print_sentences((*exported.lost, *_left_out_sentences(superseded, filtered)))
     return DONE
 
 
@@ -199,11 +190,10 @@ async def _left_out(library: Library, wanted: MemoryFilter, exported: ExportOutc
     return hidden, 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
 
 
-def _print_left_out(superseded: int, filtered: int) -> None:
+def _left_out_sentences(superseded: int, filtered: int) -> list[str]:
     from zeroclaw_tui.curation.export import left_out_sentences
 
-    if sentences := left_out_sentences(superseded, filtered):
-        note(f"zeroclaw: {sentences}")
+    return list(filter(None, [left_out_sentences(superseded, filtered)]))
 
 
 def expanded(name: str) -> Path:
@@ -322,7 +312,8 @@ async def import_planned(
         plan = await make_plan(on_progress=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
-        return await _print_plan(target, given, verb, plan, count)
+        _print_plan(target, given, verb, plan, count)
+        return DONE
     check_can_ask(verb, yes=given.yes)
     if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
         return REFUSED
@@ -345,26 +336,23 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (runnable("  `zeroclaw memory undo` reverses that."),)
 
 
-async def _print_plan(
+def _print_plan(
     target: Target, given: argparse.Namespace, verb: Literal["import", "hydrate"], plan: ImportPlan, count: int
-) -> int:
+) -> None:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if given.json:
-        notes = (*plan.losses, *plan.notes)
-        planned = Outcome(verb, count if given.dry_run else 0, notes=notes)
+        planned = Outcome(verb, count if given.dry_run else 0, notes=(*plan.losses, *plan.notes))
         print_change(target, planned, dry_run=given.dry_run, **_document(plan, given))
-        return DONE
+        return
     if count:
         write_lines(_plan_lines(plan, given.on_clash))
     else:
         name = one_line(plan.path.name)
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} holds no memory"
-        write_lines([("Nothing to import: ", what)])
-        write_lines(fact_lines(plan, given.on_clash))
+        write_lines([("Nothing to import: ", what), *fact_lines(plan, given.on_clash)])
     if given.dry_run:
         note(NOTHING_DONE)
-    return DONE
 
 
 def _print_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
@@ -373,24 +361,24 @@ def _print_done(library: Library, given: argparse.Namespace, plan: ImportPlan, o
     if given.json:
         print_change(library, outcome, **_document(plan, given))
     else:
-        write_lines(_done_lines(plan, outcome, given.on_clash))
-    if outcome.cancelled:
-        rest = plan.brings(given.on_clash)
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; import again to continue.")
-        return INTERRUPTED
-    return DONE
+        lines: list[Line] = [(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), one_line(plan.path.name))}")]
+        if given.on_clash == "skip" and plan.taken:
+            lines.append((f"Left out {counted(plan.taken)} whose key is taken.",))
+        write_lines([*lines, *((sentence,) for sentence in renamed_sentences(outcome.renamed, MOST_NAMED))])
+    return _stopped("import", plan, given, outcome) or DONE
 
 
-def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" {outcome.headline(undo_hint(), one_line(plan.path.name))}")
-    if on_clash == "skip" and plan.taken:
-        yield (f"Left out {counted(plan.taken)} whose key is taken.",)
-    yield from ((sentence,) for sentence in renamed_sentences(outcome.renamed, MOST_NAMED))
+def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome) -> int:
+    """The exit code of an outcome that was stopped, which is said; else 0."""
+    if not outcome.cancelled:
+        return 0
+    rest = counted(plan.brings(given.on_clash))
+    note(f"zeroclaw: Stopped after {outcome.count:,} of {rest}; {verb} again to continue.")
+    return INTERRUPTED
 
 
 def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
-    chosen = {"categories": plan.categories(given.on_clash), "on_clash": given.on_clash}
-    return {**plan.as_json(), **chosen}
+    return {**plan.as_json(), "categories": plan.categories(given.on_clash), "on_clash": given.on_clash}
 
 
 def _copy_options(parser: argparse.ArgumentParser) -> None:
@@ -442,46 +430,29 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, now: datetime) -> int:
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy, still_named
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
     wanted, on_clash = filter_given(given, now), given.on_clash
     with Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.brings(on_clash)
-    if given.dry_run:
-        return _print_copy_plan(library, target, given, plan)
-    if not count and target.library is None:
+    if given.dry_run or not (count or target.library is not None):
         # Nobody asked for an empty store.
-        return _print_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.taken))
+        planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
+        _print_copy_plan(library, target, given, plan, planned)
+        return DONE
     if count and not given.yes and not confirm("Go on?", _copy_lines(target, plan, on_clash)):
         return REFUSED
     with _naming_the_target():
         opened = await target.make()
-    with _continuation(), Progress("Copying", count) as progress:
-        outcome = await with_triggers(
-            opened,
-            given,
-            lambda: copy_memories(library, target, wanted, on_clash, on_progress=progress.advance),
-            asks=True,
-        )
-    if outcome is None:
-        return REFUSED
-    is_whole = outcome.count and not (outcome.cancelled or outcome.differs or plan.filtered_out)
-    if is_whole and (sentence := await still_named(library)):
-        from dataclasses import replace
-
-        outcome = replace(outcome, notes=(*outcome.notes, sentence))
-    return _print_copied(library, target, given, plan, outcome)
-
-
-@contextmanager
-def _continuation() -> Iterator[None]:
-    """A store that goes away in the middle keeps what came over so far, which the error then says."""
     try:
-        yield
+        with Progress("Copying", count) as progress:
+            copy = partial(copy_memories, library, target, wanted, on_clash, on_progress=progress.advance)
+            outcome = await with_triggers(opened, given, copy, asks=True)
     except NotReachable as error:
         error.hint = "The memories copied so far stay in the target. Copy again to continue, or undo the copy."
         raise
+    return REFUSED if outcome is None else await _print_copied(library, target, given, plan, outcome)
 
 
 @contextmanager
@@ -498,15 +469,15 @@ def _naming_the_target() -> Iterator[None]:
 
 
 def _copy_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
-    yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
-    yield from _facts(plan, on_clash)
-    yield (f"  {_undo(target)}",)
-
-
-def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+    if plan.brings(on_clash):
+        yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
+    else:
+        yield _nothing(target, plan)
     yield from fact_lines(plan, on_clash)
     if plan.left_out:
         yield (Styled(f"  {plan.left_out}", YELLOW),)
+    if plan.brings(on_clash):
+        yield (f"  {_undo(target)}",)
 
 
 def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
@@ -521,40 +492,38 @@ def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
         yield (Styled(f"  {indent}{words}", _STYLES[fact.tone]),) if fact.tone in _STYLES else (f"  {indent}", words)
 
 
-def _print_copy_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome
-
-    count = plan.brings(given.on_clash)
-    if given.json:
-        planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
-        _print_copy_document(library, target, given, plan, planned)
-        return DONE
-    if count:
-        write_lines(_copy_lines(target, plan, given.on_clash))
-    else:
-        write_lines([_nothing(target, plan), *_facts(plan, given.on_clash)])
-    note(NOTHING_DONE)
-    return DONE
-
-
 def _nothing(target: Target, plan: CopyPlan) -> Line:
     return (f"Nothing to copy of {counted(plan.count)} to {_named(target)}",)
 
 
-def _print_copied(
+def _print_copy_plan(
+    library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, planned: CopyOutcome
+) -> None:
+    if given.json:
+        _print_copy_document(library, target, given, plan, planned)
+        return
+    write_lines(_copy_lines(target, plan, given.on_clash))
+    if given.dry_run:
+        note(NOTHING_DONE)
+
+
+async def _print_copied(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
+    from dataclasses import replace
+
+    from zeroclaw_tui.curation.transfer.copy import still_named
+
+    if outcome.count and not (outcome.cancelled or outcome.differs or plan.filtered_out):
+        still = await still_named(library)
+        outcome = replace(outcome, notes=(*outcome.notes, *([still] if still else [])))
     unseen = [*plan.losses, *filter(None, [plan.left_out])] if given.yes and not given.json else []
     _print_sentences((*unseen, *outcome.notes))
     if given.json:
         _print_copy_document(library, target, given, plan, outcome)
     else:
         write_lines(_copied_lines(target, plan, outcome))
-    if outcome.cancelled:
-        rest = plan.brings(given.on_clash)
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; copy again to continue.")
-        return INTERRUPTED
-    return REFUSED if outcome.differs else DONE
+    return _stopped("copy", plan, given, outcome) or (REFUSED if outcome.differs else DONE)
 
 
 def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
@@ -563,8 +532,7 @@ def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Itera
         yield (Styled("✓", GREEN), f" {copied}")
     else:
         yield _nothing(target, plan)
-    yield from ((sentence,) for sentence in more)
-    yield from ((sentence,) for sentence in renamed_sentences(outcome.renamed, MOST_NAMED))
+    yield from ((sentence,) for sentence in (*more, *renamed_sentences(outcome.renamed, MOST_NAMED)))
     if outcome.action is not None:
         yield (_undo(target),)
 

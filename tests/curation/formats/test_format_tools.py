@@ -23,7 +23,6 @@ SAMPLES = {
     "openclaw": "openclaw",
     "claude_code": "claude",
     "server_memory.jsonl": "mcp",
-    "server_memory_dialect.jsonl": "mcp",
     "mem0.json": "mem0",
     "rmem.json": "rmem",
 }
@@ -98,17 +97,6 @@ def _json(folder: Path, document: Any) -> Path:
             {},
         ),
         (
-            "server_memory_dialect.jsonl",
-            {
-                "mcp_mila_50b0a783": "bee_keeper: Mila: Keeps bees",
-                "mcp_mila_54cdffe8": "bee_keeper: Mila: Owns a smoker",
-                "mcp_honey_stall_1ac37477": "place: Honey stall: Opens on Saturday",
-                "mcp_mila_b21d15af": "relation: Mila runs Honey stall",
-                "mcp_smoker_02b23712": "tool: Smoker (tool)",
-            },
-            {"weight": 1},
-        ),
-        (
             "mem0.json",
             {"mem0_9a1b00000000": "hobbies: Mila keeps bees", "mem0_9a1b00000003": "core: Deploys on Fridays"},
             {
@@ -158,7 +146,6 @@ def test_owner_session_and_times_come_where_the_tool_states_them() -> None:
         {"created_at": "2026-04-10T09:00:00+00:00", "updated_at": "2026-04-10T09:00:00+00:00", "namespace": "mila"},
     )
     assert stated("server_memory.jsonl", "mcp_mila_b21d15af") == (None, {"kind": '{"semantic":"fact"}'})
-    assert stated("server_memory_dialect.jsonl", "mcp_mila_54cdffe8") == (None, {"created_at": "2026-02-01T10:00:00Z"})
     assert stated("claude_code", "claude_claude_code_frame_change")[1] == {
         "created_at": "2026-07-18T11:38:01.470Z",
         "updated_at": "2026-07-18T11:38:01.470Z",
@@ -294,13 +281,11 @@ def test_mem0_in_each_of_its_forms(tmp_path: Path, document: Any) -> None:
     assert (row.values["content"], row.values["namespace"]) == ("Mila keeps bees", "mila")
 
 
-def test_relations_are_text_and_unknown_fields_are_counted(tmp_path: Path) -> None:
-    relations = [{"source": "mila", "relationship": "sells", "target": "honey"}, {"source": "mila"}]
-    document = {"results": [{**BEES, "immutable": True, "odd": None}], "relations": relations}
+def test_unknown_fields_and_relations_of_mem0_are_counted(tmp_path: Path) -> None:
+    document = {"results": [{**BEES, "immutable": True, "odd": None}], "relations": [{"source": "mila"}]}
     rows, lost = _read(_json(tmp_path, document))
-    assert [row.values["content"] for row in rows] == ["Mila keeps bees", "mila sells honey"]
-    assert rows[1].values["kind"] == '{"semantic":"fact"}'
-    assert lost == {"immutable": 1, "records of another form": 1}
+    assert [row.values["content"] for row in rows] == ["Mila keeps bees"]
+    assert lost == {"immutable": 1, "relations of the graph memory": 1}
 
 
 def test_the_same_memory_comes_once_and_another_of_its_key_gets_its_own(tmp_path: Path) -> None:

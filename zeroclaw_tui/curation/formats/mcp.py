@@ -1,9 +1,7 @@
-"""The knowledge graph of the MCP server "memory": JSON Lines of entities with observations, and of relations.
+"""The file of the MCP server "memory": a graph of entities with observations.
 
-One object a line, whatever the file is called: {"type": "entity", "name", "entityType", "observations": [text]} and
-{"type": "relation", "from", "to", "relationType"}; there are neither ids nor times. Programs of the same kind write
-`_savedAt`, observations as {"text", "timestamp"}, `from_entity` and `to_entity`, or the entity's type as `type`; the
-answer of the tool `read_graph` is one {"entities", "relations"}.
+Each line is {"type": "entity", "name", "entityType", "observations": [text, …]} or {"type": "relation", "from", "to",
+"relationType"}; there are neither ids nor times. The answer of the tool `read_graph` is one {"entities", "relations"}.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from zeroclaw_tui.curation.formats.rows import (
     RELATION,
     count_lost,
     distinct,
-    first_moment,
     memory_row,
     text_at,
     titled_key,
@@ -29,22 +26,19 @@ from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import InspectorError
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
-_CREATED = ("timestamp", "createdAt", "created_at", "_savedAt")
-_UPDATED = ("updatedAt", "updated_at")
-_COMMON = ("type", "_type", *_CREATED, *_UPDATED)
-_ENTITY = (*_COMMON, "name", "entityType", "entity_type", "observations")
-_OBSERVATION = (*_COMMON, "text", "content", "observation")
-_RELATION = (*_COMMON, "from", "from_entity", "to", "to_entity", "relationType", "relation_type")
+_ENTITY = ("type", "name", "entityType", "observations")
+_RELATION = ("from", "relationType", "to")
+_SNIFFED = 6
+"""How many objects are looked at to recognise a graph."""
 
 
 def sniff(source: Source) -> str | None:
     """By the first objects."""
-    if not source.is_folder or any(file.suffix.lower() in _SUFFIXES for file in source.files()):
-        for index, record in enumerate(_records(source, Counter())):
-            if _is_entity(record) or _is_relation(record):
-                return "it has entities with observations, and relations between them"
-            if index == 5:
-                break
+    if source.is_folder and not any(file.suffix.lower() in _SUFFIXES for file in source.files()):
+        return None
+    for _, record in zip(range(_SNIFFED), _records(source, Counter()), strict=False):
+        if _is_entity(record) or _is_relation(record):
+            return "it has entities with observations, and relations between them"
     return None
 
 
@@ -58,11 +52,11 @@ def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     bare: list[Mapping[str, Any]] = []
     for record in _records(source, lost):
         if _is_relation(record):
-            start, what, end = _relation(record)
+            start, what, end = (record[name] for name in _RELATION)
             related |= {start, end}
-            count_lost(record, _RELATION, lost)
+            count_lost(record, ("type", *_RELATION), lost)
             content = f"{start} {what} {end}"
-            yield memory_row(titled_key("mcp", start, content), content, "relation", kind=RELATION, **_times(record))
+            yield memory_row(titled_key("mcp", start, content), content, "relation", kind=RELATION)
         elif _is_entity(record):
             count_lost(record, _ENTITY, lost)
             if not record["observations"]:
@@ -71,26 +65,22 @@ def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
         else:
             lost[INVALID] += 1
     for record in bare:
-        name, kind = record["name"], _kind(record)
+        name, kind = record["name"], text_at(record, "entityType")
         if name in related:
             lost[EMPTY] += 1
         else:
             content = f"{name} ({kind})" if kind else name
-            yield memory_row(titled_key("mcp", name, content), content, kind, **_times(record))
+            yield memory_row(titled_key("mcp", name, content), content, kind)
 
 
 def _observations(entity: Mapping[str, Any], lost: Counter[str]) -> Iterator[Row]:
-    name = entity["name"]
-    for observation in entity["observations"]:
-        fields = observation if isinstance(observation, dict) else {"text": observation}
-        text = text_at(fields, "text", "content", "observation")
-        if text is None:
+    name, kind = entity["name"], text_at(entity, "entityType")
+    for text in entity["observations"]:
+        if isinstance(text, str) and text.strip():
+            content = f"{name}: {text}"
+            yield memory_row(titled_key("mcp", name, content), content, kind)
+        else:
             lost[EMPTY] += 1
-            continue
-        count_lost(fields, _OBSERVATION, lost)
-        content = f"{name}: {text}"
-        times = {**_times(entity), **_times(fields)}
-        yield memory_row(titled_key("mcp", name, content), content, _kind(entity), **times)
 
 
 def _records(source: Source, lost: Counter[str]) -> Iterator[Mapping[str, Any]]:
@@ -124,22 +114,5 @@ def _is_entity(record: Mapping[str, Any]) -> bool:
     return text_at(record, "name") is not None and isinstance(record.get("observations"), list)
 
 
-def _relation(record: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Its start, what it says and its end; "" for what is missing."""
-    start, what = text_at(record, "from", "from_entity"), text_at(record, "relationType", "relation_type")
-    return start or "", what or "", text_at(record, "to", "to_entity") or ""
-
-
 def _is_relation(record: Mapping[str, Any]) -> bool:
-    return all(_relation(record))
-
-
-def _kind(record: Mapping[str, Any]) -> str | None:
-    """The type of an entity; `type` where that does not say that it is an entity."""
-    own = text_at(record, "type")
-    return text_at(record, "entityType", "entity_type") or (None if own in ("entity", "observation") else own)
-
-
-def _times(record: Mapping[str, Any]) -> dict[str, str]:
-    times = {"created_at": first_moment(record, *_CREATED), "updated_at": first_moment(record, *_UPDATED)}
-    return {name: moment for name, moment in times.items() if moment is not None}
+    return all(text_at(record, name) for name in _RELATION)

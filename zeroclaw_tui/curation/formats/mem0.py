@@ -1,9 +1,8 @@
 """The JSON that mem0 exports.
 
 {"results": [{"id", "memory", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id", "metadata",
-"categories", "expiration_date", …}]}, with graph memory also "relations": [{"source", "relationship", "destination"}];
-the bare list, or what its command line imports: objects with `memory`, `text` or `content`. The TypeScript library
-writes `createdAt` and `userId`; both spellings are read.
+"categories", "expiration_date", …}]}; the bare list, or what its command line imports: objects with `memory`, `text` or
+`content`. The TypeScript library writes `createdAt` and `userId`; both spellings are read.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from zeroclaw_tui.curation.formats import rmem
 from zeroclaw_tui.curation.formats.rows import (
     EMPTY,
     INVALID,
-    RELATION,
     count_lost,
     distinct,
     identified_key,
@@ -26,7 +24,6 @@ from zeroclaw_tui.curation.formats.rows import (
     memory_row,
     moment_of,
     text_at,
-    titled_key,
 )
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -47,25 +44,19 @@ def sniff(source: Source) -> str | None:
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory that has not expired, then the relations."""
+    """Every memory that has not expired."""
     return distinct(_rows(source, lost), lost)
 
 
 def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for document in json_documents(source):
         for item in _items(document):
-            row = _memory(_snake_case(item), lost) if isinstance(item, dict) else None
-            if row is not None:
-                yield row
-            elif not isinstance(item, dict):
+            if not isinstance(item, dict):
                 lost[INVALID] += 1
-        relations = document.get("relations") if isinstance(document, dict) else None
-        for relation in relations if isinstance(relations, list) else ():
-            row = _relation(relation) if isinstance(relation, dict) else None
-            if row is not None:
+            elif (row := _memory(_snake_case(item), lost)) is not None:
                 yield row
-            else:
-                lost[INVALID] += 1
+        if isinstance(document, dict) and isinstance(document.get("relations"), list):
+            lost["relations of the graph memory"] += len(document["relations"])
 
 
 def _memory(record: Mapping[str, Any], lost: Counter[str]) -> Row | None:
@@ -91,17 +82,6 @@ def _memory(record: Mapping[str, Any], lost: Counter[str]) -> Row | None:
         namespace=text_at(record, "user_id"),
         session_id=text_at(record, "run_id"),
     )
-
-
-def _relation(relation: Mapping[str, Any]) -> Row | None:
-    """An edge of mem0's graph memory."""
-    start, end = text_at(relation, "source"), text_at(relation, "destination", "target")
-    what = text_at(relation, "relationship", "relation")
-    if start is None or what is None or end is None:
-        return None
-    content = f"{start} {what} {end}"
-    created = moment_of(relation.get("created_at"))
-    return memory_row(titled_key("mem0", start, content), content, "relation", kind=RELATION, created_at=created)
 
 
 def _is_export(document: Any) -> bool:
