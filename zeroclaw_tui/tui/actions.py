@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from rich.cells import cell_len
-from textual.app import App, ComposeResult
-from textual.containers import Vertical
+from textual.app import App
 from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
-from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE, Batches
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, Query
+from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import diff_lines
@@ -33,16 +30,13 @@ from zeroclaw_tui.tui.dialogs import (
     Answer,
     Dialog,
     Question,
-    TypedConfirmation,
     Work,
+    confirmation,
     yes_or_no,
 )
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, same_beginning, shown_line
-from zeroclaw_tui.tui.themes import ACCENT, MUTED
+from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.detail import PackedFacts
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
@@ -51,18 +45,19 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict, RowVersion
-    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict
+    from zeroclaw_tui.memory.entry import MemoryEntry
 
 
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
-MOST_LOOKED_FOR = 2000
-"""For more memories than this, copies are looked for once they are deleted and not while a person decides."""
-_LINES_BESIDE = 20
-"""What the plan of a few needs for everything that is no memory."""
+_MAX_FORESEEN = 2000
+"""For more changes than this, conflicts are found when they are undone and not while a person decides."""
+_LINES_BESIDE, _MOST_ROWS = 20, 12
+"""What the plan of many needs for everything that is no memory, and how many memories it shows at most."""
+_KEY_CELLS, _TEXT_CELLS = 20, 34
 _CLASHES_NAMED = 2
 _LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LOOKED_AT = 24, 60, 160, 2000
 _FIELDS = (
@@ -142,7 +137,7 @@ class Changes:
             warn(self._room, "No memories to delete.")
             return None
         now = self._clock()
-        if not await confirms_removal(self._room.app, library, plan, now):
+        if not await confirms_removal(self._room.app, library, plan):
             return None
 
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
@@ -250,9 +245,9 @@ class Changes:
             "\n".join(shown),
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
+            await clash_words(library, numbers),
         )
-        asked = yes_or_no(title, body, "Cancel", question).adding_later(partial(clash_words, library, numbers))
-        return await self._room.app.push_screen_wait(asked) is True
+        return await self._room.app.push_screen_wait(yes_or_no(title, body, "Cancel", question)) is True
 
 
 class StoreRoom(Room[bool]):
@@ -303,18 +298,18 @@ class StoreRoom(Room[bool]):
         self.begin(self.changes.redo)
 
 
-async def clash_words(library: Library, numbers: Sequence[int]) -> str | None:
-    """The conflicts of undoing these journaled changes; None where there are none, or finding them takes long."""
+async def clash_words(library: Library, numbers: Sequence[int]) -> str:
+    """The conflicts of undoing these journaled changes, for the end of a question; "" for none and for very many."""
     from zeroclaw_tui.curation.changes import preview_turn
 
-    if len(numbers) > MOST_LOOKED_FOR:
-        return None
+    if len(numbers) > _MAX_FORESEEN:
+        return ""
     # The change itself asks about it or reports it.
     with suppress(InspectorError):
         foreseen = await preview_turn(library, numbers)
         if foreseen.conflict_count:
-            return f"{_clash_title(foreseen.conflicts, foreseen.conflict_count)} You choose next what to do."
-    return None
+            return f"\n\n{_clash_title(foreseen.conflicts, foreseen.conflict_count)} You choose next what to do."
+    return ""
 
 
 def _first_rows(batches: Batches) -> list[RowChange]:
@@ -368,132 +363,30 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
     return await change()
 
 
-async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now: datetime) -> bool:
+async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan) -> bool:
     """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound for one that has gone."""
     if plan.count == 1:
         entry = await whole_entry(library.memory, plan.stamps[0].handle)
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)
     else:
-        question = purge_question(library, plan, now)
+        shown = max(_ROWS_NAMED, min(_MOST_ROWS, app.size.height - _LINES_BESIDE))
+        handles = [stamp.handle for stamp in plan.stamps[:shown]]
+        first = await library.memory.rows(Query(EXCERPTS, handles=handles))
+        body = purge_content(library, plan, first)
+        question = confirmation(f"Delete {counted(plan.count)}?", body, plan.count, "delete")
     return await app.push_screen_wait(question) is True
 
 
-def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
-    """Whether the memories of a plan should go: a few like any question, of many their number has to be typed."""
-    title, body, count = f"Delete {counted(plan.count)}?", PlannedMemories(library, plan, now), f"{plan.count:,}"
-    if plan.is_typed:
-        return TypedConfirmation(title, body, str(plan.count), f"Type {count} to delete:", "delete")
-    return yes_or_no(title, body, "Cancel", f"Delete all {count}")
-
-
-class PlannedMemories(Vertical):
-    """Categories, extent, the first memories, where they go, and their other copies."""
-
-    DEFAULT_CSS = """
-    PlannedMemories {
-        height: auto;
-        width: 84;
-        max-width: 100%;
-        #categories { color: $text-muted; }
-        #facts { color: $text-muted; margin-bottom: 1; height: auto; }
-        #doomed {
-            height: auto;
-            margin-bottom: 1;
-            background: $panel;
-            scrollbar-background: $panel;
-            scrollbar-background-hover: $panel;
-            scrollbar-background-active: $panel;
-        }
-        #more { color: $text-muted; padding: 0 0 0 1; margin-bottom: 1; height: auto; }
-        #remarks, #where { height: auto; }
-        &.-cut #doomed { margin-bottom: 0; }
-        &.-all #doomed { height: 1fr; margin-bottom: 1; }
-        &.-all #more, &.-all #remarks, &.-all #where { display: none; }
-        &.-all { height: 1fr; }
-    }
-    """
-
-    def __init__(self, library: Library, plan: PurgePlan, now: datetime) -> None:
-        super().__init__()
-        self._library = library
-        self._plan = plan
-        self._now = now
-
-    def compose(self) -> ComposeResult:
-        plan, shown = self._plan, self._first()
-        categories = PackedFacts(id="categories")
-        categories.facts = plan.category_facts()
-        yield categories
-        yield Static(Content(plan.sentences()[1]), id="facts")
-        yield MemoryList(id="doomed")
-        if len(shown) < plan.count:
-            more = f"… {plan.count - len(shown):,} more "
-            yield Static(Content.assemble(more, ("(v to see all)", ACCENT)), id="more")
-        yield Static(Content(plan_remarks(self._library, plan)), id="remarks")
-        yield GrowingText(id="where")
-
-    def on_mount(self) -> None:
-        """Show the memories, and look for their copies."""
-        rows = self.query_one(MemoryList)
-        rows.can_focus = False
-        rows.set_look(sort=NEWEST_STORED, now=self._now, show_agent=False)
-        self._show_rows(self._first())
-        self.set_class(len(self._first()) < self._plan.count, "-cut")
-        if self._plan.count <= MOST_LOOKED_FOR:
-            self.run_worker(self._look_for_copies(), group="copies")
-        else:
-            self.query_one("#where", Static).update("Other copies are searched for after the deletion.")
-
-    def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
-        event.stop()
-        self.run_worker(self._load(event.handles), group="rows")
-
-    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
-        event.stop()
-
-    def toggle_all(self) -> bool:
-        """Every memory in a list to scroll, or the first again; gives whether all are shown."""
-        rows = self.query_one(MemoryList)
-        shows_all = not self.has_class("-all")
-        rows.can_focus = shows_all
-        self.set_class(shows_all, "-all")
-        self._show_rows(self._plan.stamps if shows_all else self._first())
-        if shows_all:
-            rows.focus()
-        return shows_all
-
-    def _first(self) -> Sequence[RowVersion]:
-        """What the short plan shows: the samples of many; of a few as many as there is room for."""
-        if self._plan.is_typed:
-            return self._plan.samples
-        return self._plan.stamps[: max(len(self._plan.samples), self.app.size.height - _LINES_BESIDE)]
-
-    def _show_rows(self, stamps: Sequence[RowVersion]) -> None:
-        rows = self.query_one(MemoryList)
-        rows.styles.height = None if self.has_class("-all") else len(stamps) + 1
-        rows.show_order([stamp.handle for stamp in stamps])
-
-    async def _load(self, handles: Sequence[Handle]) -> None:
-        try:
-            entries = await self._library.memory.rows(Query(EXCERPTS, handles=handles))
-        except InspectorError as error:
-            show_failure(self, error)
-            return
-        shown = [replace(entry, content=masked(entry.content)) for entry in entries]
-        # The list is gone if the question was answered while the rows were read.
-        for rows in self.query(MemoryList):
-            rows.put_rows(shown)
-
-    async def _look_for_copies(self) -> None:
-        from zeroclaw_tui.curation.traces.copies import find_copies, planned_sentence, texts_of_plan
-
-        where = self.query_one("#where", Static)
-        try:
-            found = await find_copies(self._library, await texts_of_plan(self._library, self._plan))
-        except InspectorError as error:
-            where.update(Content(f"Other copies could not be searched for: {error.message}"))
-            return
-        where.update(Content(planned_sentence(found)))
+def purge_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
+    """Categories and extent of what is deleted, the first memories, and where they go."""
+    parts: list[str | tuple[str, str]] = [("\n".join(plan.sentences()), MUTED), "\n"]
+    for entry in first:
+        key, text = fit(key_words(masked(entry.key)), _KEY_CELLS), one_line(masked(entry.content[:_LOOKED_AT]))
+        parts += [f"\n{key}  {fit(text, _TEXT_CELLS)}", (f"  {absolute_time(entry.when)[:10]}", MUTED)]
+    more = plan.count - len(first)
+    parts.append((f"\n… {more:,} more" if more else "", MUTED))
+    parts.append((f"\n\n{plan_remarks(library, plan)}", MUTED))
+    return Content.assemble(*parts)
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:

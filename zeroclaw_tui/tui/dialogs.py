@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -51,15 +51,6 @@ _BAR = 36
 Done = TypeVar("Done", covariant=True)
 
 
-@runtime_checkable
-class Expandable(Protocol):
-    """What a dialog is about, and shows only the first of."""
-
-    def toggle_all(self) -> bool:
-        """Show all of it, or only the first again; gives whether all is shown, which then has the focus."""
-        ...
-
-
 class Dialog(ModalScreen[Result | None], Generic[Result]):
     """A panel over the room, of a title, what it is about, what is answered, and its keys.
 
@@ -71,7 +62,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (78, "-roomy")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (FEW_LINES, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "toggle_all", "see all", show=False),
         Binding("pagedown", "page('down')", "a page on", show=False, priority=True),
         Binding("pageup", "page('up')", "a page back", show=False, priority=True),
     ]
@@ -83,33 +73,14 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self._body = (
             VerticalScroll(Static(body, id="body"), id="about", can_focus=False) if isinstance(body, Content) else body
         )
-        self._known_later: Callable[[], Awaitable[str | None]] | None = None
-
-    def adding_later(self, words: Callable[[], Awaitable[str | None]]) -> Self:
-        """The same dialog, which adds a sentence below its body as soon as it is known; None adds nothing."""
-        self._known_later = words
-        return self
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title")
             if self._body is not None:
                 yield self._body.add_class("body")
-            if self._known_later is not None:
-                yield GrowingText(id="known-later")
             yield from self.compose_answers()
             yield from self.compose_keys()
-
-    def on_mount(self) -> None:
-        if self._known_later is not None:
-            self.run_worker(self._say_later(self._known_later), group="known later")
-
-    async def _say_later(self, words: Callable[[], Awaitable[str | None]]) -> None:
-        known = await words()
-        for place in self.query("#known-later").results(Static):
-            place.update(Content(known or ""))
-            place.set_class(bool(known), "-known")
-        self.call_after_refresh(self._make_room)
 
     def on_resize(self, event: Resize) -> None:
         self.call_after_refresh(self._make_room)
@@ -139,34 +110,19 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return "esc cancel"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "page":
-            return self.has_class("-long")
-        return action != "toggle_all" or isinstance(self._body, Expandable)
+        return self.has_class("-long") if action == "page" else True
 
     def action_page(self, way: str) -> None:
         """Move through what it is about; the answers keep the focus."""
         if isinstance(self._body, VerticalScroll):
             self._body.scroll_page_down() if way == "down" else self._body.scroll_page_up()
 
-    def action_toggle_all(self) -> None:
-        """All of what it is about, to scroll through, or the dialog again."""
-        if isinstance(self._body, Expandable):
-            self.set_class(self._body.toggle_all(), "-all")
-            if not self.has_class("-all"):
-                self.query_one("#word, #answers").focus()
-            self.say("")
-
     def action_step_out(self) -> None:
-        if self.has_class("-all"):
-            self.action_toggle_all()
-        else:
-            self.dismiss(None)
+        self.dismiss(None)
 
     def say(self, words: str) -> None:
         """Say something before the keys, until the next time."""
-        keys = "v back to the question   esc back" if self.has_class("-all") else self.keys
-        if self.has_class("-long"):
-            keys = f"pgdn more   {keys}"
+        keys = f"pgdn more   {self.keys}" if self.has_class("-long") else self.keys
         self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
 
@@ -242,9 +198,8 @@ class Question(Dialog[Value]):
                 return
 
     def action_cursor(self, way: str) -> None:
-        if not self.has_class("-all"):
-            options = self.query_one(OptionList)
-            options.action_cursor_down() if way == "down" else options.action_cursor_up()
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if way == "down" else options.action_cursor_up()
 
     def _lines(self) -> list[Option]:
         lines = [] if self._keep is None else [("n", self._keep, "")]

@@ -38,7 +38,6 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: t
             screen.press("y")
         else:
             screen.wait_for("Keep theirs", "EVIL")
-            screen.wait_for("too long, or with hidden characters")
             screen.press("j", "tab", "j", "tab", "j", "escape")
         assert screen.wait_exit() == 0
     assert b"EVIL" in screen.raw

@@ -18,7 +18,6 @@ from zeroclaw_tui.curation.changes import edit_memory, restore
 from zeroclaw_tui.curation.journal import TrashUsage
 from zeroclaw_tui.curation.journal_records import Action, TrashRow, Version
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
@@ -46,7 +45,7 @@ from zeroclaw_tui.tui.commands import (
     start_work,
     warn,
 )
-from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
+from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.themes import MUTED, STRONG
@@ -490,9 +489,10 @@ class ChangesRoom(StoreRoom):
             title = f"{verb} the whole change: {change.title}?"
             body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
             numbers = await library.trash.numbers_to_turn(number, "redo" if verb == "Redo" else "undo")
-            question = yes_or_no(title, body, "Cancel", verb).adding_later(partial(clash_words, library, numbers))
-            if change.count > 1 and not await self.app.push_screen_wait(question):
-                return
+            if change.count > 1:
+                body += await clash_words(library, numbers)
+                if not await self.app.push_screen_wait(yes_or_no(title, body, "Cancel", verb)):
+                    return
         await reverse(library, number)
 
     async def _restore(self, library: Library, numbers: Sequence[int], key: str | None) -> Outcome | None:
@@ -582,12 +582,10 @@ class ChangesRoom(StoreRoom):
             await self._look()
 
     async def _confirms(self, title: str, count: int) -> bool:
-        """Whether a person types the confirmation of a permanent deletion: the number of many, else a word."""
-        word = str(count) if count >= TYPED_FROM else "delete"
+        """Whether a person confirms a permanent deletion."""
         body = Content.styled("This cannot be undone.", MUTED)
-        dialog = TypedConfirmation(title, body, word, f"Type {word} to confirm:", "delete", must_be_seen=True)
-        answer = await self.app.push_screen_wait(dialog)
-        return answer is True
+        dialog = confirmation(title, body, count, "delete", must_be_seen=True)
+        return await self.app.push_screen_wait(dialog) is True
 
     def _paint_title(self) -> None:
         place, rows = self._shown.place, len(self._list.rows)
