@@ -17,9 +17,7 @@ NO_BACKENDS = {
 CYCLES = {
     frozenset(("tui.rooms.browser", "tui.rooms.reader")),
     frozenset(("tui.rooms.upkeep", "tui.rooms.upkeep.health")),
-    frozenset(("cli.options", "cli.output")),
     frozenset(("cli.transfer", "cli.verbs")),
-    frozenset(("cli.completion", "cli.main", "cli.onboard")),
 }
 """Modules that import each other at run time."""
 CYCLES_OF_TYPES = {

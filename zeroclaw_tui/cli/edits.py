@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.cli.chosen import address, not_there, several_agents, starting, the_one, with_key
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
@@ -15,17 +16,11 @@ from zeroclaw_tui.cli.options import (
     add_dry_run,
     add_filters,
     add_key,
-    address,
     agent_given,
     agents_given,
     filter_given,
-    not_there,
-    several_agents,
-    starting,
     text_given,
-    the_one,
     utf_8,
-    with_key,
 )
 from zeroclaw_tui.cli.output import GREEN, Styled, in_one_line, note, write_lines
 from zeroclaw_tui.cli.plans import (

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.cli.chosen import exactly, not_there, several_agents, starting
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
     WHOSE_MEMORY,
@@ -13,11 +14,7 @@ from zeroclaw_tui.cli.options import (
     add_key,
     add_page,
     agents_given,
-    exactly,
     filter_given,
-    not_there,
-    several_agents,
-    starting,
 )
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.verbs import verb

@@ -8,26 +8,19 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
+from zeroclaw_tui.cli.hand_over import NONE_ON_PATH, can_hand_over, hand_over
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-COMMAND_NOT_FOUND = 127
-MOST_HANDED_OVER = 3
-"""How often in a row a command may be handed over: a daemon started so may well call `zeroclaw` itself."""
-
-_NONE_ON_PATH = (
-    "This command belongs to the real zeroclaw, which is not on PATH.",
-    "`zeroclaw memory`, `zeroclaw onboard` and `zeroclaw-tui` work without it.",
-)
 
 
 def inspector() -> int:
@@ -210,7 +203,7 @@ def _answer(arguments: Sequence[str]) -> int:
         return _answer_onboard(arguments, at)
     if arguments and arguments[0].partition("=")[0] == "--print-completion":
         return _print_completion(arguments)
-    if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not canhand_over():
+    if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not can_hand_over():
         return _introduce(arguments)
     return hand_over(arguments, None if at is None else _without_real(arguments[at]))
 
@@ -286,7 +279,7 @@ def _print_completion(arguments: Sequence[str]) -> int:
 def _without_real(command: str) -> tuple[str, str]:
     from zeroclaw_tui.cli.options import likely
 
-    message, hint = _NONE_ON_PATH
+    message, hint = NONE_ON_PATH
     near = likely(command, ("memory", "onboard"))
     return message, f"Did you mean `zeroclaw {near}`? {hint}" if near else hint
 
@@ -299,50 +292,3 @@ def _introduce(arguments: Sequence[str]) -> int:
 
         sys.stdout.write(zeroclaw_parser().format_help())
     return DONE
-
-
-class NoRealBinary(InspectorError):
-    """There is no ZeroClaw that a command could be handed to."""
-
-    title = "No ZeroClaw"
-    exit_code = COMMAND_NOT_FOUND
-
-
-def canhand_over() -> bool:
-    """True when there is a real ZeroClaw and it has not handed the command back again and again."""
-    from zeroclaw_tui.config.real_binary import real_zeroclaw
-
-    return _handed_over() < MOST_HANDED_OVER and real_zeroclaw() is not None
-
-
-def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) -> NoReturn:
-    """Become the real ZeroClaw, with the same arguments.
-
-    Raises NoRealBinary when there is none; `without` is then its sentence and what to do next.
-    """
-    from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER, real_zeroclaw
-
-    times = _handed_over()
-    if times >= MOST_HANDED_OVER:
-        raise NoRealBinary(
-            "The program found as the real zeroclaw passed the command back.",
-            hint=f"Put the real one before this one on PATH, or unset {PASS_THROUGH_MARKER} if it was left over.",
-        )
-    binary = real_zeroclaw()
-    if binary is None:
-        message, hint = without or _NONE_ON_PATH
-        raise NoRealBinary(message, hint=hint)
-    sys.stdout.flush()
-    try:
-        os.execve(binary, [str(binary), *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})
-    except OSError as error:
-        raise NoRealBinary(
-            f"Cannot start {binary}: {error.strerror}.", hint="Check that it is built for this machine."
-        ) from error
-
-
-def _handed_over() -> int:
-    from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER
-
-    told = os.environ.get(PASS_THROUGH_MARKER, "0")
-    return int(told) if told.isdecimal() else MOST_HANDED_OVER

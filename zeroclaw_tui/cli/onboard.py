@@ -433,7 +433,7 @@ def _ask(given: argparse.Namespace) -> int:
     except EOFError as error:
         raise UsageError("The input ended before all questions were answered.", hint=_HOW_WITHOUT_ASKING) from error
     if ended.real:
-        from zeroclaw_tui.cli.main import hand_over
+        from zeroclaw_tui.cli.hand_over import hand_over
 
         if ended.config_dir is not None:
             os.environ["ZEROCLAW_CONFIG_DIR"] = str(ended.config_dir)

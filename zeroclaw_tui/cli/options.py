@@ -7,20 +7,18 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from zeroclaw_tui import __version__
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
     from zeroclaw_tui.config.locations import OpenOptions
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.query import MemoryFilter
+
 
 LIKENESS_OF_A_SLIP = 0.7
 SHELLS = ("bash", "zsh")
@@ -31,7 +29,6 @@ SUPERSEDED = ("hide", "show", "only")
 ABOUT_MEMORY = "Browse, search, explain and change memories"
 ABOUT_ONBOARD = "Set up memory in config.toml, interactively or by options"
 _MOST_DIGITS = 18
-
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config directory (contains config.toml)"),
     ("--workspace", "DIR", "ZeroClaw's workspace (from 0.8.0: its data directory)"),
@@ -44,9 +41,7 @@ _SWITCHES = (
     ("--yes", "Skip confirmations"),
     ("--read-only", "Refuse every write"),
 )
-MOST_PREFIX_MATCHES = 1000
 STDIN = "-"
-_HOW_TO_FIND = "`zeroclaw memory search TEXT` finds part of a key."
 _AGE = r"(\d{1,7})\s*(h|d|w)"
 _UNITS_OF_AGE = {"h": "hours", "d": "days", "w": "weeks"}
 _HAS_OFFSET = r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$"
@@ -63,8 +58,6 @@ READABLE_MEMORIES = "Only memories this agent can read (repeatable)"
 WHOSE_MEMORY = "Agent that owns the memory (repeatable)"
 OWNER = "Agent that will own the memory"
 """What --agent means to a verb."""
-
-
 _ABOUT_ZEROCLAW = f"""\
 Handles `zeroclaw memory` and `zeroclaw onboard`; passes every other command to the real zeroclaw.
 
@@ -433,87 +426,12 @@ def _pattern(given: str | None) -> str | None:
     return given
 
 
-async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """The memories of exactly this key or id that these agents hold (any agent: none named).
-
-    With both, the key's memory that has the id. Raises UsageError for neither.
-    """
-    if key is None and id is None:
-        raise UsageError("No memory given.", hint="Pass its KEY or --id ID; a key that begins with - goes after --.")
-    found = await (with_key(library, key, agents) if key is not None else with_id(library, id or "", agents))
-    return found if id is None else [entry for entry in found if entry.id == id]
-
-
-async def the_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
-    """The one memory that is meant. Raises NotFound, and Refused for a key that several agents hold."""
-    found = await exactly(library, key, id, agents)
-    if not found:
-        raise await not_there(library, key, id)
-    if len(found) > 1:
-        raise several_agents(found)
-    return found[0]
-
-
-async def with_key(library: Library, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """Every memory of a key that these agents hold; of any agent when none is named."""
-    from zeroclaw_tui.backends.lookup import entries_with_key
-
-    found = await entries_with_key(library.memory, key)
-    if not found and (entry := await library.memory.get(key)) is not None:
-        # ZeroClaw's own `get` on Markdown also finds a memory whose text contains the key.
-        found = [entry]
-    return [entry for entry in found if not agents or entry.agent in agents]
-
-
-async def with_id(library: Library, wanted: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """The memory of an id, if there is one and these agents hold it; of any agent when none is named."""
-    from zeroclaw_tui.backends.lookup import entry_with_id
-
-    entry = await entry_with_id(library.memory, wanted)
-    return [] if entry is None or (agents and entry.agent not in agents) else [entry]
-
-
-async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
-    """Memories whose key begins so, the last written first."""
-    from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
-
-    found = await library.memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=MOST_PREFIX_MATCHES))
-    return [entry for entry in found if not agents or entry.agent in agents]
-
-
 def agent_given(given: argparse.Namespace) -> str | None:
     """The one agent that is named. Raises UsageError for several."""
     agents = tuple(dict.fromkeys(agents_given(given)))
     if len(agents) > 1:
         raise UsageError(f"This takes one agent, and {len(agents)} are given.", hint="Pass one --agent.")
     return agents[0] if agents else None
-
-
-def address(entry: MemoryEntry) -> str:
-    """What names this memory and no other: its handle where that is a text, since agents' files can share ids."""
-    return entry.handle if isinstance(entry.handle, str) and entry.handle else entry.id
-
-
-def nothing_found(key: str | None, id: str | None) -> str:
-    """The sentence for a memory that is not there."""
-    from zeroclaw_tui.cli.output import in_one_line
-
-    if key is None:
-        return f"No memory entry found for id: {in_one_line(id or '')}"
-    with_id = f" with id {in_one_line(id)}" if id is not None else ""
-    return f"No memory entry found for key: {in_one_line(key)}{with_id}"
-
-
-async def not_there(library: Library, key: str | None, id: str | None = None) -> NotFound:
-    """The error for a memory that is not there, with the way back for one that lies in the trash."""
-    hint = _HOW_TO_FIND
-    if key is not None:
-        # A trash that cannot be read is no reason to leave the question unanswered; its own verbs tell of it.
-        with suppress(InspectorError):
-            deleted, _ = await library.trash.listing(key)
-            for number in [row.number for row in deleted if row.row.key == key][:1]:
-                hint = f"It is in the trash; restore it with `zeroclaw memory trash restore {number}`."
-    return NotFound(nothing_found(key, id), hint=hint)
 
 
 def text_given(typed: str, what: str) -> str:
@@ -534,17 +452,6 @@ def utf_8(typed: str, what: str) -> str:
     if not is_unicode(typed):
         raise UsageError(f"{what} is not UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.")
     return typed
-
-
-def several_agents(found: Sequence[MemoryEntry]) -> Refused:
-    """The error for a key that several agents hold, naming them."""
-    from zeroclaw_tui.cli.output import in_one_line
-
-    holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)
-    return Refused(
-        f"Several agents have the key {in_one_line(found[0].key)!r}: {holders}.",
-        hint="Pass --agent ALIAS or --id ID.",
-    )
 
 
 def moment_meant(text: str, now: datetime) -> str:

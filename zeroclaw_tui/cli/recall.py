@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from zeroclaw_tui.cli.chosen import exactly, the_one
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
     READABLE_MEMORIES,
@@ -17,10 +18,8 @@ from zeroclaw_tui.cli.options import (
     add_what_if,
     agents_given,
     bound_meant,
-    exactly,
     moment_meant,
     positive,
-    the_one,
 )
 from zeroclaw_tui.cli.output import (
     BOLD,

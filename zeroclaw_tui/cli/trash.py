@@ -8,15 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import (
-    add_dry_run,
-    add_page,
-    agents_given,
-    exactly,
-    nothing_found,
-    positive,
-    several_agents,
-)
+from zeroclaw_tui.cli.chosen import exactly, nothing_found, several_agents
+from zeroclaw_tui.cli.options import add_dry_run, add_page, agents_given, positive
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, width, write_lines
 from zeroclaw_tui.cli.plans import (
     LOOKED_FOR_BEFORE,
