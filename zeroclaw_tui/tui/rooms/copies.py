@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
@@ -49,7 +48,6 @@ class CopiesScreen(Dialog[Outcome]):
         Binding("asterisk", "mark_all", "all that can be cleaned", id="copies.all"),
         Binding("backslash", "mark_none", "none", id="copies.none"),
         Binding("enter", "go_on", "clean", id="copies.clean"),
-        Binding("u", "undo", "undo", id="copies.undo"),
         Binding("escape,q", "step_out", "cancel", id="copies.out"),
     ]
 
@@ -91,8 +89,8 @@ class CopiesScreen(Dialog[Outcome]):
         """What can be done now."""
         if self._is_working:
             return ""
-        if self._can_undo:
-            return "u undo   esc done"
+        if self._outcome is not None:
+            return "esc done"
         if self._is_asked:
             return "enter clean   esc cancel"
         if any(map(self._mark_of, self._copies)):
@@ -120,7 +118,9 @@ class CopiesScreen(Dialog[Outcome]):
             places = "this place" if len(marks) == 1 else f"these {len(marks)} places"
             self._say(f"Remove the texts from {places}? Undo restores them.")
         else:
-            self._work("Cleaning …", self._clean)
+            self._is_working = True
+            self._say("Cleaning …")
+            start_work(self, "copies-write", self._clean, exclusive=False)
 
     def action_mark(self) -> None:
         copy = self._places.selected
@@ -137,10 +137,6 @@ class CopiesScreen(Dialog[Outcome]):
         if not self._is_working and self._outcome is None:
             self._places.set_marks(())
 
-    def action_undo(self) -> None:
-        if self._can_undo:
-            self._work("Undoing …", self._undo)
-
     def action_step_out(self) -> None:
         """From the question to the places, from there out; not while something is being written."""
         if self._is_working:
@@ -151,44 +147,26 @@ class CopiesScreen(Dialog[Outcome]):
         else:
             self.dismiss(self._outcome)
 
-    @property
-    def _can_undo(self) -> bool:
-        done = self._outcome
-        return done is not None and done.action is not None and done.verb != "undo"
-
     def _mark_of(self, copy: Copy) -> tuple[str, str] | None:
         """What a place is marked by; None where it cannot be cleaned."""
         is_open = copy.can_clean and self.library.read_only_because is None and self._outcome is None
         return (copy.kind, copy.place) if is_open else None
 
-    def _work(self, doing: str, work: Callable[[], Awaitable[str]]) -> None:
-        if not self._is_working:
-            self._is_working = True
-            self._say(doing)
-            start_work(self, "copies-write", self._worked, work, exclusive=False)
-
-    async def _worked(self, work: Callable[[], Awaitable[str]]) -> None:
+    async def _clean(self) -> None:
+        marks = self._places.marks
+        chosen = [copy for copy in self._copies if self._mark_of(copy) in marks]
         try:
-            result_line = await work()
+            self._outcome = outcome = await clean_copies(self.library, chosen)
         except InspectorError as error:
             self._is_asked = False
             result_line = f"✗ {error}"
+        else:
+            sign, after = ("✓ ", "Close this, then press u to undo.") if outcome.count else ("", "")
+            result_line = " ".join(filter(None, [f"{sign}{cleaned_sentence(outcome)}", *outcome.notes, after]))
         finally:
             self._is_working = False
         self._places.refresh()
         self._say(result_line)
-
-    async def _clean(self) -> str:
-        marks = self._places.marks
-        outcome = await clean_copies(self.library, [copy for copy in self._copies if self._mark_of(copy) in marks])
-        self._outcome = outcome
-        sign = "✓ " if outcome.count else ""
-        return " ".join([f"{sign}{cleaned_sentence(outcome)}", *outcome.notes])
-
-    async def _undo(self) -> str:
-        done = self._outcome.action if self._outcome is not None else None
-        self._outcome = await changes.undo(self.library, expected=done.number if done is not None else None)
-        return " ".join(self._outcome.sentences())
 
     def _say(self, sentence: str) -> None:
         asked = self.query_one("#asked", Static)
