@@ -528,12 +528,6 @@ def key_words(key: str) -> str:
     return cut(one_line(key[: 4 * _LONGEST_KEY]), _LONGEST_KEY) or EMPTY_KEY
 
 
-def store_words(store: str) -> str:
-    """The location of another store, for people."""
-    _, _, location = store.partition(":")
-    return shown_line(location or store)
-
-
 def tail(text: str, cells: int) -> str:
     """The end of a text in so many cells, which is the useful part of a path."""
     if cell_len(text) <= cells:

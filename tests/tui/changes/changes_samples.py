@@ -25,7 +25,6 @@ from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 STORE = "in-memory:this process"
-OTHER_STORE = "sqlite:/srv/zeroclaw/second/workspace/memory/brain.db"
 BROWSER_SHEET = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
 HOSTILE = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_samples import NOW, OTHER_STORE, Sample, ScreenApp, chat_rows, hostile_rows, named_rows, row, row_id
+from changes_samples import NOW, Sample, ScreenApp, chat_rows, hostile_rows, named_rows, row, row_id
 from support.marks import plan_of_marked
 from support.screens import WIDE, said, screen_text, screen_words
 from support.settling import press, running, settled
@@ -175,18 +175,6 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
     assert app.given == [True]
 
 
-async def test_what_other_stores_deleted_is_shown_but_not_brought_back_here(sample: Sample) -> None:
-    await sample.deleted([row(900, "other", "elsewhere")], timedelta(days=1), store=OTHER_STORE)
-    async with running(room(sample), WIDE) as (app, pilot):
-        await press(pilot, "full_stop")
-        assert "1 memory in the trash · of every store of this config directory" in screen_words(app)
-        await press(pilot, "enter", "space")
-        assert "Open that store to restore it" in screen_words(app)
-        assert await count(sample) == 0
-        await press(pilot, "full_stop")
-        assert "No memories in the trash" in screen_words(app)
-
-
 @pytest.mark.parametrize(
     ("answer", "contents", "said"),
     [
@@ -312,7 +300,7 @@ async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(samp
         assert ["2", "d", "~", "edited", "key"] in lines
         assert ["4", "d", "~", "edited", "content,", "category"] in lines
         assert "3 changes of fav_food" in screen_words(app)
-        assert "Changes made by the agent are not listed." in screen_words(app)
+        assert "Changes made with this program." in screen_words(app)
         await press(pilot, "G")
         words = screen_words(app)
         assert "category core → daily" in words
@@ -320,20 +308,6 @@ async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(samp
         assert "- And soup." not in words
         await press(pilot, "k")
         assert "key fav_food → food" in screen_words(app)
-
-
-async def test_what_became_of_the_vector_is_told_and_what_is_nowhere_any_more(sample: Sample) -> None:
-    before, after = row(1, "tz", "EST", embedding=bytes(1024)), row(1, "tz", "CET")
-    anew = row(1, "tz", "CET", embedding=bytes(2048))
-    await sample.kept("edit", [RowChange(before, after)], timedelta(days=2))
-    await sample.kept("edit", [RowChange(after, anew)], timedelta(days=1))
-    async with running(room(sample, before.entry()), WIDE) as (app, pilot):
-        assert "vector created, 512 dimensions" in screen_words(app)
-        await press(pilot, "j")
-        assert "vector deleted with the old content" in screen_words(app)
-        await press(pilot, "enter")
-        assert "neither in the store nor in the trash" in said(app)
-        assert await count(sample) == 0
 
 
 async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -> None:
@@ -376,17 +350,6 @@ async def test_a_version_that_is_not_wanted_after_all_changes_nothing(
     assert app.given == [False]
 
 
-async def test_a_memory_that_gets_its_old_key_again_is_called_by_it(sample: Sample) -> None:
-    await sample.memory.store("fav_food", "Likes ramen.", "core")
-    (entry,) = await sample.memory.list()
-    await edited(sample, entry.id, key="food")
-    (entry,) = await sample.memory.list()
-    async with running(room(sample, entry)) as (app, pilot):
-        assert "1 change of food" in screen_words(app)
-        await press(pilot, "enter", "y")
-        assert "changes of fav_food" in screen_words(app)
-
-
 async def test_a_version_that_is_there_already_is_not_asked_about(sample: Sample) -> None:
     await sample.memory.store("fav_food", "Likes ramen.", "core")
     (entry,) = await sample.memory.list()
@@ -407,16 +370,6 @@ async def test_a_long_version_is_asked_about_by_its_first_lines(sample: Sample) 
         words = screen_words(app)
         assert "- nothing + item 0 + item 1 + item 2 + item 3 + item 4 … 15 more lines" in words
         assert "y Restore" in words
-
-
-async def test_a_long_line_is_asked_about_where_it_changes(sample: Sample) -> None:
-    await sample.memory.store("walk", f"Walks{' on' * 100} to the river.", "core")
-    (entry,) = await sample.memory.list()
-    await edited(sample, entry.id, content=f"Walks{' on' * 100} to the shop.")
-    async with running(room(sample, entry)) as (app, pilot):
-        await press(pilot, "enter")
-        assert "on to the shop. + …" in screen_words(app)
-        assert "on to the river. n Cancel" in screen_words(app)
 
 
 async def test_keys_typed_ahead_of_the_question_make_no_version(inspector: Inspector) -> None:

@@ -32,7 +32,6 @@ from zeroclaw_tui.tui.actions import (
     field_changes,
     gone_words,
     key_words,
-    store_words,
     time_words,
 )
 from zeroclaw_tui.tui.commands import (
@@ -74,12 +73,10 @@ COMMANDS = (
     Command("empty", "", "empty the trash", "Delete all of this store's trash permanently", writes=True,
             shell="trash empty"),
     Command("search", "slash", "search", "Search the trash", True, priority=True, synonyms="trash filter restore"),
-    Command("all_stores", "full_stop", "all stores", "The trash of every store, or of this one"),
     Command("history", "h", "history", "The changes of this memory", synonyms="versions",
             shell="get {key} --history"),
     Command("changes", "1", "changes", "The changes", shell="trash list"),
     Command("trash", "2", "trash", "The deleted memories", True, synonyms="trash restore", shell="trash list"),
-    Command("detail_pane", "3", "detail", "Go to the detail", listed=False),
     Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
     *common_commands(),
@@ -89,13 +86,12 @@ COMMANDS = (
 MOST_CHANGES = 1000
 PAGE_ROWS = 100
 _SAMPLES = 40
-_VECTOR = "embedding"
-_MOST_TOLD, _LONGEST_TOLD = 5, 200
+
+
 _MEGABYTE = 1024 * 1024
 _LIST, _PAGES = "changes-list", "changes-pages"
-_SCOPE = "Only changes made with this program. Changes made by the agent are not listed."
+_SCOPE = "Changes made with this program. `zeroclaw memory get` shows what the store itself recorded."
 _WRITING = frozenset(command.id for command in COMMANDS if command.writes)
-_OTHER_STORE = "It was deleted in {}. Open that store to restore it."
 
 PagedRow = TypeVar("PagedRow")
 Place = Literal["changes", "rows", "memory", "deleted"]
@@ -149,7 +145,6 @@ class Shown:
     place: Place
     change: Action | None = None
     contains: str = ""
-    every_store: bool = False
 
 
 class ChangesRoom(StoreRoom):
@@ -161,7 +156,6 @@ class ChangesRoom(StoreRoom):
     }
     ChangesRoom #scope {
         height: auto;
-        max-height: 14;
         padding: 0 1;
         color: $text-muted;
         display: none;
@@ -194,7 +188,7 @@ class ChangesRoom(StoreRoom):
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
-        yield Static("", id="scope", markup=False)
+        yield Static(_SCOPE, id="scope", markup=False)
         yield self._search
         yield Banner(id="failure")
         with ListAndDetail():
@@ -255,9 +249,7 @@ class ChangesRoom(StoreRoom):
         line = self._list.selected
         marks, one = self._list.marks, self._mark_of(line)
         numbers = sorted(marks) or ([] if one is None or self._shown.place == "memory" else [one])
-        if isinstance(line, TrashRow) and not marks and line.store != library.trash.store:
-            warn(self, _OTHER_STORE.format(store_words(line.store)))
-        elif numbers:
+        if numbers:
             key = None if marks or self._entry is None else self._entry.key
             await self._restore(library, numbers, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
@@ -275,11 +267,7 @@ class ChangesRoom(StoreRoom):
 
     def action_mark(self) -> None:
         """Mark a row that can be restored, and move to the next."""
-        line = self._list.selected
-        if isinstance(line, TrashRow) and line.store != self.library.trash.store:
-            warn(self, _OTHER_STORE.format(store_words(line.store)))
-        else:
-            self._list.toggle_mark()
+        self._list.toggle_mark()
 
     def action_mark_all(self) -> None:
         start_work(self, "changes-marks", self._mark_all)
@@ -293,11 +281,6 @@ class ChangesRoom(StoreRoom):
         self.add_class("-searching")
         self.set_focus(self._search.input)
 
-    def action_all_stores(self) -> None:
-        """Show what was deleted in the other stores of this config dir as well, or no longer."""
-        self._shown.every_store = not self._shown.every_store
-        self._go_to("deleted")
-
     def action_history(self) -> None:
         entry = self._entry
         if entry is not None:
@@ -309,9 +292,6 @@ class ChangesRoom(StoreRoom):
 
     def action_trash(self) -> None:
         self._go_to("deleted")
-
-    def action_detail_pane(self) -> None:
-        self.query_one("#detail").focus()
 
     async def action_copy(self) -> None:
         entry = self._entry
@@ -402,7 +382,6 @@ class ChangesRoom(StoreRoom):
             rows = await self._rows_of(place)
             self._usage = await self.library.trash.usage()
             in_trash = frozenset(await self.library.trash.numbers())
-            scope = await self._scope_words() if place == "memory" else ""
         except InspectorError as error:
             self.query_one("#failure", Banner).fail(error)
             return
@@ -416,10 +395,9 @@ class ChangesRoom(StoreRoom):
             state_cells = max((len(state_words(action)) for action in actions), default=0)
         shown = self._list
         shown.say_empty(self._empty_words())
-        shown.set_columns(columns_of(place, self.clock(), every_store=self._shown.every_store, state_cells=state_cells))
+        shown.set_columns(columns_of(place, self.clock(), state_cells))
         shown.set_rows(rows, cursor=cursor)
-        self.query_one("#scope", Static).update(scope)
-        self.query_one("#scope").display = bool(scope)
+        self.query_one("#scope").display = place == "memory"
         found = (f"{len(rows):,} found",) if place == "deleted" and self._shown.contains else ()
         self._search.show_mode(Mode.CONTAINS, found)
         self._paint_title()
@@ -437,12 +415,12 @@ class ChangesRoom(StoreRoom):
             numbers = await trash.numbers_of_change(self._shown.change.number)
             self._shown.change = await trash.action(self._shown.change.number)
             return Pages(len(numbers), partial(self._want, lambda at: trash.versions(numbers[at : at + PAGE_ROWS])))
-        contains, every_store = self._shown.contains, self._shown.every_store
+        contains = self._shown.contains
 
         async def page(offset: int) -> Sequence[Line]:
-            return (await trash.listing(contains, limit=PAGE_ROWS, offset=offset, every_store=every_store))[0]
+            return (await trash.listing(contains, limit=PAGE_ROWS, offset=offset))[0]
 
-        _, total = await trash.listing(contains, limit=1, every_store=every_store)
+        _, total = await trash.listing(contains, limit=1)
         return Pages(total, partial(self._want, page))
 
     def _want(self, load: Callable[[int], Awaitable[Sequence[Line]]], pages: Pages[Line], offset: int) -> None:
@@ -597,7 +575,7 @@ class ChangesRoom(StoreRoom):
             head, rest = f"{changes} of {key_words(self._memory.key)}", ["newest first"] if rows > 1 else []
         elif place == "deleted":
             head = f"{counted(rows)} in the trash" if rows else "No memories in the trash"
-            rest = ["of every store of this config directory"] if self._shown.every_store else []
+            rest = []
         else:
             head = counted(rows, "change") if rows else "No changes yet"
             rest = ["newest first"] if rows > 1 else []
@@ -618,27 +596,6 @@ class ChangesRoom(StoreRoom):
             return "This program has not changed this memory yet. Edits (e) and deletions (d) appear here."
         return "No changes yet. Edits (e), new memories (n) and deletions (d) appear here."
 
-    async def _scope_words(self) -> str:
-        """The scope of the list, and the store's own history of the memory, newest last."""
-        memory, recorded = self.library.memory, self.library.memory.upkeep.history
-        if self._memory is None or recorded is None:
-            return _SCOPE
-        history, entry = await recorded.history(self._memory.id), await entry_with_id(memory, self._memory.id)
-        related = () if entry is None else await recorded.related(entry)
-        lines = [_SCOPE]
-        if history:
-            how_many = counted(len(history), "change")
-            lines.append(f"{memory.about.program or memory.name} itself recorded {how_many}, newest last:")
-        for past in history[-_MOST_TOLD:]:
-            texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
-            lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
-        if related:
-            lines.append("Related memories:")
-        lines += [f"  {one_line(one.key)}  {one_line(one.content[:_LONGEST_TOLD])}" for one in related[:_MOST_TOLD]]
-        if len(history) > _MOST_TOLD or len(related) > _MOST_TOLD:
-            lines.append("`zeroclaw memory get` shows all of them.")
-        return "\n".join(lines)
-
     def _show_detail(self) -> None:
         start_work(self, "changes-detail", self._describe, self._list.selected)
 
@@ -658,7 +615,7 @@ class ChangesRoom(StoreRoom):
             elif isinstance(line, Version):
                 about, lines = step_content(line), await asyncio.to_thread(diff_of, line)
             elif line is not None:
-                about = deleted_content(line, self.library.trash.store, self.clock())
+                about = deleted_content(line, self.clock())
                 lines = await asyncio.to_thread(deleted_lines, line)
         except InspectorError as error:
             about = Content(display_text(mask_secrets(str(error))))
@@ -722,17 +679,14 @@ def step_content(step: Version) -> Content:
     parts: list[str | tuple[str, str]] = [(words, STRONG), (f"  {time_here(step.at)}", MUTED)]
     parts += [(f"\n{one_line(masked(wanted_version(step).entry().key))}", MUTED)] if _is_memory(step) else []
     rows = _changed_fields(step)
-    vector = vector_words(step)
     widest = max((len(name) for name, _, _ in rows), default=6)
     for name, old, new in rows:
         parts += ["\n", (f"{name.ljust(widest)}  {old} → ", MUTED), new]
-    if vector:
-        parts += ["\n", (f"{'vector'.ljust(widest)}  {vector}", MUTED)]
     return Content.assemble(*parts)
 
 
-def deleted_content(row: TrashRow, store: str, now: datetime) -> Content:
-    """What happened to a deleted memory, and until when the trash holds it; `store` is the one that is open."""
+def deleted_content(row: TrashRow, now: datetime) -> Content:
+    """What happened to a deleted memory, and until when it stays in the trash."""
     entry = row.row.entry()
     done = _DELETED.get(row.verb, _GONE.get(row.verb, "deleted"))
     facts = [
@@ -740,7 +694,6 @@ def deleted_content(row: TrashRow, store: str, now: datetime) -> Content:
         f"{done} {time_here(row.deleted_at)} ({relative_age(row.deleted_at, now)})",
         f"expires {time_here(row.until)} ({gone_words(row.until, now)})",
         *([f"session {one_line(entry.session_id)}"] if entry.session_id else []),
-        *([f"from {store_words(row.store)}"] if row.store != store else []),
     ]
     return Content.assemble((one_line(masked(entry.key)), STRONG), (f"\n{' · '.join(facts)}", MUTED))
 
@@ -791,32 +744,10 @@ def what_changed(step: Version) -> list[str]:
     if step.before is None or step.after is None or not _is_memory(step):
         return []
     content = ["content"] if step.before.entry().content != step.after.entry().content else []
-    names = [*content, *(name for name, _, _ in _changed_fields(step))]
-    return names or (["vector"] if vector_words(step) else [])
+    return [*content, *(name for name, _, _ in _changed_fields(step))]
 
 
-def vector_words(step: Version) -> str:
-    """What became of the vector; nothing where that is not known."""
-    # For an undo step the trash has no second copy of the restored vector.
-    if step.before is None or step.after is None or _VECTOR not in step.after.values:
-        return ""
-    old, new = _vector(step.before), _vector(step.after)
-    if old == new:
-        return ""
-    if new is None:
-        return "deleted with the old content"
-    dimensions = f"{len(new) // 4} dimensions"
-    return f"updated, {dimensions}" if old is not None else f"created, {dimensions}"
-
-
-def _vector(row: Row | None) -> bytes | None:
-    value = row.values.get(_VECTOR) if row is not None else None
-    return value if isinstance(value, bytes) else None
-
-
-def columns_of(
-    place: Place, now: datetime, *, every_store: bool = False, state_cells: int = 0
-) -> Sequence[Column[Any]]:
+def columns_of(place: Place, now: datetime, state_cells: int = 0) -> Sequence[Column[Any]]:
     """The columns of a place, which holds rows of one kind: changes, deleted memories, or steps of memories."""
     if place == "changes":
         return (
@@ -829,14 +760,11 @@ def columns_of(
             ),
         )
     if place == "deleted":
-        after = Column[TrashRow]("from", lambda one: store_words(one.store), width=24, look="muted")
-        if not every_store:
-            after = Column("category", lambda one: one.row.entry().category, 12, hidden_below=90, look="muted")
         return (
             Column[TrashRow]("deleted", lambda one: relative_age(one.deleted_at, now), width=8, look="muted"),
             Column[TrashRow]("key", lambda one: masked(one.row.entry().key), width=20, shortened=cut_key),
             Column[TrashRow]("memory", lambda one: masked(one.row.entry().content[:_LOOKED_AT]), flex=True),
-            after,
+            Column[TrashRow]("category", lambda one: one.row.entry().category, 12, hidden_below=90, look="muted"),
             Column[TrashRow]("size", lambda one: size_shown(one.size), 7, right=True, hidden_below=90, look="muted"),
             Column[TrashRow]("expires", lambda one: gone_words(one.until, now), width=7, right=True, look="faint"),
         )
