@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Brain
 from support.terminal import Terminal
 
 Run = Callable[..., Any]
@@ -21,7 +22,7 @@ def ask(script: Callable[[str], str], install: Path) -> Ask:
     return lambda *arguments: Terminal([*command, *arguments], columns=100, lines=30)
 
 
-def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Any) -> None:
+def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
     with ask("purge", "--session", "tg_1") as screen:
         screen.wait_for(
             "Purge 2 memories?", "core 1 · daily 1", "Cat named Mio", "They go to the trash", "Go on? [y/N]"
@@ -33,7 +34,7 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [("enter",), ("yep", "enter"), ("\x04",)])
-def test_anything_but_yes_is_no(ask: Ask, brain: Any, answer: tuple[str, ...]) -> None:
+def test_anything_but_yes_is_no(ask: Ask, brain: Brain, answer: tuple[str, ...]) -> None:
     with ask("forget", "pet") as screen:
         screen.wait_for("Forget 1 memory?", "[y/N]")
         screen.press(*answer)
@@ -43,7 +44,7 @@ def test_anything_but_yes_is_no(ask: Ask, brain: Any, answer: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("arguments", [("purge", "--category", "core"), ("undo",)])
-def test_ctrl_c_at_a_question_ends_it_at_once(ask: Ask, memory: Run, brain: Any, arguments: tuple[str, ...]) -> None:
+def test_ctrl_c_at_a_question_ends_it_at_once(ask: Ask, memory: Run, brain: Brain, arguments: tuple[str, ...]) -> None:
     assert memory("edit", "tz", "--category", "core").code == 0
     with ask(*arguments) as screen:
         screen.wait_for("[y/N]")
@@ -63,7 +64,7 @@ def test_ctrl_c_at_a_question_ends_it_at_once(ask: Ask, memory: Run, brain: Any,
     ],
 )
 def test_what_is_much_or_permanent_needs_the_number(
-    ask: Ask, memory: Run, brain: Any, command: tuple[str, ...], question: str, answers: dict[str, int]
+    ask: Ask, memory: Run, brain: Brain, command: tuple[str, ...], question: str, answers: dict[str, int]
 ) -> None:
     brain.add_noise(12)
     memory("purge", "--category", "noise", "--yes")
@@ -77,7 +78,7 @@ def test_what_is_much_or_permanent_needs_the_number(
         assert ((brain.keys(), memory("trash", "list", "--json").json["total"]) != before) == (code == 0)
 
 
-def test_clear_asks_once(ask: Ask, brain: Any) -> None:
+def test_clear_asks_once(ask: Ask, brain: Brain) -> None:
     with ask("clear") as screen:
         screen.wait_for("Found 8 entries in 'all categories'.", "[y/N]")
         screen.press("y", "enter")
@@ -85,7 +86,7 @@ def test_clear_asks_once(ask: Ask, brain: Any) -> None:
     assert brain.keys() == {"lang_old"}
 
 
-def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Run, brain: Any) -> None:
+def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Run, brain: Brain) -> None:
     number = str(memory("forget", "pet", "--yes", "--json").json["action"])
     with ask("undo") as screen:
         screen.wait_for(f"Change {number}, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
@@ -104,7 +105,7 @@ def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, m
     assert len(brain.keys()) == 10
 
 
-def test_missing_triggers_are_restored_after_a_yes(ask: Ask, brain: Any) -> None:
+def test_missing_triggers_are_restored_after_a_yes(ask: Ask, brain: Brain) -> None:
     brain.drop_triggers()
     for last, code, left in (("n", 1, 9), ("y", 0, 8)):
         with ask("forget", "pet") as screen:
@@ -117,7 +118,7 @@ def test_missing_triggers_are_restored_after_a_yes(ask: Ask, brain: Any) -> None
 
 
 def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_reaches_no_terminal(
-    script: Callable[[str], str], install: Path, brain: Any, tmp_path: Path
+    script: Callable[[str], str], install: Path, brain: Brain, tmp_path: Path
 ) -> None:
     brain.execute("UPDATE memories SET category = char(27) || ']0;owned' || char(7) || char(155) WHERE key = 'pet'")
     file = tmp_path / "answer.json"
@@ -131,7 +132,7 @@ def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_
     assert json.loads(file.read_text())["count"] == 1
 
 
-def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(ask: Ask, memory: Run, brain: Any) -> None:
+def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(ask: Ask, memory: Run, brain: Brain) -> None:
     brain.add_noise(1100)
     with ask("purge", "--category", "noise", "--yes") as screen:
         assert screen.wait_exit() == 0

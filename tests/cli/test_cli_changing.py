@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Brain
 
 Run = Callable[..., Any]
 COMMON = [
@@ -37,7 +38,7 @@ def changed(memory: Run) -> Run:
 
 @pytest.mark.parametrize("command", ASKING)
 def test_without_a_terminal_nothing_is_asked_and_nothing_done(
-    changed: Run, brain: Any, command: tuple[str, ...]
+    changed: Run, brain: Brain, command: tuple[str, ...]
 ) -> None:
     before = brain.rows()
     answer = changed(*command, "--json", stdin=b"y\n")
@@ -48,7 +49,7 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_done(
 
 
 @pytest.mark.parametrize("command", [*ASKING, RESTORE])
-def test_a_dry_run_shows_the_plan_and_changes_nothing(changed: Run, brain: Any, command: tuple[str, ...]) -> None:
+def test_a_dry_run_shows_the_plan_and_changes_nothing(changed: Run, brain: Brain, command: tuple[str, ...]) -> None:
     before = brain.rows(), changed("trash", "list", "--json").json["entries"]
     document = changed(*command, "--dry-run", "--json").json
     assert list(document)[: len(COMMON)] == COMMON
@@ -70,7 +71,7 @@ def test_with_yes_a_document_says_what_was_done(changed: Run, command: tuple[str
 
 
 @pytest.mark.parametrize("command", [*ASKING, RESTORE, STORE, EDIT])
-def test_read_only_refuses_with_the_reason(memory: Run, install: Path, brain: Any, command: tuple[str, ...]) -> None:
+def test_read_only_refuses_with_the_reason(memory: Run, install: Path, brain: Brain, command: tuple[str, ...]) -> None:
     before = brain.rows()
     answer = memory(*command, "--read-only")
     assert (answer.code, answer.out) == (1, "")
@@ -95,7 +96,7 @@ def test_read_only_refuses_with_the_reason(memory: Run, install: Path, brain: An
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_changes_nothing(
-    script: Callable[[str], str], install: Path, brain: Any, arguments: tuple[Any, ...]
+    script: Callable[[str], str], install: Path, brain: Brain, arguments: tuple[Any, ...]
 ) -> None:
     before = brain.rows()
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), *arguments, "--yes"]
@@ -106,7 +107,7 @@ def test_wrong_use_is_one_sentence_and_changes_nothing(
     assert brain.rows() == before
 
 
-def test_a_keyword_index_without_triggers_is_repaired_only_with_yes(memory: Run, brain: Any) -> None:
+def test_a_keyword_index_without_triggers_is_repaired_only_with_yes(memory: Run, brain: Brain) -> None:
     brain.drop_triggers()
     before = brain.rows()
     for command in (STORE, EDIT):
@@ -120,7 +121,7 @@ def test_a_keyword_index_without_triggers_is_repaired_only_with_yes(memory: Run,
     assert memory("recall", "Mio", "--json").json["results"] == []
 
 
-def test_a_keyword_index_that_lacks_words_is_named(memory: Run, brain: Any) -> None:
+def test_a_keyword_index_that_lacks_words_is_named(memory: Run, brain: Brain) -> None:
     before = brain.rows()
     brain.execute("INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
     refused = memory("edit", "pet", "--content", "Dog named Rex")
@@ -132,7 +133,7 @@ def test_a_keyword_index_that_lacks_words_is_named(memory: Run, brain: Any) -> N
     brain.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
 
 
-def test_why_a_store_takes_no_change_is_said_once(memory: Run, brain: Any) -> None:
+def test_why_a_store_takes_no_change_is_said_once(memory: Run, brain: Brain) -> None:
     brain.execute("DROP TABLE embedding_cache", "CREATE TABLE embedding_cache (content_hash TEXT)")
     for command in (("store", "k", "v"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("clear", "--yes", "--json")):
         refused = memory(*command)
@@ -184,7 +185,7 @@ sys.exit(zeroclaw())
 """
 
 
-def test_a_memory_that_another_program_changed_meanwhile_stays(memory: Run, install: Path, brain: Any) -> None:
+def test_a_memory_that_another_program_changed_meanwhile_stays(memory: Run, install: Path, brain: Brain) -> None:
     def beside(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         code = _BESIDE.format(name=name, database=str(brain.path), install=str(install), arguments=arguments)
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -219,7 +220,7 @@ sys.exit(zeroclaw())
 
 
 def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
-    memory: Run, install: Path, brain: Any
+    memory: Run, install: Path, brain: Brain
 ) -> None:
     brain.add_noise(1200)
     before = brain.rows()
@@ -242,7 +243,7 @@ def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
     assert brain.rows() == before
 
 
-def test_a_write_that_was_cut_off_is_rolled_back_before_a_change(memory: Run, install: Path, brain: Any) -> None:
+def test_a_write_that_was_cut_off_is_rolled_back_before_a_change(memory: Run, install: Path, brain: Brain) -> None:
     """In 0.1.8's rollback journal a killed writer leaves a store that reading alone cannot open."""
     database, hot = brain.path, install / "hot"
     before = brain.rows()
@@ -265,7 +266,7 @@ def test_a_write_that_was_cut_off_is_rolled_back_before_a_change(memory: Run, in
 
 
 def test_changes_are_in_the_database_itself_unless_another_program_has_it_open(
-    memory: Run, brain: Any, tmp_path: Path
+    memory: Run, brain: Brain, tmp_path: Path
 ) -> None:
     """ZeroClaw 0.8 moves the database and leaves the log behind; so does who copies the one file."""
     assert memory("forget", "pet", "--yes").code == 0
@@ -282,7 +283,7 @@ def test_changes_are_in_the_database_itself_unless_another_program_has_it_open(
         assert other.execute("SELECT count(*) FROM memories").fetchone() == (before[0] - 1,)
 
 
-def test_a_database_without_an_install_has_its_trash_in_the_home(run: Run, brain: Any, tmp_path: Path) -> None:
+def test_a_database_without_an_install_has_its_trash_in_the_home(run: Run, brain: Brain, tmp_path: Path) -> None:
     lone = tmp_path / "copy.db"
     brain.path.rename(lone)
     assert run("memory", "forget", "pet", "--yes", "--location", str(lone)).code == 0

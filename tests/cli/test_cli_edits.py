@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Brain
 from support.databases import create_database
 
 Run = Callable[..., Any]
@@ -60,7 +61,7 @@ def test_an_edit_finds_odd_keys_and_changes_nothing_else(memory: Run) -> None:
 
 
 def test_pinning_is_refused_where_the_generation_has_no_column(
-    memory: Run, run: Run, brain: Any, agents_install: Path
+    memory: Run, run: Run, brain: Brain, agents_install: Path
 ) -> None:
     before = brain.rows()
     for arguments in (("edit", "pet", "--pinned"), ("store", "k", "text", "--pinned")):
@@ -131,7 +132,7 @@ def test_what_zeroclaw_would_blank_out_is_said(run: Run, agents_install: Path) -
     assert "ZeroClaw would store this with email blanked out." in edited.err
 
 
-def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: Run, brain: Any) -> None:
+def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: Run, brain: Brain) -> None:
     before = brain.rows()
     done = memory("edit", "lang_old", "--unsupersede", "--json").json
     assert (done["count"], done["fields"], done["entry"]["superseded_by"]) == (1, ["superseded_by"], None)
@@ -151,7 +152,7 @@ def test_where_nothing_is_superseded_it_says_why(run: Run, tmp_path: Path) -> No
     assert "This generation of ZeroClaw's schema has no mark for superseded" in answer.err
 
 
-def test_forget_deletes_one_and_undo_restores_it_whole(memory: Run, brain: Any) -> None:
+def test_forget_deletes_one_and_undo_restores_it_whole(memory: Run, brain: Brain) -> None:
     before = brain.rows()
     answer = memory("forget", "pet", "--yes")
     assert answer.out == "✓ Deleted key 'pet'; `zeroclaw memory undo` restores it.\n"
@@ -182,7 +183,7 @@ def test_forget_deletes_one_and_undo_restores_it_whole(memory: Run, brain: Any) 
     ],
 )  # fmt: skip
 def test_a_purge_takes_what_the_filter_leaves_and_nothing_else(
-    memory: Run, brain: Any, options: tuple[str, ...], gone: set[str]
+    memory: Run, brain: Brain, options: tuple[str, ...], gone: set[str]
 ) -> None:
     rows, keys = brain.rows(), brain.keys()
     document = memory("purge", *options, "--yes", "--json").json
@@ -193,14 +194,14 @@ def test_a_purge_takes_what_the_filter_leaves_and_nothing_else(
     assert brain.rows() == rows
 
 
-def test_a_purge_of_names_stops_at_one_that_is_not_there(memory: Run, brain: Any) -> None:
+def test_a_purge_of_names_stops_at_one_that_is_not_there(memory: Run, brain: Brain) -> None:
     before = brain.rows()
     answer = memory("purge", "pet", "nobody", "--yes")
     assert (answer.code, "nobody" in answer.err) == (1, True)
     assert brain.rows() == before
 
 
-def test_more_than_a_thousand_go_and_come_back(memory: Run, brain: Any) -> None:
+def test_more_than_a_thousand_go_and_come_back(memory: Run, brain: Brain) -> None:
     brain.add_noise(1100)
     before = brain.rows()
     for command in ("purge", "clear"):
@@ -210,7 +211,7 @@ def test_more_than_a_thousand_go_and_come_back(memory: Run, brain: Any) -> None:
         assert brain.rows() == before
 
 
-def test_clear_speaks_as_zeroclaw_does(memory: Run, brain: Any) -> None:
+def test_clear_speaks_as_zeroclaw_does(memory: Run, brain: Brain) -> None:
     assert memory("clear", "--key", "edi", "--yes").out.startswith("✓ Deleted key: editor\n")
     several = memory("clear", "--key", "foo", "--yes")
     assert (several.code, several.out.startswith("Prefix 'foo' matched 2 entries:")) == (1, True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Brain
 
 Run = Callable[..., Any]
 
@@ -133,7 +134,7 @@ def test_hostile_text_is_harmless_in_every_listing(memory: Run) -> None:
     ],
 )
 def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
-    nothing: tuple[str, ...], memory: Run, brain: Any
+    nothing: tuple[str, ...], memory: Run, brain: Brain
 ) -> None:
     """A loop of `undo --yes` goes on until nothing is left."""
     memory(*nothing)
@@ -147,7 +148,7 @@ def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
     assert brain.keys() == before
 
 
-def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Run, brain: Any) -> None:
+def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Run, brain: Brain) -> None:
     numbers = [memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet", "editor")]
     listed = memory("undo", "--list", "--json").json["actions"]
     found = [(one["number"], one["verb"], one["summary"], one["open"]) for one in listed]
@@ -179,7 +180,7 @@ def test_changes_are_shown_on_the_clock_of_who_looks(memory: Run, monkeypatch: p
     assert [line[8:24] for line in memory("trash", "list").out.splitlines()[1:3]] == here
 
 
-def test_redo_does_what_undo_undid_until_something_else_is_changed(memory: Run, brain: Any) -> None:
+def test_redo_does_what_undo_undid_until_something_else_is_changed(memory: Run, brain: Brain) -> None:
     first, second = (memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet"))
     assert memory("redo", "--yes").code == 1
     assert [memory("undo", "--yes").code for _ in range(2)] == [0, 0]
@@ -201,7 +202,7 @@ def test_redo_does_what_undo_undid_until_something_else_is_changed(memory: Run, 
     assert "is not undone" in memory("redo", "--id", str(second), "--yes").err
 
 
-def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Run, brain: Any) -> None:
+def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Run, brain: Brain) -> None:
     memory("forget", "pet", "--yes")
     present = memory("store", "pet", "Dog named Rex", "--json").json["entry"]["id"]
     number = str(memory("undo", "--list", "--json").json["actions"][1]["number"])
@@ -228,7 +229,7 @@ def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(m
 
 
 def test_a_memory_of_another_store_comes_back_only_where_that_store_is_gone(
-    memory: Run, install: Path, brain: Any
+    memory: Run, install: Path, brain: Brain
 ) -> None:
     """ZeroClaw 0.8 moves the database to another folder."""
     before = brain.rows()
@@ -239,7 +240,7 @@ def test_a_memory_of_another_store_comes_back_only_where_that_store_is_gone(
     shutil.copy(brain.path, other)
     refused = memory("--backend", "sqlite", "--location", str(other), "trash", "restore", number)
     assert (refused.code, refused.out, "deleted from another store" in refused.err) == (1, "", True)
-    moved = type(brain)(install / "data" / "memory" / "brain.db")
+    moved = Brain(install / "data" / "memory" / "brain.db")
     moved.path.parent.mkdir(parents=True)
     brain.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.move(brain.path, moved.path)
@@ -254,7 +255,7 @@ def test_a_memory_of_another_store_comes_back_only_where_that_store_is_gone(
 
 
 def test_the_command_that_a_deletion_prints_can_be_run_without_our_script_on_path(
-    memory: Run, install: Path, brain: Any
+    memory: Run, install: Path, brain: Brain
 ) -> None:
     before = brain.keys()
     answer = memory("forget", "tz", "--yes", PATH="/usr/bin:/bin")
