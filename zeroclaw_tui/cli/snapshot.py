@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.formats.snapshot import Snapshot
     from zeroclaw_tui.curation.hydrate import Difference, Where
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.snapshot import SnapshotPlan
-    from zeroclaw_tui.memory.entry import MemoryEntry
 
 
 _SNAPSHOT = """\
@@ -43,18 +41,13 @@ Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does no
 
 MOST_SHOWN = 20
 KEY_CELLS, TEXT_CELLS = 28, 52
-_MARKS: dict[Where, tuple[str, str]] = {
-    "changed": ("~", YELLOW),
-    "only here": ("+", GREEN),
-    "only there": ("-", CYAN),
-    "same": ("=", DIM),
+_WHERE: dict[Where, tuple[str, str, str]] = {
+    "changed": ("~", YELLOW, "changed"),
+    "only here": ("+", GREEN, "only in the store"),
+    "only there": ("-", CYAN, "only in the file"),
+    "same": ("=", DIM, "the same"),
 }
-_MEANS: dict[Where, str] = {
-    "changed": "changed",
-    "only here": "only in the store",
-    "only there": "only in the file",
-    "same": "the same",
-}
+"""For each kind of difference its mark, the colour of that, and what it is called."""
 
 
 def _snapshot_options(parser: argparse.ArgumentParser) -> None:
@@ -104,16 +97,12 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     if given.json:
         print_change(library, outcome, verb="snapshot", **plan.as_json())
     else:
-        write_lines(_done_lines(plan, outcome))
+        done = (Styled("✓", GREEN), f" {plan.done_sentence(outcome, undo_hint())}")
+        write_lines([done, *((f"  {sentence}",) for sentence in plan.loss_sentences())])
     return DONE
 
 
-def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
-    """A memory in one line: a mark, its key, the beginning of its content."""
-    return ("  ", mark, " ", _key_cell(entry.key), "  ", text_cell(entry.content))
-
-
-def text_cell(content: str) -> str:
+def _text_cell(content: str) -> str:
     """The beginning of a content, its secrets masked."""
     from zeroclaw_tui.memory.secret_text import excerpt_of
 
@@ -148,19 +137,13 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
         yield (Styled(f"  … {len(plan.lossy) - MOST_SHOWN:,} more; --json has all", DIM),)
 
 
-def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
-    """What was written; --dry-run shows more."""
-    yield (Styled("✓", GREEN), f" {plan.done_sentence(outcome, undo_hint())}")
-    yield from ((f"  {sentence}",) for sentence in plan.loss_sentences())
-
-
 async def _diff(library: Library, given: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.curation.formats.snapshot import load
     from zeroclaw_tui.curation.hydrate import compare
 
-    file = _file(library, given)
+    file = _file(library.config, given, "--file PATH names a snapshot to compare with.")
     there = await asyncio.to_thread(load, file)
     found = await compare(library, there)
     if given.json:
@@ -172,7 +155,8 @@ async def _diff(library: Library, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _file(library: Library, given: argparse.Namespace) -> Path:
+def _file(config: MemoryConfig, given: argparse.Namespace, hint: str) -> Path:
+    """The file that was named, or ZeroClaw's own; `hint` says how to name one."""
     from pathlib import Path
 
     from zeroclaw_tui.curation.snapshot import place_of
@@ -180,22 +164,22 @@ def _file(library: Library, given: argparse.Namespace) -> Path:
     if given.file is not None:
         return Path(given.file).expanduser()
     try:
-        return place_of(library.config)
+        return place_of(config)
     except Refused as refused:
-        refused.hint = "--file PATH names a snapshot to compare with."
+        refused.hint = hint
         raise
 
 
 def _diff_lines(file: Path, found: Sequence[Difference]) -> Iterator[Line]:
     counts = Counter(difference.where for difference in found)
-    facts = " · ".join(f"{counts[where]:,} {_MEANS[where]}" for where in _MARKS if counts[where])
+    facts = " · ".join(f"{counts[where]:,} {called}" for where, (_, _, called) in _WHERE.items() if counts[where])
     yield (Styled(one_line(str(file)), BOLD), Styled(f"    {facts or 'no memories on either side'}", DIM))
-    for where, (mark, colour) in _MARKS.items():
+    for where, (mark, colour, called) in _WHERE.items():
         some = [difference for difference in found if difference.where == where and where != "same"]
         for difference in some[:MOST_SHOWN]:
             yield from _difference_lines(difference, Styled(mark, colour))
         if len(some) > MOST_SHOWN:
-            yield (Styled(f"  … {len(some) - MOST_SHOWN:,} more {_MEANS[where]}; --json has all", DIM),)
+            yield (Styled(f"  … {len(some) - MOST_SHOWN:,} more {called}; --json has all", DIM),)
     if counts["only there"] or counts["changed"]:
         yield (Styled(runnable("`zeroclaw memory hydrate` brings memories of the file into the store."), DIM),)
 
@@ -203,9 +187,9 @@ def _diff_lines(file: Path, found: Sequence[Difference]) -> Iterator[Line]:
 def _difference_lines(difference: Difference, mark: Styled) -> Iterator[Line]:
     shown = difference.here or difference.there
     if shown is not None:
-        yield memory_line(mark, shown)
+        yield ("  ", mark, " ", _key_cell(shown.key), "  ", _text_cell(shown.content))
     if difference.where == "changed" and difference.there is not None:
-        yield ("    ", padded("in the file:", KEY_CELLS, right=True), "  ", text_cell(difference.there.content))
+        yield ("    ", padded("in the file:", KEY_CELLS, right=True), "  ", _text_cell(difference.there.content))
     if difference.lost:
         yield ("    ", Styled(f"lost by ZeroClaw's format: {', '.join(difference.lost)}", DIM))
 
@@ -220,7 +204,7 @@ def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence
         "is_zeroclaws": there.is_zeroclaws,
         "exported": there.exported,
         "notes": list(there.notes),
-        "counts": {where: counts[where] for where in _MARKS},
+        "counts": {where: counts[where] for where in _WHERE},
         "differences": [
             {
                 "key": difference.key,
@@ -269,7 +253,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
     from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
 
     config = configs[0]
-    file = _given_file(config, given)
+    file = _file(config, given, "Name the file: `zeroclaw memory hydrate FILE`.")
     target = await hydrate_target(config, given.profile)
     try:
         if target.library is None and config.read_only and not given.dry_run:
@@ -282,17 +266,3 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
         return await import_planned(target, given, "hydrate", make_plan)
     finally:
         await target.close()
-
-
-def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
-    from pathlib import Path
-
-    from zeroclaw_tui.curation.snapshot import place_of
-
-    if given.file is not None:
-        return Path(given.file).expanduser()
-    try:
-        return place_of(config)
-    except Refused as refused:
-        refused.hint = "Name the file: `zeroclaw memory hydrate FILE`."
-        raise
