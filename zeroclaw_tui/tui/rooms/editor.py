@@ -21,8 +21,6 @@ from textual.widgets import Input, Static, TextArea
 
 from zeroclaw_tui.backends.lookup import count_facets, why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
-from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
-from zeroclaw_tui.curation.policy import policy_verdict
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
@@ -30,7 +28,6 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MARKERS, merge
-from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.tui.actions import difference_content, repairing
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import Edited, edit_text
@@ -98,7 +95,6 @@ class EditorScreen(Dialog["Outcome"]):
         self._row = row
         self._form = EditorForm(library, row, typed or {})
         self._is_saving = False
-        self._found: str | None = None
         self._tried: tuple[str, ...] = ()
         self._focus_before: Widget | None = None
 
@@ -114,7 +110,6 @@ class EditorScreen(Dialog["Outcome"]):
         return "ctrl+s save   ctrl+e in $EDITOR   tab next field   esc leave"
 
     def on_mount(self) -> None:
-        self._look_for_threats()
         self._paint_note()
         self.run_worker(self._suggest(), group="editor-suggest")
 
@@ -127,7 +122,6 @@ class EditorScreen(Dialog["Outcome"]):
         # Messages of what was typed before ctrl+s may come after the answer to it.
         if self._form.typed() != self._tried:
             self._say_problem("")
-        self._look_for_threats()
         self._paint_note()
 
     def on_descendant_focus(self) -> None:
@@ -204,21 +198,6 @@ class EditorScreen(Dialog["Outcome"]):
             # As when the terminal comes back: one types on where one was, and nothing is selected.
             self.set_focus(self._focus_before, from_app_focus=True)
 
-    def _look_for_threats(self) -> None:
-        library = self._library
-        mode = library.settings.threat_scan
-        if not library.profile.profile.scans_content or mode == "off":
-            return
-        content = self._form.content
-        if len(content) <= SCANNED_AT_ONCE:
-            self._found = scan(content, mode)
-            return
-        self.run_worker(self._scan_long(content), group="editor-scan", exclusive=True)
-
-    async def _scan_long(self, content: str) -> None:
-        self._found = await asyncio.to_thread(scan, content, self._library.settings.threat_scan)
-        self._paint_note()
-
     def _say_problem(self, sentence: str, *, is_failure: bool = True) -> None:
         line = self.query_one("#problem", Static)
         line.set_class(bool(sentence), "-said")
@@ -231,26 +210,10 @@ class EditorScreen(Dialog["Outcome"]):
             return
         content = self._form.content
         size = [size_shown(len(content.encode("utf-8", "surrogatepass")))] if content else []
-        parts: list[str | tuple[str, str]] = [" · ".join([*size, *self._effects()])]
-        effects = self._policy_words()
-        if effects and not self._found:
-            parts.append((f"\n! {effects}", "$text-warning"))
+        note = " · ".join([*size, *self._effects()])
         if any(line in MARKERS for line in content.split("\n")):
-            parts.append(("\n! Lines that both changed are between markers. Choose before you save.", "$text-warning"))
-        if self._found:
-            parts.append((f"\n! ZeroClaw withholds this text from the agent: {self._found}", "$text-warning"))
-        self.query_one("#note", Static).update(Content.assemble(*parts))
-
-    def _policy_words(self) -> str:
-        """What ZeroClaw would refuse or blank out, unless rows have to be counted."""
-        library, content = self._library, self._form.content
-        is_looked_at = library.profile.profile.scans_content and len(content) <= SCANNED_AT_ONCE
-        if not is_looked_at or not self._form.changed():
-            return ""
-        policy = library.config.values.get("policy")
-        namespace = self._form.value_of("namespace").strip() or None
-        verdict = policy_verdict(policy if isinstance(policy, Mapping) else {}, content, namespace)
-        return " ".join(verdict.sentences())
+            note += "\n! Lines that both changed are between markers. Choose before you save."
+        self.query_one("#note", Static).update(Content(note))
 
     def _effects(self) -> list[str]:
         """What saving will do besides the obvious."""
