@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
+from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import OwnEvidence
@@ -170,12 +170,6 @@ async def test_the_agent_layer_drops_flagged_rows_and_tells_them() -> None:
     assert result.injected == 4
 
 
-async def test_only_flagged_rows_leave_the_agent_nothing() -> None:
-    result = await recalled(Shelf(rows(3, flagged=[1, 2, 3])))
-    assert result.results == ()
-    assert len(result.withheld) == 3
-
-
 @pytest.mark.parametrize(("scan", "kept"), [("off", 3), ("on", 2), ("strict", 1)])
 async def test_the_window_stays_when_the_scanner_is_off(scan: Any, kept: int) -> None:
     memory = Shelf([row(1, SECRET), row(2, "authorized_keys"), row(3)])
@@ -274,22 +268,6 @@ async def test_decay_counts_to_now_unless_told() -> None:
     assert datetime.fromisoformat(by_now.request.as_of).utcoffset() is not None
     long_ago = await recalled(Shelf([week_old]), RecallRequest("rust", as_of="2020-01-01T00:00:00Z"))
     assert long_ago.results[0].decayed == 0.99
-
-
-async def test_a_moment_that_cannot_be_read_is_wrong_use() -> None:
-    with pytest.raises(UsageError):
-        await recalled(Shelf(rows(1)), RecallRequest("rust", as_of="soon"))
-
-
-async def test_the_rule_and_the_session_of_the_request_decide_injection() -> None:
-    five = Shelf(rows(5))
-    by_cli = await recalled(five, RecallRequest("rust", rule="cli"), version="0.8.2")
-    by_channel = await recalled(five, RecallRequest("rust", rule="channel"), version="0.8.2")
-    assert (by_cli.injected, by_channel.injected) == (5, 4)
-    talk = Shelf([row(1, category="conversation")])
-    sessionless = RecallRequest("rust", as_of=NOW.isoformat())
-    assert (await recalled(talk, sessionless)).injected == 0
-    assert (await recalled(talk, replace(sessionless, session_id="s"))).injected == 1
 
 
 @given(st.integers(0, 8), st.integers(0, 40), st.sets(st.integers(1, 40)))

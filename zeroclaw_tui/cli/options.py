@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 LIKENESS_OF_A_SLIP = 0.7
 SHELLS = ("bash", "zsh")
-SEARCH_MODES = ("hybrid", "bm25", "embedding")
 RULES = ("cli", "channel", "cron", "library")
-RERANK_STRATEGIES = ("none", "mmr")
 SUPERSEDED = ("hide", "show", "only")
 ABOUT_MEMORY = "Browse, search, explain and change memories"
 ABOUT_ONBOARD = "Set up memory in config.toml, interactively or by options"

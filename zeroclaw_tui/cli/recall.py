@@ -82,7 +82,7 @@ _NARROWEST = 20
 
 
 def trial_given(library: Library, given: argparse.Namespace, now: datetime, printed: set[str] | None = None) -> Trial:
-    """The recall of these options; what of the what-if cannot work is told on stderr, unless it is in `printed`.
+    """The recall of these options; settings that cannot work are named on stderr, unless in `printed`.
 
     Without a query among them it is blank; `-` reads it from stdin. Raises UsageError for no number or no moment.
     """
@@ -182,7 +182,7 @@ def _recall_header(result: RecallResult) -> str:
     vector, keyword = result.weights
     if result.program is not None:
         return f"{result.backend} · by the rule of {result.program} · scale {result.scale}"
-    # What no agent of ZeroClaw's reads is held against nothing.
+    # What no agent of ZeroClaw's reads has no threshold to reach.
     threshold = f" · threshold {result.threshold:.2f}" if result.not_read_because is None else ""
     weights = f" {vector:g} / {keyword:g}" if result.mode == "hybrid" else ""
     # A store that searches in a way of its own names that after itself.

@@ -112,7 +112,7 @@ class ScoredEntry:
 
     `keyword_raw` is -bm25, unbounded; `keyword_score` is it divided by the best of the batch. `vector_score` is the
     cosine in 0..1. `score` is what recall returns; `decayed` is it after time decay, where this version decays, and
-    `reranked` it after the blend of the rerank stage, where that acts in place of decay: the number held against the
+    `reranked` it after the blend of the rerank stage, where that acts in place of decay: the number compared with the
     threshold. `place` counts, from 1, in the order in which the rerank stage hands memories on.
     `withheld` says why an agent does not get it: the finding of the content scanner (ZeroClaw >= 0.8.4), or the store's
     own reason.
@@ -147,7 +147,7 @@ class ScoredEntry:
 
     @property
     def compared_score(self) -> float | None:
-        """The number held against the threshold."""
+        """The number that is compared with the threshold."""
         if self.reranked is not None:
             return self.reranked
         return self.score if self.decayed is None else self.decayed

@@ -306,7 +306,7 @@ def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ..
     ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
     of lines; the CLI agent up to 0.8.2 takes all that were recalled. From 0.8.3 on only the first of each key counts,
     whoever's they are. Where a version decays, score x 2^(-age / 7 days)
-    is held against the threshold, but for core memories and times that cannot be read. A score of None always passes.
+    is compared with the threshold, but for core memories and times that cannot be read. A score of None always passes.
     Before 0.8.3 each session scope makes a block of its own. Left out: the lift of core memories of 0.1.8 alone.
     Raises UsageError when `as_of` of the request is no moment.
     """

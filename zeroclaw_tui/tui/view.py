@@ -409,7 +409,7 @@ def search_summary(
         return ()
     if recalled.mode == SIMILAR:
         unused = "similar ignores the filters" if view.chips else ""
-        near = f"{len(recalled.results)} similar" + (" so far" if recalled.awaits_vector else "")
+        near = f"{len(recalled.results)} similar"
         return tuple(fact for fact in (near, vector, *recalled.notes, unused) if fact)
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
