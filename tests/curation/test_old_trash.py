@@ -113,6 +113,15 @@ async def test_a_conversion_that_fails_changes_nothing_and_says_so(trash: Trash)
     assert [action.verb for action in await trash.actions()] == ["forget"]
 
 
+async def test_tables_of_no_release_are_left_alone_with_what_to_do(trash: Trash) -> None:
+    with old_trash(trash.file) as connection:
+        connection.execute("DROP TABLE kept")
+        connection.execute("PRAGMA user_version = 2")
+    with pytest.raises(Unreadable, match="a development version") as caught:
+        await trash.begin("purge", "deleted")
+    assert "Move the file away" in caught.value.hint
+
+
 async def test_the_backup_goes_after_its_days_as_a_change_ends(trash: Trash, clock: Clock) -> None:
     await trash.actions()
     backup = trash.file.with_name(BACKUP)

@@ -42,6 +42,11 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
     with transaction(connection):
         if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
             return
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'kept'").fetchone():
+            raise Unreadable(
+                f"{file} was written by a development version of this program.",
+                hint="Nothing was changed. Move the file away: the trash is then empty.",
+            )
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("DROP INDEX IF EXISTS actions_of_store")
