@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Mode = Literal["works", "saying", "slow", "failing", "garbage", "flood", "hanging", "closes early"]
+Mode = Literal["works", "saying", "failing", "garbage", "hanging"]
 
 _PROGRAM = r'''
-import json, os, sys, time
+import json, os, sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODE = MODE_GIVEN
 MEMORIES = os.path.join(HERE, "memories.jsonl")
@@ -81,17 +81,11 @@ def main():
         with open(os.path.join(HERE, "says"), "rb") as file:
             sys.stdout.buffer.write(file.read())
         return 0
-    if MODE == "slow":
-        time.sleep(0.3)
-    elif MODE == "failing":
+    if MODE == "failing":
         print("Error: the database \x1b[31mis locked\nand more", file=sys.stderr)
         return 1
     elif MODE == "garbage":
         os.write(1, bytes(range(256)) * 20 + b"\n- [bug] outside\n<lucid-context\n")
-        return 0
-    elif MODE == "flood":
-        for _ in range(160):
-            sys.stdout.buffer.write(b"- [bug] flood\n" * 4681)
         return 0
     command, rest = (arguments + [""])[0], arguments[1:]
     if command == "context":
@@ -115,11 +109,6 @@ sys.exit(code)
 _HANGING = """#!/bin/sh
 sleep 1000 & echo $$ $! >> "${0%/*}/hanging"
 wait
-"""
-_CLOSING_EARLY = """#!/bin/sh
-exec >&- 2>&-
-echo $$ >> "${0%/*}/hanging"
-exec sleep 1000
 """
 
 
@@ -156,7 +145,7 @@ def write_program(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     python = f"#!{sys.executable} -IS\n{_PROGRAM.replace('MODE_GIVEN', repr(mode))}"
-    path.write_text({"hanging": _HANGING, "closes early": _CLOSING_EARLY}.get(mode, python), "utf-8")
+    path.write_text(_HANGING if mode == "hanging" else python, "utf-8")
     path.chmod(0o755)
     lines = [json.dumps({"type": kind, "content": content, "gist": ""}) + "\n" for kind, content in memories]
     (folder / "memories.jsonl").write_text("".join(lines), "utf-8")

@@ -74,8 +74,6 @@ class QdrantServer:
         """The result of a request. Raises Wrong."""
         with self.lock:
             self.before(method, path)
-            if path == "/collections" and method == "GET":
-                return {"collections": [{"name": name} for name in self.collections]}
             match = _PATH.match(path)
             if match is None:
                 raise Wrong(404, "")
@@ -98,9 +96,6 @@ class QdrantServer:
             self.add(name, vectors["size"], vectors["distance"])
             return True
         known = self._known(name)
-        if method == "DELETE":
-            del self.collections[name]
-            return True
         vectors, number = known, 0
         if isinstance(known, PointStore):
             vectors, number = {"size": known.size, "distance": known.distance}, len(known.payloads)
@@ -129,8 +124,7 @@ def _points(points: PointStore, method: str, below: str, asked: Any) -> Any:
             points.set_vectors(asked["points"])
             return done
         case ("POST", "/points/delete"):
-            ids = [*map(checked_id, asked["points"])] if "points" in asked else points.left_by(asked["filter"])
-            points.delete(ids)
+            points.delete(map(checked_id, asked["points"]))
             return done
         case ("POST", "/points"):
             ids = [name for name in map(checked_id, asked["ids"]) if name in points.payloads]
@@ -225,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = {"status": {"error": result}, "time": taken}
         self._send(status, json.dumps(answer).encode(), "application/json")
 
-    do_GET = do_PUT = do_POST = do_DELETE = _do
+    do_GET = do_PUT = do_POST = _do
 
     def _refused(self, path: str) -> int | None:
         qdrant, key = self.server.qdrant, self.headers.get("api-key")
@@ -233,7 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if key is None or key != qdrant.read_only_key:
             return 401
-        writes = self.command in ("PUT", "DELETE") or path.endswith("/points/delete")
+        writes = self.command == "PUT" or path.endswith("/points/delete")
         return 403 if writes else None
 
     def _misbehave(self, qdrant: QdrantServer) -> None:

@@ -50,7 +50,6 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(HERE / "shoe_box.py", site)
     install = installer(site)
     install("shoe-box", "shoe_box:ShoeBox")
-    install("twins", "shoe_box:Twins", package="twins")
     return site
 
 

@@ -56,12 +56,3 @@ class ShoeBox(Memory):
 
     def _hold(self, held: dict[str, dict[str, str | None]]) -> None:
         Path(os.environ["SHOE_BOX"]).write_text(json.dumps(held), "utf-8")
-
-
-class Twins(ShoeBox):
-    """Has two memories of one id."""
-
-    name = "twins"
-
-    async def list(self, category: str | None = None, session_id: str | None = None) -> list[MemoryEntry]:
-        return [MemoryEntry("one", key, "text", "core", "") for key in ("a", "b")]

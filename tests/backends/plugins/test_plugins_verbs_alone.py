@@ -89,15 +89,6 @@ async def test_ids_that_double_are_told_before_anything_is_shown_or_planned(ids:
             await deed()
 
 
-def test_a_whole_command_says_it_in_one_sentence(memory: Command, shoe_box: Path) -> None:
-    (shoe_box / "config.toml").write_text('[memory]\nbackend = "twins"\n')
-    for command in (("list",), ("purge", "--contains", "text", "--yes"), ("recall", "text")):
-        answer = memory(*command)
-        assert answer.code == 3, (command, answer)
-        assert "gives the id 'one' to 2 memories" in answer.err
-        assert "Traceback" not in answer.err
-
-
 class PlainBox(Box):
     """Its recall returns memories without a score, as the trait's verb may."""
 

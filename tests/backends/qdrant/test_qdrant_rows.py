@@ -13,10 +13,9 @@ from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
+from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
 from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
@@ -143,27 +142,6 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
     assert [entry.content for entry in await entries_with_key(memory, first.key)] == ["the only one"]
     await undo(memory, kept.changes[::-1], JournalRecorder())
     assert state_of(points) == before
-
-
-async def test_a_row_of_another_store_comes_in_and_what_is_lost_is_told(
-    memory: QdrantMemory, points: PointStore
-) -> None:
-    """Its id is kept where Qdrant takes such; the same again is known to be there."""
-    entry = replace(sample_entries()[8], id="no uuid", importance=0.9, pinned=True, namespace="work")
-    source = InMemory([entry])
-    row = await row_with_id(source, "no uuid")
-    kept, count = JournalRecorder(), len(points.payloads)
-    reversal = await undo(memory, [RowChange(row, None)], kept)
-    assert len(points.payloads) == count + 1
-    assert {note.split()[-3] for note in reversal.notes} == {"importance", "pin", "namespace"}
-    got = await memory.get(entry.key)
-    assert got is not None
-    assert (got.content, got.timestamp, got.session_id) == (entry.content, entry.timestamp, entry.session_id)
-    again = JournalRecorder()
-    await undo(memory, [RowChange(row, None)], again)
-    assert again.changes == []
-    await undo(memory, kept.changes[::-1], JournalRecorder())
-    assert len(points.payloads) == count
 
 
 async def test_what_another_program_wrote_at_the_same_moment_is_told(

@@ -15,10 +15,7 @@ import pytest
 from support.redis_server import PASSWORD, RedisServer, running_redis
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.redis import RedisMemory
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.testing.tools import JournalRecorder, create
@@ -107,18 +104,6 @@ def test_a_location_shows_no_password() -> None:
     assert RedisMemory(f"rediss://me:{WRONG}@[::1]:7000/3").about.location == "rediss://[::1]:7000/3"
     assert RedisMemory(f"unix:///run/r.sock?db=2&password={WRONG}").about.location == "unix:///run/r.sock?db=2"
     assert RedisMemory("redis://localhost").about.location == "redis://localhost:6379/0"
-
-
-def test_the_factory_makes_it_from_a_location_or_from_settings(tmp_path: Path) -> None:
-    def config(**rest: Any) -> MemoryConfig:
-        return MemoryConfig(Install(None, tmp_path, tmp_path / "brain.db", "lone", "a test", tmp_path), "redis", **rest)
-
-    memory = create_memory(config(location="redis://h/1", storage={"url": "redis://other"}))
-    assert (memory.name, memory.about.location) == ("redis", "redis://h:6379/1")
-    assert create_memory(config(storage={"db_url": "redis://s:1"})).about.location == "redis://s:1/0"
-    for settings in ({}, {"url": 5}):
-        with pytest.raises(UsageError, match="No Redis server"):
-            create_memory(config(storage=settings))
 
 
 async def test_a_server_that_stops_answering(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
