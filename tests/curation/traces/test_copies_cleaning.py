@@ -20,7 +20,7 @@ from support.racing import after_recording
 
 from zeroclaw_tui.curation.changes import preview_turn, remove_memories, undo
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, find_copies, texts_of
+from zeroclaw_tui.curation.traces.copies import Text, clean_copies, find_copies, texts_of
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
 
@@ -103,11 +103,6 @@ async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make)
         await undo(library)
         assert (await library.memory.get("door")) is not None
         assert await texts_of(library, removed.action.number) == []
-
-
-async def _found(place: Place, *texts: Text) -> dict[str, Copy]:
-    async with place.opened() as library:
-        return {Path(copy.place).name: copy for copy in await find_copies(library, texts or (DOOR,))}
 
 
 def _chats(place: Place, *contents: str) -> Path:

@@ -15,7 +15,6 @@ from zeroclaw_tui.curation.traces.copies import Copy, Text, find_copies, summary
 
 DOOR = Text("id-gone", "door", SECRET)
 Make = Callable[..., Place]
-CODE = "Codes:\n- door 4711\n- cellar 0815"
 
 
 async def _found(place: Place, *texts: Text) -> dict[str, list[Copy]]:

@@ -29,7 +29,6 @@ from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.errors import Locked, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 
-DATA = Path(__file__).parents[2] / "data" / "formats"
 EVERYTHING = next(layout for layout in LAYOUTS if layout.around == "everything")
 ALONE = next(layout for layout in LAYOUTS if layout.around == "store alone")
 
