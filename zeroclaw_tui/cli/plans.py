@@ -504,14 +504,15 @@ def content_difference(before: Row | None, after: Row | None) -> list[str] | Non
 
 def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
     """Show what differs: a line for each field, then the diff of the content."""
-    fields = changed_fields(before, after) if before is not None and after is not None else ["content"]
     if before is not None and after is not None:
         old, new = before.entry(), after.entry()
-        for name in fields:
+        for name in changed_fields(before, after):
             if name != "content":
                 yield (f"  {name.removesuffix('_id')}: {_shown(getattr(old, name))} → {_shown(getattr(new, name))}",)
     lines = content_difference(before, after)
-    if lines is None and "content" in fields:
+    # The journal has no content of a memory that was new.
+    contents = ["" if row is None else row.entry().content for row in (before, after)]
+    if lines is None and contents[0] != contents[1]:
         sizes = [NOTHING if row is None else size_shown(row.entry().size) for row in (before, after)]
         yield (f"  content: {' → '.join(sizes)}, too long to compare here",)
     for line in lines or ():
