@@ -282,7 +282,7 @@ async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, mo
         outcome = await import_memories(library, plan, "skip")
         assert (outcome.count, outcome.notes) == (
             1,
-            ("Left out 1 memory: another program wrote the same key meanwhile.",),
+            ("Left out 1 memory, because the key or the ID is taken.",),
         )
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 

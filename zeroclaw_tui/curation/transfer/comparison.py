@@ -70,7 +70,6 @@ class Comparison:
     counts: Counter[What] = field(default_factory=Counter)
     _seen: dict[int, int] = field(default_factory=dict)
     """Hashes of the contents that came, by the hash of agent and key."""
-    _seen_ids: set[int] = field(default_factory=set)
     _lines: Counter[tuple[str | None, str]] | None = None
 
     @classmethod
@@ -129,9 +128,9 @@ class Comparison:
         ids = [] if self.is_empty else [one.stored.id for one in with_id]
         taken = {entry.id for entry in await self.memory.rows(Query(EXCERPTS, ids=ids))} if ids else set()
         for one in with_id:
-            if one.stored.id in taken or hash(one.stored.id) in self._seen_ids:
+            if one.stored.id in taken:
                 one.stored = incoming.with_key(one.stored, one.stored.key)
-            self._seen_ids.add(hash(one.stored.id))
+            taken.add(one.stored.id)
         return found
 
     async def _compared_lines(self, rows: Sequence[Row], stored: Sequence[Row]) -> list[Compared]:

@@ -40,7 +40,7 @@ class Delivery:
     left_out: set[int] = field(default_factory=set)
     """Hashes of agent and key of those."""
     skipped: int = 0
-    """How many were left out because another program wrote them between the comparison and the write."""
+    """How many were left out because their key or id was taken between the comparison and the write."""
 
     async def write(self, action: RunningAction, on_progress: ProgressCallback) -> bool:
         """Compare and write everything; `on_progress` gets how many are written. Returns False if it said no."""
@@ -113,7 +113,7 @@ async def deliver(
         is_whole = await delivery.write(action, report_progress)
         notes = tuple(delivery.notes)
         if delivery.skipped:
-            notes = (*notes, f"Left out {counted(delivery.skipped)}: another program wrote the same key meanwhile.")
+            notes = (*notes, f"Left out {counted(delivery.skipped)}, because the key or the ID is taken.")
         if verb == "copy" and delivery.written:
             await action.set_summary(f"copied {delivery.written:,} {summary.removeprefix('copied ')}")
         return Outcome(verb, delivery.written, cancelled=not is_whole, notes=notes, renamed=delivery.renamed)
