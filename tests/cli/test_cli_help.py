@@ -12,12 +12,11 @@ import pytest
 
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.onboard import onboard_parser
-from zeroclaw_tui.cli.options import RERANK_STRATEGIES, RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
+from zeroclaw_tui.cli.options import RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
 from zeroclaw_tui.cli.verbs import every_verb, memory_parser, split_verb, verb_parser
 from zeroclaw_tui.memory.entry import JSON_FIELDS
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.scoring.profiles import RerankStrategy
 
 Run = Callable[..., Any]
 TOPICS = ("backends", "environment", "files", "json", "queries", "scoring")
@@ -109,7 +108,6 @@ def test_the_page_lists_every_field_of_a_memory_and_no_other(run: Run, memory: R
 
 def test_the_words_an_option_takes_are_those_of_what_it_sets() -> None:
     assert set(RULES) == set(Rule.__args__)
-    assert set(RERANK_STRATEGIES) == set(RerankStrategy.__args__)
     assert set(SUPERSEDED) == {str(each) for each in Superseded}
 
 
