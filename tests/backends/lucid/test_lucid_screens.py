@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import settling
 from support.lucid_program import LucidProgram, write_program
+from support.screens import screen_text
 from support.settling import settled
 from support.small_store import make
 from textual.pilot import Pilot
@@ -44,11 +45,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LucidProgram:
     monkeypatch.setenv("ZEROCLAW_LUCID_CMD", str(program.path))
     monkeypatch.setenv("ZEROCLAW_LUCID_RECALL_TIMEOUT_MS", "60000")
     return program
-
-
-def screen_text(app: InspectorApp) -> str:
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 def app_on(folder: Path) -> InspectorApp:

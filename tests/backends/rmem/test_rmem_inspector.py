@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import settling
 from support.rmem_file import BEES, mila
-from support.screens import said
+from support.screens import said, screen_text
 from support.settling import settled
 
 from zeroclaw_tui.config.locations import OpenOptions
@@ -28,11 +28,6 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settling.still_terminal(monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
-
-
-def screen_text(app: InspectorApp) -> str:
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 async def test_it_is_browsed_and_recalled(tmp_path: Path) -> None:
