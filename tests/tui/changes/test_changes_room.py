@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +10,11 @@ from changes_samples import NOW, Sample, ScreenApp, chat_rows, hostile_rows, nam
 from support.marks import plan_of_marked
 from support.screens import WIDE, said, screen_text, screen_words
 from support.settling import press, running, settled
-from support.small_store import blob, make
 from tui.tui_samples import Inspector
 
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, row_with_id
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.loader import Pace
@@ -210,29 +206,6 @@ async def test_thousands_of_rows_are_there_and_those_in_sight_are_drawn(sample: 
             assert "user_msg_0000" in screen_words(app) or "user_msg_2999" in screen_words(app)
             await press(pilot, "g")
             assert "user_msg_0000" in screen_words(app) or "user_msg_2999" in screen_words(app)
-
-
-async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp_path: Path) -> None:
-    """Also its vector, its rowid and its place in the keyword index."""
-    path = make(
-        tmp_path / "brain.db",
-        "G4",
-        [{"id": "a", "key": "first", "content": "Likes ramen.", "embedding": blob(1, 0)}, {"id": "b", "key": "second"}],
-    )
-    library = await open_library(configs_for(OpenOptions(path=path))[0])
-    before = await row_with_id(library.memory, "a")
-    await changes.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
-    async with running(room(sample, library=library), WIDE) as (app, pilot):
-        await press(pilot, "u")
-        assert "Undid: deleted first." in screen_words(app)
-        assert await row_with_id(library.memory, "a") == before
-        assert [found.entry.key for found in await library.memory.recall("ramen", 5)] == ["first"]
-        await press(pilot, "U")
-        assert await row_with_id(library.memory, "a") is None
-        await press(pilot, "u", "escape")
-        assert await row_with_id(library.memory, "a") == before
-    assert app.given == [True]
-    await library.close()
 
 
 async def test_what_writes_is_off_in_a_store_that_is_only_read(sample: Sample) -> None:

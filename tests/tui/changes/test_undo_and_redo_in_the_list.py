@@ -10,10 +10,7 @@ from support.screens import said, screen_words
 from support.settling import press, running, settled, until
 from tui.tui_samples import NOW, Inspector
 
-from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
-from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.memory.change import Edit
 
 
 @pytest.fixture
@@ -102,19 +99,6 @@ async def test_the_question_before_an_undo_says_what_is_in_its_way(inspector: In
         assert {"recipe", "recipe (restored)"} <= await keys_in(inspector)
 
 
-async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspector: Inspector) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "d", "y")
-        await inspector.store.store("recipe", "Another recipe.", "core")
-        await press(pilot, "u")
-        assert "recipe cannot be restored as it was. Its key is in use again." in screen_words(app)
-        await press(pilot, "n")
-        assert [entry.content for entry in await entries_with_key(inspector.store, "recipe")] == ["Another recipe."]
-        await press(pilot, "u", "o")
-        (entry,) = await entries_with_key(inspector.store, "recipe")
-        assert entry.content.startswith("# Ramen")
-
-
 async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter", "e")
@@ -125,22 +109,3 @@ async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspe
         await press(pilot, "u")
         assert "Serve hot.!!" not in screen_words(app)
         assert "1 of 245" in screen_words(app)
-
-
-async def test_a_change_of_another_process_is_not_taken_for_ours(inspector: Inspector) -> None:
-    """What the commands did meanwhile is asked about, however fresh it is."""
-    async with running(inspector.app()) as (app, pilot):
-        library = inspector.library
-        assert library is not None
-        ours, library.trash = library.trash, elsewhere(inspector)
-        (entry,) = await entries_with_key(inspector.store, "tz")
-        row = await row_with_id(inspector.store, entry.id)
-        assert row is not None
-        await edit_memory(library, row.id, Edit({"content": "Timezone is CET"}), row.fingerprint)
-        library.trash = ours
-        await press(pilot, "u")
-        assert "Undo: edited tz (content), 12:00?" in screen_words(app)
-        assert 'is again: tz "Timezone is EST' in screen_words(app)
-        await press(pilot, "escape")
-        (entry,) = await entries_with_key(inspector.store, "tz")
-        assert entry.content == "Timezone is CET"

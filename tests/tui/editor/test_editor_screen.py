@@ -18,7 +18,7 @@ from textual.widgets import Input
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.memory.change import Draft, Edit, Row, TriggersMissing
+from zeroclaw_tui.memory.change import Draft, Edit, Row
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui.rooms import editor as saving
@@ -191,33 +191,6 @@ async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, mon
         go_on.set()
         await until(pilot, lambda: app.results)
     assert started[0].key == "k"
-
-
-async def test_missing_triggers_are_put_back_when_wanted(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked in place, No first; a yes repairs and saves."""
-    missing = [True]
-
-    async def edit(*_: Any) -> Outcome:
-        if missing:
-            raise TriggersMissing(["memories_au"])
-        return Outcome("edit", 1)
-
-    async def repair(_: Library) -> None:
-        missing.clear()
-
-    monkeypatch.setattr(saving, "edit_memory", edit)
-    monkeypatch.setattr("zeroclaw_tui.curation.changes.repair", repair)
-    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
-        await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: "Restore ZeroClaw's triggers and continue?" in screen_words(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "triggers missing (memories_au)" in screen_words(app))
-        assert missing
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Restore ZeroClaw's triggers and continue?" in screen_words(app))
-        await pilot.press("y")
-        await until(pilot, lambda: app.results)
-    assert app.results == [Outcome("edit", 1)]
 
 
 @asynccontextmanager

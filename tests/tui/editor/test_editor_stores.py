@@ -131,20 +131,6 @@ async def test_a_new_line_of_notes_gets_the_key_and_the_file_that_are_typed(tmp_
     await library.close()
 
 
-async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -> None:
-    """The keyword index finds what was typed afterwards."""
-    small_store.change(library.config.database, "DROP TRIGGER memories_au")
-    row = await row_of(library, "plain")
-    async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
-        await pilot.press(*"zebra ", "ctrl+s")
-        await until(pilot, lambda: "Restore ZeroClaw's triggers and continue?" in screen_words(app))
-        await pilot.press("y")
-        await until(pilot, lambda: app.results)
-    with closing(sqlite3.connect(library.config.database)) as connection:
-        found = connection.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'zebra'").fetchall()
-    assert len(found) == 1
-
-
 async def test_the_own_editor_gets_the_bytes_and_gives_new_ones(
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,23 +143,6 @@ async def test_the_own_editor_gets_the_bytes_and_gives_new_ones(
         assert app.results[0].count == 1
         assert on_disk(library, name)["content"] == expected
     assert kept_in(temporary_files) == []
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [("", "Nothing was changed"), ("path.write_bytes(b'\\xff')", "not UTF-8"), ("sys.exit(2)", "exit code 2")],
-)
-async def test_an_editor_that_gives_nothing_new_changes_nothing(
-    library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
-) -> None:
-    monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
-    before = on_disk(library, "plain")
-    app = outside(library, await row_of(library, "plain"))
-    async with app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: app.results)
-        await until(pilot, lambda: words in screen_words(app))
-    assert app.results == [None]
-    assert on_disk(library, "plain") == before
 
 
 async def test_a_change_while_the_editor_was_open_is_shown(

@@ -50,14 +50,6 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert isinstance(app.screen, WhyRoom)
 
 
-async def test_the_facts_of_the_heading_are_told_whole_or_not(place: Place) -> None:
-    place.write(some_turns())
-    async with running(LiveApp(place)) as (app, pilot):
-        await pilot.resize_terminal(40, 24)
-        await settled(pilot)
-        assert screen_text(app).splitlines()[0].strip() == "4 turns · 3 as predicted …"
-
-
 async def test_a_new_turn_stands_there_by_itself_and_is_followed_until_one_leaves(place: Place) -> None:
     first, second, *_ = some_turns()
     place.write([first])

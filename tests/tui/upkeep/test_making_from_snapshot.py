@@ -58,29 +58,6 @@ async def test_capital_s_makes_the_database_and_opens_it(home: Home, is_there: b
     assert home.snapshot.exists()
 
 
-async def test_nothing_is_made_by_accident(home: Home) -> None:
-    home.write_snapshot()
-    app = inspector(home)
-    async with app.run_test(size=NARROW) as pilot:
-        await shown(pilot, ErrorScreen)
-        await pilot.press("S")
-        await shown(pilot, Question)
-        await pilot.press("enter")
-        await shown(pilot, ErrorScreen)
-    assert not home.config.database.exists()
-
-
-async def test_a_snapshot_that_is_another_programs_is_said(home: Home) -> None:
-    app = inspector(home)
-    home.snapshot.write_text("# My notes\n", encoding="utf-8")
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await shown(pilot, ErrorScreen)
-        await pilot.press("S")
-        await until(pilot, lambda: bool(app._notifications))
-        assert "not a snapshot of ZeroClaw's" in "".join(note.message for note in app._notifications)
-    assert not home.config.database.exists()
-
-
 @pytest.mark.parametrize("spoil", ["none", "damaged", "read_only"])
 async def test_where_nothing_can_be_made_the_key_is_not_there(home: Home, spoil: str) -> None:
     app = inspector(home, read_only=spoil == "read_only")
