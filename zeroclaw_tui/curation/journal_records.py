@@ -260,8 +260,11 @@ def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: dat
         with transaction(connection):
             *older, _ = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
             has_deleted = False
+            # A clock that is behind is wrong, or was wrong before: no age can be trusted then.
+            is_behind = any(moment > now.timestamp() + _DAY for _, moment in older)
             for number, moment in older:
-                if moment < now.timestamp() - days * _DAY or bytes_used(connection)[0] > most_bytes:
+                is_old = not is_behind and moment < now.timestamp() - days * _DAY
+                if is_old or bytes_used(connection)[0] > most_bytes:
                     connection.execute("DELETE FROM changes WHERE action = ?", (number,))
                     has_deleted = True
             delete_empty_actions(connection)
