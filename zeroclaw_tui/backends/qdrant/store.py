@@ -427,9 +427,9 @@ class QdrantMemory(LoadedMemory):
         return None if found == self._dimensions else wrong_length(self._dimensions, found)
 
     def _require_embedder(self) -> Embedder:
-        problem = self._embedding_problem()
-        if self._embedder is None or problem is not None:
-            raise problem or AssertionError
+        if (problem := self._embedding_problem()) is not None:
+            raise problem
+        assert self._embedder is not None, "without one there is a problem"
         return self._embedder
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
