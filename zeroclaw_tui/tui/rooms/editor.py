@@ -68,7 +68,6 @@ _OF_EVERY_DRAFT = ("content", "key", "category")
 """What is said of a new memory in every store, also where it cannot be changed afterwards."""
 _USUAL_AGENT = "default"
 _NO_YES = ("no", "yes")
-_SIDE_BY_SIDE = 100
 _VALUE_CELLS = 40
 
 
