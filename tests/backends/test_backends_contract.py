@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, row_with_id, versions, versions_at
+from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, versions, versions_at
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -28,10 +27,8 @@ from zeroclaw_tui.testing.tools import (
     JournalRecorder,
     create,
     delete,
-    edit,
     entries_with_keys,
     recall_of,
-    row_of,
     statistics_of,
     undo,
 )
@@ -133,16 +130,6 @@ async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
     assert before[0] == full
 
 
-async def test_the_time_of_an_edit_is_that_of_the_clock() -> None:
-    now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-    memory, journal = InMemory(SAMPLES, clock=lambda: now), JournalRecorder()
-    row = await row_with_id(memory, SAMPLES[0].id)
-    assert row is not None
-    entry = row_of(await edit(memory, row, {"content": "new"}, journal)).entry()
-    assert (entry.timestamp, entry.updated_at) == (SAMPLES[0].timestamp, now.isoformat())
-    assert journal.changes[0].before == row
-
-
 class ThreadJournal(JournalRecorder):
     """Notes on which threads it records."""
 
@@ -171,17 +158,6 @@ async def test_what_the_trait_cannot_carry_is_told() -> None:
     reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
     assert any("importance" in note for note in reversal.notes)
     assert any("stored anew" in note for note in reversal.notes)
-
-
-async def test_a_key_that_several_memories_have_is_not_written() -> None:
-    memory = Plain(SAMPLES)
-
-    async def rows(query: Query[Any]) -> Sequence[Any]:
-        return [SAMPLES[0], replace(SAMPLES[0], id="other")]
-
-    memory.rows = rows  # type: ignore[method-assign]
-    with pytest.raises(Refused, match="Several memories have the key"):
-        await create(memory, Draft(SAMPLES[0].key, "x"), JournalRecorder(), replace=True)
 
 
 async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -> None:

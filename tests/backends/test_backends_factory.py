@@ -36,14 +36,6 @@ async def test_sqlite_opens_the_installs_database(tmp_path: Path) -> None:
     await memory.close()
 
 
-async def test_a_location_wins_over_the_install(tmp_path: Path) -> None:
-    write(tmp_path / "workspace" / "MEMORY.md", "- of the install\n")
-    write(tmp_path / "elsewhere" / "MEMORY.md", "- given by hand\n")
-    memory = create_memory(config_of(tmp_path / "workspace", "markdown", location=str(tmp_path / "elsewhere")))
-    await memory.open()
-    assert [entry.content for entry in await memory.list()] == ["given by hand"]
-
-
 async def test_markdown_of_0_8_has_the_agents_folders_too(tmp_path: Path) -> None:
     write(tmp_path / "data" / "MEMORY.md", "- of the install\n")
     write(tmp_path / "agents" / "ada" / "workspace" / "MEMORY.md", "- of ada\n")
@@ -93,22 +85,6 @@ async def test_a_driver_that_is_not_installed_names_its_extra(
     assert "hunter2" not in str(refusal.value)
 
 
-def test_a_backend_whose_library_is_missing_on_import_names_it_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "needs_a_driver.py").write_text("import a_driver_nobody_has\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(CLASSES, "postgres", "needs_a_driver:PostgresMemory")
-    with pytest.raises(Refused, match="postgres needs a_driver_nobody_has, which is not installed") as refusal:
-        create_memory(config_of(tmp_path, "postgres"))
-    assert "asyncpg>=" in refusal.value.hint
-
-
-def test_the_rows_of_lucid_are_those_of_the_local_database(tmp_path: Path) -> None:
-    memory = create_memory(config_of(tmp_path, "lucid"))
-    assert (memory.about.identity, memory.about.location) == ("sqlite", str(tmp_path / "memory" / "brain.db"))
-
-
 @pytest.mark.parametrize(
     ("name", "meant"), [("sqlit", "'sqlite'"), ("markdwon", "'markdown'"), ("postgre", "'postgres'")]
 )
@@ -119,24 +95,11 @@ def test_an_unknown_name_gets_the_nearest_known_one(name: str, meant: str, tmp_p
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
 
 
-def test_a_name_like_no_other_gets_the_list(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as error:
-        create_memory(config_of(tmp_path, "xxxxxxxx"))
-    assert "sqlite" in error.value.hint
-
-
 def test_a_missing_database_beside_notes_points_at_the_notes(tmp_path: Path) -> None:
     write(tmp_path / "memory" / "2026-01-02.md", "- one\n")
     with pytest.raises(Unreadable, match="There is no database") as error:
         create_memory(config_of(tmp_path, "sqlite"))
     assert "--backend markdown" in error.value.hint
-
-
-async def test_a_missing_database_without_notes_is_told_by_the_store(tmp_path: Path) -> None:
-    memory = create_memory(config_of(tmp_path, "sqlite"))
-    with pytest.raises(Unreadable):
-        await memory.open()
-    await memory.close()
 
 
 def test_defaults_follow_the_backend() -> None:

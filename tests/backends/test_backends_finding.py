@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.testing.tools import handles_of
 
 ENDLESS = "(a|aa)+$"
@@ -28,15 +26,3 @@ async def test_in_memory_stops_a_pattern_that_runs_for_ever(monkeypatch: pytest.
     with pytest.raises(UsageError, match=r"0\.05 s"):
         (await handles_of(memory, MemoryFilter(regex=ENDLESS), Sort()))
     assert len(await handles_of(memory, MemoryFilter(regex="B$"), Sort())) == 2
-
-
-async def test_the_loop_goes_on_while_a_pattern_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = held(*[TRAP] * 100)
-    monkeypatch.setattr(matching, "REGEX_SECONDS", 60.0)
-    asking = asyncio.ensure_future(memory.rows(Query(ENTRIES, MemoryFilter(regex=ENDLESS))))
-    for _ in range(50):
-        await asyncio.sleep(0)
-    assert not asking.done()
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking

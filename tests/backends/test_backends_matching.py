@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,15 +9,12 @@ from hypothesis import strategies as st
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.matching import (
     Needle,
-    PatternSearch,
     TextSearch,
-    compiled,
     folded,
     matches,
-    merged,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 
 ENDLESS = "(a|aa)+$"
@@ -55,12 +50,6 @@ def test_a_text_is_found_in_any_case_and_alphabet(wanted: str, text: str) -> Non
     assert not finds("in 12 jars", key="jar", contains=wanted)
 
 
-@given(texts)
-def test_folding_keeps_every_place(text: str) -> None:
-    assert len(folded(text)) == len(text)
-    assert folded(folded(text)) == folded(text)
-
-
 @given(texts, texts)
 def test_a_needle_is_in_a_text_exactly_where_its_spans_are(wanted: str, text: str) -> None:
     """Each span is the needle in some case; without spans it is not in there."""
@@ -83,14 +72,6 @@ def test_the_other_cases_of_a_needle_are_all_there_are(text: str) -> None:
             assert (needle.text in shown.translate(table)) == needle.is_in(shown)
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9))))
-def test_overlapping_places_become_one(places: list[tuple[int, int]]) -> None:
-    spans = [(start, start + length) for start, length in places]
-    found = merged(spans)
-    assert {at for start, end in found for at in range(start, end)} == {at for s, e in spans for at in range(s, e)}
-    assert all(one[1] < other[0] for one, other in itertools.pairwise(found))
-
-
 @pytest.mark.parametrize(
     ("pattern", "place"),
     [
@@ -109,12 +90,6 @@ def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> N
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("pattern", ["(" * 3000, "a" * 20_000])
-def test_a_pattern_too_deep_or_too_long_is_refused(pattern: str) -> None:
-    with pytest.raises(UsageError, match="The pattern"):
-        compiled(pattern)
-
-
 def test_a_pattern_ignores_case_and_reads_unicode() -> None:
     assert finds("Ramen NOODLES", regex=r"\bnoodles?\b")
     assert finds("ЧАЙ", regex="чай")
@@ -130,30 +105,3 @@ def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch: pyte
         search.finds("key", TRAP)
     assert "0.05 s" in caught.value.message
     assert "filter" in caught.value.hint
-
-
-def test_one_text_takes_only_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that is called off goes on for so long at the most, and what is left is not used up."""
-    monkeypatch.setattr(matching, "SECONDS_A_TEXT", 0.05)
-    search = PatternSearch(ENDLESS)
-    with pytest.raises(UsageError, match=r"0\.05 s on a single memory"):
-        search.is_in(TRAP)
-    assert search.is_in("aaa"), "there is time left"
-
-
-def test_the_time_counts_for_all_texts_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
-    ticks = itertools.count()
-    monkeypatch.setattr(matching, "REGEX_SECONDS", 3.0)
-    search = PatternSearch("b", clock=lambda: float(next(ticks)))
-    assert [search.is_in("abc") for _ in range(3)] == [True, True, True]
-    with pytest.raises(UsageError, match="3 s"):
-        search.is_in("abc")
-
-
-def test_a_stopped_search_ends_at_its_next_row() -> None:
-    search = TextSearch(MemoryFilter(contains="a"))
-    assert search.finds("key", "a")
-    search.stop()
-    with pytest.raises(SearchInterrupted):
-        search.finds("key", "a")

@@ -13,9 +13,9 @@ from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
 from zeroclaw_tui.config.locations import OpenOptions, without_password
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file, settings_problem
+from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, settings_file
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 
 SECRET = "hunter2"
 POSTGRES = '[memory]\nbackend = "postgres"\n'
@@ -55,15 +55,6 @@ def test_the_inspector_takes_a_url_where_a_path_stands(tmp_path: Path) -> None:
     assert configs_for(options, {"HOME": str(tmp_path)})[0].backend == "postgres"
     with pytest.raises(UsageError, match="name two stores"):
         open_options(parser.parse_args(["postgres://h/d", "--location", "redis://h"]))
-
-
-def test_a_url_beside_an_install_keeps_the_install(tmp_path: Path) -> None:
-    (tmp_path / ".zeroclaw").mkdir()
-    (tmp_path / ".zeroclaw" / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
-    config = config_of(tmp_path, "--location", "redis://h/1")
-    assert (config.backend, config.install.config_dir) == ("redis", tmp_path / ".zeroclaw")
-    with pytest.raises(NoInstall):
-        config_of(tmp_path, "--config-dir", str(tmp_path / "nowhere"), "--location", "redis://h/1")
 
 
 @pytest.mark.parametrize(
@@ -136,26 +127,6 @@ def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path: 
     assert (store_to_confirm(confirmed), foreign_store(confirmed)) == (None, name)
     assert foreign(tmp_path, "postgres://ada@h/another").read_only
     assert foreign(tmp_path, read_only=True).read_only
-
-
-def test_a_confirmation_leaves_the_other_settings_as_they_are(tmp_path: Path) -> None:
-    install = foreign(tmp_path).install
-    save_theme(install, "dark")
-    confirm_store(install, "postgres://h/d public.memories")
-    confirm_store(install, "postgres://h/e public.memories")
-    save_theme(install, "light")
-    assert len(confirmed_stores(install)) == 2
-    assert 'theme = "light"' in settings_file(install).read_text()
-
-
-def test_a_broken_list_of_confirmed_stores_confirms_nothing(tmp_path: Path) -> None:
-    install = foreign(tmp_path).install
-    settings_file(install).parent.mkdir()
-    settings_file(install).write_text('confirmed_stores = "postgres://ada@h/d public.memories"\n')
-    assert foreign(tmp_path).read_only
-    assert "confirmed_stores" in (settings_problem(install) or "")
-    with pytest.raises(BrokenConfig):
-        confirm_store(install, "postgres://h/d public.memories")
 
 
 SOURCES = (

@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
+from zeroclaw_tui.memory.errors import NothingYet, Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import recall_of
@@ -52,12 +52,6 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path)
     assert [scored.entry.key for scored in found.entries] == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
 
 
-def test_a_workspace_that_is_no_text_is_told(tmp_path: Path) -> None:
-    config = config_of(tmp_path / "z", "[agents.ada.workspace]\npath = 7\n")
-    assert config.agent_workspaces == {}
-    assert any("agents.ada.workspace.path" in warning for warning in config.warnings)
-
-
 async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) -> None:
     config = config_of(tmp_path / "z")
     memory = create_memory(config)
@@ -69,21 +63,3 @@ async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) ->
     assert list((tmp_path / "z" / "data").iterdir()) == []
     with pytest.raises(Refused, match="there already"):
         await memory.make(profile_for("0.8.4"))
-
-
-async def test_a_folder_given_by_hand_is_not_made(tmp_path: Path) -> None:
-    config = config_of(tmp_path / "z")._replace(location=str(tmp_path / "typo"))
-    memory = create_memory(config)
-    with pytest.raises(Unreadable) as raised:
-        await memory.open()
-    assert not isinstance(raised.value, NothingYet)
-    with pytest.raises(Refused):
-        await memory.make(profile_for("0.8.4"))
-    assert not (tmp_path / "typo").exists()
-
-
-async def test_a_store_opened_read_only_makes_nothing(tmp_path: Path) -> None:
-    config = config_of(tmp_path / "z")._replace(read_only=True)
-    with pytest.raises(Refused, match="read-only"):
-        await create_memory(config).make(profile_for("0.8.4"))
-    assert not (tmp_path / "z" / "data").exists()

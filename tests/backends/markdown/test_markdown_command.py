@@ -91,43 +91,10 @@ def test_loose_notes_are_looked_at_and_no_memory(tmp_path: Path, options: tuple[
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("garden.md", "- beans for Steph\n")]
 
 
-def test_a_file_of_a_workspace_that_is_no_memory_is_refused(tmp_path: Path) -> None:
-    workspace = workspace_in(tmp_path / "here")
-    refused = listed("--backend", "markdown", "--location", str(workspace / "SOUL.md"), "clear", "--yes")
-    assert refused.returncode == 1
-    assert "SOUL.md is no memory" in refused.stderr
-    assert (workspace / "SOUL.md").read_text() == NO_MEMORY["SOUL.md"]
-
-
 def test_a_config_dir_of_notes_alone_opens(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- **lang**: Rust\n")
     document = json.loads(listed("--config-dir", str(tmp_path), "list", "--json").stdout)
     assert (document["backend"], document["total"]) == ("markdown", 1)
-
-
-def test_an_empty_folder_takes_the_first_memory(tmp_path: Path) -> None:
-    where = ("--backend", "markdown", "--location", str(tmp_path))
-    assert listed(*where, "list").returncode == 0
-    assert listed(*where, "store", "walk", "Went out", "--category", "daily").returncode == 0
-    assert [path.parent for path in tmp_path.rglob("*.md")] == [tmp_path / "memory"]
-
-
-def test_the_days_of_names_are_listed_filtered_and_counted_alike(tmp_path: Path) -> None:
-    (tmp_path / "memory").mkdir()
-    for stem in ("2026-03-07", "2026-03-07-roof", "2026-03-07-1442", "plan"):
-        (tmp_path / "memory" / f"{stem}.md").write_text("- one\n- two\n")
-    (tmp_path / "MEMORY.md").write_text("- kept\n")
-    where = ("--location", str(tmp_path))
-    ages = json.loads(listed(*where, "stats", "--json").stdout)["by_age"]
-    assert ages == {"today": 0, "this week": 0, "this month": 0, "older": 6, "no date": 3}
-
-    def keys(*options: str) -> set[str]:
-        document = json.loads(listed(*where, "list", "--json", *options).stdout)
-        return {entry["timestamp"] for entry in document["entries"]}
-
-    assert keys("--older-than", "30d") == {"2026-03-07", "2026-03-07-roof", "2026-03-07-1442"}
-    assert keys("--newer-than", "2026-03-08") == set()
-    assert json.loads(listed(*where, "stats", "--json").stdout)["undated"] == 3
 
 
 def test_an_undo_lists_the_memories_and_not_their_file(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import os
-import shutil
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,11 +17,11 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.hygiene import plan_hygiene
-from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.errors import NotFound, Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
+from zeroclaw_tui.testing.tools import handles_of, recall_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
@@ -107,44 +105,6 @@ async def test_a_byte_order_mark_makes_the_heading_an_entry(tmp_path: Path) -> N
     assert [entry.content for entry in await memory.list()] == ["\ufeff# Title", "one"]
 
 
-async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        MEMORY="core",
-        memory__2026_01_02="old",
-        memory__2026_03_04="new",
-        memory__notes="named",
-        memory__archive__2025_01_01="gone",
-    )
-    (tmp_path / "memory" / "upper.MD").write_text("not read")
-    (tmp_path / "memory" / ".md").write_text("not read")
-    memory = await opened(tmp_path)
-    assert [entry.content for entry in await memory.list()] == ["named", "core", "new", "old"]
-    stored = await handles_of(memory, MemoryFilter(), Sort())
-    assert list(stored) == ["notes:0", "MEMORY:0", "2026-03-04:0", "2026-01-02:0"]
-    assert [row.category for row in (await excerpts_at(memory, stored))] == [
-        "daily",
-        "core",
-        "daily",
-        "daily",
-    ]
-
-
-async def test_two_files_of_one_stem_keep_apart(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, MEMORY="core one", memory__MEMORY="daily one"))
-    rows = await excerpts_at(memory, (await handles_of(memory, MemoryFilter(), Sort())))
-    assert [(row.key, row.content) for row in rows] == [("MEMORY:0", "core one"), ("MEMORY:0", "daily one")]
-    assert len({row.handle for row in rows}) == 2
-    assert [entry.content for entry in await entries_with_key(memory, "MEMORY:0")] == ["core one", "daily one"]
-
-
-async def test_lines_sort_as_numbers_within_a_file(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, memory__2026_01_02="\n".join("same" for _ in range(12))))
-    for field in (SortField.STORED, SortField.CONTENT, SortField.CATEGORY, SortField.AGE):
-        order = await handles_of(memory, MemoryFilter(), Sort(field, descending=True))
-        assert list(order) == [f"2026-01-02:{at}" for at in range(12)]
-
-
 async def test_loose_files_are_read_where_a_person_asks_for_them_alone(tmp_path: Path) -> None:
     """They can be looked at; ZeroClaw reads none of them, and nothing is written to them."""
     write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
@@ -203,30 +163,6 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
     assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
 
 
-async def test_the_loop_goes_on_while_a_big_file_is_read(tmp_path: Path) -> None:
-    core = "# H\n" + "- a note of some words, as people write them, and some more\n  - nested\n" * 4500
-    (tmp_path / "MEMORY.md").write_text(core)
-    memory = MarkdownMemory(tmp_path)
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            ticks += 1
-            await asyncio.sleep(0)
-
-    ticking = asyncio.ensure_future(tick())
-    await memory.open()
-    ticking.cancel()
-    assert ticks > 3
-    assert await memory.count() == 9000
-
-
-async def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="There is no directory"):
-        await opened(tmp_path / "nowhere")
-
-
 async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> None:
     memory = await opened(tmp_path)
     assert await memory.count() == 0
@@ -248,32 +184,6 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> Non
     assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 
 
-async def test_folders_and_dead_links_and_pipes_named_like_notes_are_told(tmp_path: Path) -> None:
-    write(tmp_path, MEMORY="- good\n", memory__2026_01_02="- fine\n")
-    (tmp_path / "memory" / "folder.md").mkdir()
-    (tmp_path / "memory" / "dead.md").symlink_to(tmp_path / "nowhere")
-    (tmp_path / "memory" / "loop.md").symlink_to(tmp_path / "memory" / "loop.md")
-    os.mkfifo(tmp_path / "memory" / "pipe.md")
-    memory = await opened(tmp_path)
-    assert [entry.content for entry in await memory.list()] == ["good", "fine"]
-    told = "\n".join((await memory.health()).findings)
-    for name in (
-        "folder.md is a folder",
-        "dead.md is a link that leads nowhere",
-        "loop.md",
-        "pipe.md is not a regular",
-    ):
-        assert name in told
-
-
-async def test_a_dead_link_for_the_core_file_hides_nothing_else(tmp_path: Path) -> None:
-    write(tmp_path, memory__2026_01_02="- fine\n")
-    (tmp_path / "MEMORY.md").symlink_to(tmp_path / "nowhere")
-    memory = await opened(tmp_path)
-    assert [entry.content for entry in await memory.list()] == ["fine"]
-    assert sentences(memory.notices) == ("MEMORY.md is a link that leads nowhere.",)
-
-
 async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
     write(tmp_path, MEMORY="- one\n")
     memory = await opened(tmp_path)
@@ -291,16 +201,6 @@ async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
     assert [entry.content for entry in await memory.list()] == ["two"]
     with pytest.raises(NotFound):
         await whole_entry(memory, "MEMORY:0")
-
-
-async def test_writing_is_refused_when_opened_read_only(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, MEMORY="- one\n"), read_only=True)
-    assert "write" in memory.why_not
-    with pytest.raises(Refused, match="opened read-only"):
-        await memory.store("key", "content", "core")
-    with pytest.raises(Refused):
-        await memory.forget("MEMORY:0")
-    assert (tmp_path / "MEMORY.md").read_text() == "- one\n"
 
 
 async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Path) -> None:
@@ -321,24 +221,6 @@ async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Pa
     assert "2026-01-05:0" in [key for key, _ in await recalled(memory, "0.8.4", "tea", 9, **late)]
 
 
-async def test_time_bounds_that_make_no_sense_are_told(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, MEMORY="- tea"))
-    with pytest.raises(UsageError, match="since"):
-        await recalled(memory, "0.8.4", "tea", 5, since="yesterday")
-    with pytest.raises(UsageError, match="before"):
-        await recalled(memory, "0.8.4", "tea", 5, since="2026-02-01T00:00:00Z", until="2026-01-01T00:00:00Z")
-
-
-async def test_what_recall_ignores_is_noted(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, MEMORY="- tea"))
-    found = await recall_of(memory, RecallRequest("tea", session_id="telegram_1"), profile_for("0.8.4"), SETTINGS)
-    assert len(found.entries) == 1
-    assert "no session" in found.notes[0]
-    found = await recall_of(memory, RecallRequest("tea", namespace="work"), profile_for("0.8.4"), SETTINGS)
-    assert found.entries == ()
-    assert "namespace" in found.notes[0]
-
-
 async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tmp_path: Path) -> None:
     root = write(tmp_path / "data", MEMORY="- install tea")
     ada = write(tmp_path / "agents" / "ada" / "workspace", MEMORY="- green tea")
@@ -357,16 +239,3 @@ async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tm
     assert [entry.agent for entry in await entries_with_key(memory, "MEMORY:0")] == [None, "ada", "bob"]
     only_bob = await handles_of(memory, MemoryFilter(agent=("bob",)), Sort())
     assert list(only_bob) == ["bob/MEMORY:0", "bob/MEMORY:1", "bob/2026-01-02:0"]
-
-
-def states(root: Path) -> dict[Path, tuple[int, bytes]]:
-    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in root.rglob("*.md")}
-
-
-async def test_the_sample_is_not_touched_by_reading(tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(DATA, tmp_path / "copy"))
-    before = states(copy)
-    memory = await opened(copy)
-    await memory.recall("rust", 10)
-    await memory.close()
-    assert states(copy) == before

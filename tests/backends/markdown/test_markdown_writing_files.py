@@ -6,30 +6,23 @@ import os
 import stat
 import tarfile
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.lookup import row_with_id, rows_by_id, versions, versions_at, why_fixed
-from zeroclaw_tui.backends.markdown import sources
+from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
-from zeroclaw_tui.memory.change import ApplyResult, Draft, RowChange, RowVersion
-from zeroclaw_tui.memory.entry import EDITABLE
-from zeroclaw_tui.memory.errors import DiskFull, Refused
+from zeroclaw_tui.memory.change import ApplyResult, Draft, RowVersion
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = NOW.astimezone().date().isoformat()
-ODD = (
-    b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\n# Heading\r\n\r\n- one\r\n  - nested\r\n```\r\n- in a fence\r\n```\r\n"
-    b"caf\xe9\r\n\r\n- last without an end"
-)
 
 
 async def opened(root: Path, data: bytes | None = None, **options: Any) -> MarkdownMemory:
@@ -78,54 +71,6 @@ async def test_appending_separates_as_zeroclaw_does(tmp_path: Path) -> None:
     assert core(tmp_path) == b"no end\n- **a**: b\n"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "now"),
-    [
-        ("one", "uno", ODD.replace(b"- one\r\n", b"- uno\r\n")),
-        ("nested", "deep", ODD.replace(b"  - nested", b"  - deep")),
-        ("in a fence", "fenced", ODD.replace(b"- in a fence", b"- fenced")),
-        ("caf\udce9", "café", ODD.replace(b"caf\xe9", "café".encode())),
-        ("caf\udce9", "caf\udce9!", ODD.replace(b"caf\xe9", b"caf\xe9!")),
-        ("last without an end", " end \n", ODD.replace(b"last without an end", b"end")),
-        ("\ufeff---", "+++", ODD.replace(b"---", b"+++", 1)),
-    ],
-)
-async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
-    old: str, new: str, now: bytes, tmp_path: Path
-) -> None:
-    memory, journal = await opened(tmp_path, ODD), JournalRecorder()
-    (stamp,) = await stamped(memory, old)
-    await edited(memory, stamp.id, new, journal)
-    assert core(tmp_path) == now
-    await undo(memory, journal.changes[::-1])
-    assert core(tmp_path) == ODD
-
-
-async def test_removed_lines_take_nothing_else_with_them(tmp_path: Path) -> None:
-    memory, journal = await opened(tmp_path, ODD), JournalRecorder()
-    result = await delete(memory, await stamped(memory, "one", "caf\udce9", "last without an end"), journal)
-    assert result.written == 3
-    gone = ODD.replace(b"- one\r\n", b"").replace(b"caf\xe9\r\n", b"").replace(b"- last without an end", b"")
-    assert core(tmp_path) == gone
-    await undo(memory, journal.changes[::-1])
-    assert core(tmp_path) == ODD
-
-
-async def test_one_of_several_comes_back_to_its_place_and_the_others_later(tmp_path: Path) -> None:
-    memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n- d\n- e\n"), JournalRecorder()
-    await delete(memory, await stamped(memory, "b", "c", "d"), journal)
-    middle = next(change for change in journal.memories if change.row.values["content"] == "c")
-    await undo(memory, [middle])
-    assert core(tmp_path) == b"- a\n- c\n- e\n"
-    await create(memory, Draft("new", "line"))
-    await undo(memory, [change for change in journal.memories if change is not middle])
-    assert core(tmp_path) == b"- a\n- b\n- c\n- d\n- e\n\n- **new**: line\n"
-    before = core(tmp_path)
-    result = await undo(memory, journal.memories)
-    assert (result.written, len(result.already)) == (0, 3)
-    assert core(tmp_path) == before
-
-
 async def test_a_place_that_is_gone_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
     memory, journal = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), JournalRecorder()
     await delete(memory, await stamped(memory, "d"), journal)
@@ -147,33 +92,11 @@ async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
     assert core(tmp_path) == b"- new\n- newer\n- a\n- B\n"
 
 
-async def test_a_line_that_changed_or_went_is_left_alone(tmp_path: Path) -> None:
-    memory, journal = await opened(tmp_path, b"- a\n- b\n"), JournalRecorder()
-    stamps = await stamped(memory, "a", "b")
-    row = await row_with_id(memory, "MEMORY:1")
-    assert row is not None
-    (tmp_path / "MEMORY.md").write_bytes(b"- other\n")
-    result = await delete(memory, stamps, journal)
-    assert (result.written, result.skipped, result.already) == (0, ("MEMORY:0",), ("MEMORY:1",))
-    assert journal.changes == []
-    refused = await edit(memory, row, {"content": "x"}, journal)
-    assert [(found.reason, found.existing) for found in refused.conflicts] == [("deleted", None)]
-    assert core(tmp_path) == b"- other\n"
-
-
 async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"- same\n- x\n- same\n- y\n- same\n- z\n")
     stamps = await versions_at(memory, ["MEMORY:0", "MEMORY:2", "MEMORY:2"])
     assert (await delete(memory, stamps)).written == 2
     assert core(tmp_path) == b"- x\n- y\n- same\n- z\n"
-
-
-async def test_where_one_of_two_alike_went_the_other_is_another_row(tmp_path: Path) -> None:
-    memory, journal = await opened(tmp_path, b"- same\n- same\n"), JournalRecorder()
-    await delete(memory, await versions_at(memory, ["MEMORY:0"]), journal)
-    now = await row_with_id(memory, "MEMORY:0")
-    assert now is not None
-    assert now.fingerprint != journal.memories[0].row.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -188,27 +111,6 @@ async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: 
         await edited(memory, "MEMORY:0", content, journal)
     assert journal.changes == []
     assert core(tmp_path) == b"- one\n"
-
-
-async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_path: Path) -> None:
-    memory = await opened(tmp_path, b"- one\n")
-    assert [name for name in EDITABLE if not why_fixed(memory, name)] == ["content"]
-    row = await row_with_id(memory, "MEMORY:0")
-    assert row is not None
-    values: dict[str, Any] = {
-        "key": "x",
-        "category": "daily",
-        "session_id": "s",
-        "importance": 0.5,
-        "pinned": 1,
-        "namespace": "n",
-    }
-    for name, value in values.items():
-        with pytest.raises(Refused) as refusal:
-            await edit(memory, row, {"content": "new", name: value})
-        assert refusal.value.message == memory.why_not[name]
-    assert core(tmp_path) == b"- one\n"
-    assert "ZeroClaw itself never deletes" in memory.why_not["zeroclaw_forget"]
 
 
 async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path: Path) -> None:
@@ -281,19 +183,6 @@ async def test_a_file_made_in_between_is_not_written_over(tmp_path: Path, monkey
     assert core(tmp_path) == b"# Long-Term Memory\n\n- theirs\n\n- **k**: v\n"
 
 
-async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = await opened(tmp_path, b"- one\n")
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(DiskFull, match=r"the disk is full\. Nothing was changed in it"):
-        await edited(memory, "MEMORY:0", "uno")
-    assert core(tmp_path) == b"- one\n"
-    assert os.listdir(tmp_path) == ["MEMORY.md"]
-
-
 async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     await edited(memory, "MEMORY:1", "mine", journal)
@@ -310,63 +199,6 @@ async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
     assert core(tmp_path) == b"- a\n- b\n- c\n"
     (tmp_path / "MEMORY.md").write_bytes(b"- a\n- c\n")
     assert (await undo(memory, journal.changes[::-1])).conflicts[0].reason == "deleted"
-
-
-async def test_a_line_the_agent_changes_while_it_is_undone_is_a_conflict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory, journal, undone = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder(), JournalRecorder()
-    await edited(memory, "MEMORY:1", "mine", journal)
-    agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n"))
-    result = await undo(memory, journal.changes[::-1], undone)
-    assert (result.written, result.conflict_count, undone.changes) == (0, 1, [])
-    assert core(tmp_path) == b"- a\n- theirs\n- c\n"
-
-
-async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
-    folders = {name: tmp_path / name for name in ("ada", "bob")}
-    for name, folder in folders.items():
-        folder.mkdir()
-        (folder / "memory").mkdir()
-        (folder / "memory" / "2026-01-02.md").write_text("- a day\n")
-        (folder / "MEMORY.md").write_text(f"- of {name}\n")
-    memory, journal = await opened(tmp_path, b"- of all\n", agents=folders), JournalRecorder()
-    assert {entry.id for entry in await memory.list("core")} == {"MEMORY:0", "ada/MEMORY:0", "bob/MEMORY:0"}
-    with pytest.raises(Refused, match="Several folders"):
-        await memory.forget("2026-01-02:0")
-    await delete(memory, await versions_at(memory, ["bob/MEMORY:0"]), journal)
-    assert (folders["bob"] / "MEMORY.md").read_bytes() == b""
-    assert journal.changes[0].row.values["file"] == str(folders["bob"] / "MEMORY.md")
-    await undo(memory, journal.changes[::-1])
-    await create(memory, Draft("k", "v", agent="ada"))
-    assert (folders["bob"] / "MEMORY.md").read_text() == "- of bob\n"
-    assert (folders["ada"] / "MEMORY.md").read_text() == "- of ada\n\n- **k**: v\n"
-    with pytest.raises(Refused, match="Agent 'eve' has no notes here"):
-        await create(memory, Draft("k", "v", agent="eve"))
-    assert core(tmp_path) == b"- of all\n"
-
-
-async def test_one_file_alone_takes_a_line(tmp_path: Path) -> None:
-    (tmp_path / "MEMORY.md").write_text("- Kyoto\n")
-    alone = await opened(tmp_path / "MEMORY.md")
-    await edited(alone, "MEMORY:0", "Osaka")
-    await create(alone, Draft("k", "v"))
-    assert core(tmp_path) == b"- Osaka\n\n- **k**: v\n"
-
-
-async def test_a_journal_row_of_another_folder_is_not_put_back_there(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    memory, journal = await opened(outside, b"- one\n"), JournalRecorder()
-    await delete(memory, await versions(memory, MemoryFilter()), journal)
-    row = journal.memories[0].row
-    strange = RowChange(replace(row, values={**row.values, "file": "../../etc/notes.md"}), None, 1)
-    with pytest.raises(Refused, match="no file of these notes"):
-        await undo(memory, [strange])
-    file = journal.changes[-1].row
-    strange = RowChange(file, replace(file, id="/etc/notes.md"), 1)
-    with pytest.raises(Refused, match="no file of these notes"):
-        await undo(memory, [strange])
 
 
 async def test_without_permission_it_is_read_only_and_says_which(
@@ -397,20 +229,3 @@ if FIXTURES := os.environ.get("ZEROCLAW_FIXTURES"):
         assert await memory.count() == 0
         await undo(memory, journal.changes[::-1])
         assert contents_of(tmp_path) == before
-
-
-async def test_many_lines_are_looked_up_with_one_look_at_each_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As each alone; a number beyond the end and a file that is not there give nothing."""
-    (tmp_path / "memory").mkdir()
-    (tmp_path / "memory" / "notes.md").write_bytes(b"# x\n- c\n")
-    memory = await opened(tmp_path, b"- a\n\n- b\n")
-    ids = ["MEMORY:0", "MEMORY:1", "MEMORY:2", "notes:0", "gone:0"]
-    alone = {name: row for name in ids if (row := await row_with_id(memory, name)) is not None}
-    looks: list[Path] = []
-    monkeypatch.setattr(sources, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
-    found = await rows_by_id(memory, ids)
-    assert found == alone
-    assert [row.values["content"] for row in found.values()] == ["a", "b", "c"]
-    assert sorted(path.name for path in looks) == ["MEMORY.md", "notes.md"]

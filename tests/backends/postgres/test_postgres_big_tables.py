@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import asyncpg
 import pytest
 from support.postgres_place import PostgresPlace
 
@@ -23,8 +21,8 @@ from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.curation.traces.copies import Text, find_copies, texts_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
-from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
-from zeroclaw_tui.testing.tools import entries_of, entries_with_keys
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.testing.tools import entries_of
 
 ROWS = 3_000
 FILL = f"""
@@ -91,28 +89,6 @@ async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, fi
     assert "key 9" in copy.remark
     with pytest.raises(NotFound):
         await whole_entry(library.memory, "id-7")
-
-
-async def test_rows_are_found_by_their_whole_content_or_their_key(library, filled):
-    filled.run(
-        "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id) "
-        "VALUES ('other', 'key 5', 'of another agent', 'core', now(), now(), 'a-scout')"
-    )
-    memory, contents, keys = library.memory, ["memory number 3", "no such \0", "\ud800", "none"], ["key 5", "no", "\0"]
-    assert [entry.handle for entry in (await memory.rows(Query(ENTRIES, contents=contents)))] == ["id-3"]
-    assert {entry.handle for entry in await entries_with_keys(memory, keys)} == {"id-5", "other"}
-
-
-async def test_a_query_for_contents_can_be_given_up(library, filled):
-    """The store answers the next query, once the table is free again."""
-    other = await asyncpg.connect(filled.url)
-    async with other.transaction():
-        await other.execute("LOCK TABLE memories IN ACCESS EXCLUSIVE MODE")
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await library.memory.rows(Query(ENTRIES, contents=["memory number 3"]))
-    await other.close()
-    assert (await whole_entry(library.memory, "id-3")).content == "memory number 3"
 
 
 async def test_that_contents_were_not_all_compared_is_told_with_the_copies(library, monkeypatch):

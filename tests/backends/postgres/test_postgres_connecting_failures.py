@@ -81,24 +81,12 @@ def surroundings(place: PostgresPlace, tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv(name, str(value))
 
 
-async def test_no_password_though_one_is_wanted_and_the_environment_has_no_say(
-    place: PostgresPlace, refused, surroundings: None
-) -> None:
-    error = await refused(place.server.url(place.user, None, place.database))
-    assert "needs a password" in error.message
-
-
 async def test_the_url_alone_says_how_to_connect(place: PostgresPlace, surroundings: None, opens) -> None:
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as pooler:
         for mode in ("disable", "allow", "prefer", "require"):
             memory = await opens(pooler.url(place.user, PASSWORD, place.database, f"sslmode={mode}"))
             assert await memory.count() == 0, mode
             assert pooler.last_login_used_tls == (mode in ("prefer", "require")), mode
-
-
-async def test_an_unknown_host(refused) -> None:
-    error = await refused(f"postgres://agent:{PASSWORD}@nowhere.invalid/memory")
-    assert (type(error), error.message) == (NotReachable, "There is no host named nowhere.invalid.")
 
 
 async def test_a_closed_port(closed_port: int, refused) -> None:
@@ -110,29 +98,6 @@ async def test_a_hanging_port_is_given_up_after_the_connect_time_out(hanging_por
     error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{hanging_port}/memory", connect_seconds=0.2)
     assert isinstance(error, NotReachable)
     assert "did not answer within 0.2 s" in error.message
-
-
-async def test_the_urls_own_time_out_counts_where_the_config_has_none(hanging_port: int, refused) -> None:
-    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{hanging_port}/memory?connect_timeout=1")
-    assert "did not answer within 1 s" in error.message
-
-
-async def test_something_else_that_listens(talking_port: int, refused) -> None:
-    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{talking_port}/memory")
-    assert isinstance(error, NotReachable)
-    assert "is not PostgreSQL" in error.message
-
-
-async def test_an_unknown_database(place: PostgresPlace, refused) -> None:
-    error = await refused(place.server.url(place.user, PASSWORD, "not_made"))
-    assert isinstance(error, NotReachable)
-    assert "has no database not_made" in error.message
-
-
-async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_port: int, opens) -> None:
-    place.make_table("key")
-    url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{closed_port},127.0.0.1")
-    assert await (await opens(url)).count() == 0
 
 
 async def test_a_missing_driver_names_what_brings_it(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 
 import pytest
 from support.pgbouncer import PgBouncer
@@ -11,10 +10,9 @@ from support.postgres_place import PASSWORD, PostgresPlace
 
 from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import NotReachable, Refused, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import handles_of
 
 SLEEP = "SELECT pg_sleep(60)"
 
@@ -39,29 +37,6 @@ async def sleepers(memory: PostgresMemory, wanted: int) -> None:
             await connection.execute("SELECT pg_stat_clear_snapshot()")
 
 
-async def test_many_at_once_share_a_few_connections(memory: PostgresMemory, place: PostgresPlace) -> None:
-    counts = await asyncio.gather(*(memory.count() for _ in range(40)))
-    assert set(counts) == {len(sample_entries())}
-    open_ones = place.run(
-        f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{place.database}' AND pid <> pg_backend_pid()"
-    )
-    assert 1 <= int(open_ones) <= MOST_CONNECTIONS
-
-
-async def test_nothing_is_connected_after_closing(memory: PostgresMemory, place: PostgresPlace) -> None:
-    sleeping = asyncio.ensure_future(asleep(memory))
-    await sleepers(memory, 1)
-    await memory.close()
-    with pytest.raises((SearchInterrupted, NotReachable)):
-        await sleeping
-    place.run(
-        "SET statement_timeout = '10s'; DO $$ BEGIN WHILE EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = "
-        "current_database() AND pid <> pg_backend_pid()) LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
-    )
-    with pytest.raises(NotReachable):
-        await memory.count()
-
-
 async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(
     memory: PostgresMemory,
 ) -> None:
@@ -83,50 +58,11 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
     assert await memory.count() == len(sample_entries())
 
 
-async def test_a_server_that_falls_silent_is_told_and_a_new_connection_made(memory: PostgresMemory) -> None:
-    left_behind: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, told: left_behind.append(told))
-    with pytest.raises(NotReachable) as caught:
-        async with memory.connections.reading(seconds=60) as connection:
-            await connection.execute(SLEEP, timeout=0.05)
-    assert "stopped answering" in caught.value.message
-    assert await memory.count() == len(sample_entries())
-    gc.collect()
-    assert not left_behind
-
-
 async def test_reading_cannot_write(memory: PostgresMemory) -> None:
     with pytest.raises(Refused):
         async with memory.connections.reading() as connection:
             await connection.execute("DELETE FROM memories")
     assert await memory.count() == len(sample_entries())
-
-
-async def test_writing_is_all_or_nothing(memory: PostgresMemory) -> None:
-    async with memory.connections.writing() as connection:
-        await connection.execute("DELETE FROM memories WHERE key = 'lang'")
-    assert await memory.get("lang") is None
-    with pytest.raises(RuntimeError):
-        await _deletes_and_fails(memory)
-    assert await memory.count() == len(sample_entries()) - 1
-    task = asyncio.ensure_future(_deletes_and_sleeps(memory))
-    await sleepers(memory, 1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert await memory.count() == len(sample_entries()) - 1
-
-
-async def _deletes_and_fails(memory: PostgresMemory) -> None:
-    async with memory.connections.writing() as connection:
-        await connection.execute("DELETE FROM memories")
-        raise RuntimeError
-
-
-async def _deletes_and_sleeps(memory: PostgresMemory) -> None:
-    async with memory.connections.writing() as connection:
-        await connection.execute("DELETE FROM memories")
-        await connection.execute(SLEEP)
 
 
 async def test_nothing_stays_on_a_pooled_connection(
@@ -175,18 +111,3 @@ async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored
         await storing
     await memory.store("stored", "text", "core")
     assert place.run("SELECT key FROM memories WHERE key IN ('given up', 'stored')") == "stored"
-
-
-async def test_another_program_behind_the_pooler_may_have_prepared_the_same_names(
-    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
-) -> None:
-    """Every program with this driver counts its statements from one, and the pooler hands out the same servers."""
-    pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
-    for _ in range(6):
-        async with pooled.connections.writing() as connection:
-            await connection.execute(
-                "DO $$ BEGIN FOR n IN 0..99 LOOP BEGIN EXECUTE format('PREPARE __asyncpg_stmt_%s__ AS SELECT 1', "
-                "to_hex(n)); EXCEPTION WHEN duplicate_prepared_statement THEN NULL; END; END LOOP; END $$"
-            )
-    assert len(await handles_of(pooled, MemoryFilter(), NEWEST_STORED)) == len(sample_entries())
-    assert len(await pooled.list()) == len(sample_entries())

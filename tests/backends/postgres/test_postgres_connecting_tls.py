@@ -46,27 +46,10 @@ async def test_without_sslmode_tls_is_used_where_it_is_offered(place: PostgresPl
     assert (await (await opens(place.url)).health()).ok
 
 
-async def test_allow_encrypts_where_it_must(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
-    await opens(url_of(guarded, place, "sslmode=allow"))
-    assert guarded.last_login_used_tls
-
-
 async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
     memory = await opens(url_of(guarded, place, "sslmode=require"))
     assert guarded.last_login_used_tls
     assert "ZeroClaw itself connects without TLS" in sentences(memory.notices)[0]
-
-
-async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
-    with pytest.raises(NotReachable) as caught:
-        await opens(place.url + "?sslmode=require")
-    assert "does not support TLS" in caught.value.message
-
-
-async def test_disable_is_refused_where_tls_is_a_must(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
-    with pytest.raises(NotReachable) as caught:
-        await opens(url_of(guarded, place, "sslmode=disable"))
-    assert "over TLS only" in caught.value.message
 
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
@@ -99,14 +82,3 @@ async def test_verify_full_holds_the_name_against_the_certificate(
         with pytest.raises(NotReachable) as caught:
             await opens(url)
         assert "is not trusted" in caught.value.message
-
-
-async def test_a_certificate_that_cannot_be_read_is_refused(
-    place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path
-) -> None:
-    rubbish = tmp_path / "rubbish.pem"
-    rubbish.write_text("no certificate")
-    for path, kind in ((rubbish, NotReachable), (tmp_path / "missing.pem", UsageError)):
-        with pytest.raises(kind) as caught:
-            await opens(url_of(guarded, place, f"sslmode=verify-ca&sslrootcert={path}"))
-        assert "Check sslrootcert" in caught.value.hint

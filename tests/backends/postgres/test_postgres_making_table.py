@@ -69,20 +69,6 @@ async def test_with_agents_a_key_is_unique_for_each(version, place):
         await memory.close()
 
 
-async def test_a_second_table_in_one_schema_works_too(place):
-    """ZeroClaw's names of rules and indexes are taken then."""
-    for table in ("memories", "notes"):
-        memory = await not_there(place.url, table=table)
-        try:
-            await memory.make(profile_for("0.8.4"))
-            await memory.store("k", table, "core")
-            await memory.store("k", f"{table} again", "core")
-            assert await memory.count() == 1
-        finally:
-            await memory.close()
-    assert place.run("SELECT count(*) FROM agent_memory.agents") == "1"
-
-
 async def test_with_the_option_for_vectors_there_are_columns_for_them_where_pgvector_is(place):
     memory = await not_there(place.url)
     memory.vector_dimensions = 5
@@ -100,33 +86,6 @@ async def test_with_the_option_for_vectors_there_are_columns_for_them_where_pgve
         assert columns(place) == PLAIN
     finally:
         await memory.close()
-
-
-async def test_a_version_without_postgresql_makes_nothing(place):
-    memory = await not_there(place.url)
-    try:
-        with pytest.raises(Refused, match=r"ZeroClaw 0\.7\.0 knows no PostgreSQL"):
-            await memory.make(profile_for("0.7.0"))
-    finally:
-        await memory.close()
-    assert columns(place) == []
-
-
-async def test_opened_read_only_it_makes_nothing(place):
-    memory = await not_there(place.url, read_only=True)
-    try:
-        with pytest.raises(Refused, match="read-only"):
-            await memory.make(profile_for("0.8.4"))
-    finally:
-        await memory.close()
-    assert columns(place) == []
-
-
-async def test_what_is_there_already_is_not_made_again(place, opens):
-    place.make_table("key")
-    memory = await opens()
-    with pytest.raises(Refused, match=r"a table public\.memories already"):
-        await memory.make(profile_for("0.8.4"))
 
 
 async def test_who_may_not_make_it_gets_the_sentence_that_grants_it(place):

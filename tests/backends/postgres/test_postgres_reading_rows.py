@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import struct
 
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.lookup import vector_norm
 from zeroclaw_tui.backends.postgres.sql import casts, parameters, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.change import Row
@@ -78,20 +76,6 @@ async def test_every_column_goes_out_and_in_without_a_change(form: str, place: P
     assert {row.fingerprint for row in again.values()} == {row.fingerprint for row in rows.values()}
 
 
-async def test_a_vector_is_float32_little_endian_and_its_length_is_in_the_listing(place: PostgresPlace, opens) -> None:
-    place.make_table("vector")
-    place.fill("vector")
-    place.run("UPDATE memories SET embedding = '[0.1,2,-3.5]', importance = 0.7 WHERE key = 'lang'")
-    memory = await opens()
-    entry = await memory.get("lang")
-    row = (await rows_of(memory))[entry.id]
-    assert row.values["embedding"] == struct.pack("<3f", 0.1, 2, -3.5)
-    assert (row.values["importance"], entry.importance, entry.embedding_dimensions) == (0.7, 0.7, 3)
-    assert await vector_norm(memory, entry.handle) == pytest.approx(4.0323, abs=1e-4)
-    other = await memory.get("editor")
-    assert (other.embedding_dimensions, await vector_norm(memory, other.handle)) == (None, None)
-
-
 @pytest.mark.parametrize(
     ("kind", "written"), [("vector", "[0.5,2,-3.5]"), ("halfvec(3)", "[0.5,2,-3.5]"), ("real[]", "{0.5,2,-3.5}")]
 )
@@ -109,18 +93,6 @@ async def test_what_is_put_back_has_its_embedding_whatever_the_type(
     place.run("DELETE FROM memories WHERE key = 'lang'")
     await put_back(memory, row)
     assert place.run("SELECT embedding::text FROM memories WHERE key = 'lang'") == before
-
-
-async def test_times_are_rfc_3339_in_utc(place: PostgresPlace, opens) -> None:
-    place.make_table("key")
-    place.run(
-        "INSERT INTO memories VALUES ('1', 'k', 'c', 'core', '2026-01-02 03:04:05.5+02', '2026-01-02 03:04:05+00')"
-    )
-    place.run_as_superuser(f"""ALTER ROLE "{place.user}" SET TimeZone = 'America/St_Johns'""")
-    entry = await (await opens()).get("k")
-    assert (entry.timestamp, entry.updated_at) == (
-        "2026-01-02T01:04:05.500000+00:00", "2026-01-02T03:04:05.000000+00:00",
-    )  # fmt: skip
 
 
 async def test_the_tutorials_categories_are_read_in_every_spelling(place: PostgresPlace, opens) -> None:
@@ -142,18 +114,3 @@ async def test_the_tutorials_categories_are_read_in_every_spelling(place: Postgr
         assert {entry.category for entry in listed} == {name}
         assert f"k{at}" in {entry.key for entry in listed}
     assert len(await handles_of(memory, MemoryFilter(category=("core",)), Sort())) == 2
-
-
-async def test_the_tutorials_category_may_be_a_json_column(place: PostgresPlace, opens) -> None:
-    place.make_table("uuid")
-    place.fill("uuid")
-    place.run("ALTER TABLE memories ALTER category TYPE jsonb USING category::jsonb")
-    memory = await opens()
-    assert (await memory.get("recipe")).category == "recipes and menus"
-    assert [entry.key for entry in await memory.list("recipes and menus")] == ["recipe"]
-    before = place.run("SELECT m::text FROM memories AS m ORDER BY id")
-    rows = await rows_of(memory)
-    place.run("DELETE FROM memories")
-    for row in rows.values():
-        await put_back(memory, row)
-    assert place.run("SELECT m::text FROM memories AS m ORDER BY id") == before

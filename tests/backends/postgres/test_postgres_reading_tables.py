@@ -7,14 +7,12 @@ from dataclasses import replace
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_with_id, whole_entry
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import entries_of, entries_with_keys, excerpts_at, handles_of, keys_starting
+from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
 
@@ -52,20 +50,6 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place:
         await memory.close()
 
 
-def test_without_a_url_it_is_wrong_use(memory_config) -> None:
-    with pytest.raises(UsageError) as caught:
-        PostgresMemory.from_config(memory_config(storage={}))
-    assert "names no database URL" in caught.value.message
-
-
-async def test_what_was_opened_read_only_says_so(place: PostgresPlace, memory_config) -> None:
-    place.make_table("key")
-    memory = PostgresMemory.from_config(memory_config(location=place.url, read_only=True))
-    await memory.open()
-    await memory.close()
-    assert memory.why_not["write"] == "The store was opened read-only."
-
-
 async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
     place.make_table("agents")
     place.fill("agents")
@@ -81,37 +65,6 @@ async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
     assert health.summary.endswith("nothing wrong found, for reading only.")
     assert health.findings[0] == memory.why_not["write"]
     assert health.facts["the user may"] == ["SELECT"]
-
-
-async def test_who_may_not_read_the_agents_sees_their_ids(place: PostgresPlace, opens) -> None:
-    place.make_table("agents")
-    place.fill("agents")
-    memory = await opens(place.another_user("GRANT SELECT ON memories TO {0}"))
-    assert {entry.agent for entry in await memory.list()} == {"a-default"}
-
-
-async def test_a_role_set_to_read_only_is_told(place: PostgresPlace, opens) -> None:
-    place.make_table("key")
-    place.run_as_superuser(f'ALTER ROLE "{place.user}" SET default_transaction_read_only = on')
-    memory = await opens()
-    assert "is read-only" in memory.why_not["write"]
-
-
-async def test_partitioned_tables_are_read_and_views_are_no_store(place: PostgresPlace, opens) -> None:
-    place.make_table("key", table="whole")
-    place.fill("key", table="whole")
-    place.run(
-        "CREATE VIEW memories AS SELECT * FROM whole; CREATE TABLE parts (LIKE whole) PARTITION BY LIST (category); "
-        "CREATE TABLE core_part PARTITION OF parts FOR VALUES IN ('core'); "
-        "CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM whole"
-    )
-    with pytest.raises(Unreadable, match="is not a table but a view"):
-        await opens()
-    memory = await opens(table="parts")
-    assert "write" not in memory.why_not
-    assert len(await memory.list()) == len(sample_entries())
-    health = await memory.health()
-    assert (health.facts["memories"], health.facts["kind"]) == (len(sample_entries()), "partitioned table")
 
 
 async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: PostgresPlace, opens) -> None:
@@ -131,17 +84,6 @@ async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: Postgr
     assert len(await handles_of(memory, MemoryFilter(agent=("nobody",)), Sort())) == 0
 
 
-async def test_one_key_of_several_agents_the_oldest_first(place: PostgresPlace, opens) -> None:
-    place.make_table("agents")
-    old, new, *_ = sample_entries()
-    place.fill("agents", [replace(new, key="same", agent="scout"), replace(old, key="same")])
-    memory = await opens()
-    assert [entry.agent for entry in await entries_with_key(memory, "same")] == ["default", "scout"]
-    assert [entry.agent for entry in await entries_with_key(memory, "same", "scout")] == ["scout"]
-    assert (await memory.get("same")).agent == "default"
-    assert [entry.agent for entry in await entries_with_keys(memory, ["none", "same", "same"])] == ["default", "scout"]
-
-
 async def test_data_version_changes_with_every_kind_of_write_and_not_without(place: PostgresPlace, opens) -> None:
     place.make_table("key")
     place.fill("key")
@@ -157,18 +99,6 @@ async def test_data_version_changes_with_every_kind_of_write_and_not_without(pla
         place.run(statement)
         assert await memory.version() != version
     assert memory.table.has("note")
-
-
-async def test_a_big_table_tells_of_a_store_at_once(place: PostgresPlace, opens) -> None:
-    place.make_table("key")
-    place.run(
-        "INSERT INTO memories SELECT n::text, n::text, repeat(md5(n::text), 30), 'core', '2020-01-01', '2020-01-01' "
-        "FROM generate_series(1, 12000) n"
-    )
-    memory = await opens()
-    version = await memory.version()
-    place.run("UPDATE memories SET updated_at = now() WHERE key = '77'")
-    assert await memory.version() != version
 
 
 async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, opens) -> None:
@@ -193,21 +123,6 @@ async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, op
     assert int(place.run(fetched)) - before < 500
 
 
-async def test_text_postgresql_cannot_hold_finds_nothing(place: PostgresPlace, opens) -> None:
-    place.make_table("key")
-    place.fill("key")
-    memory = await opens()
-    for text in ("\0", "half \ud83d", "a\0b"):
-        assert await memory.get(text) is None
-        assert (await keys_starting(memory, text, 5)) == []
-        assert await entry_with_id(memory, text) is None
-        assert (await excerpts_at(memory, [text])) == []
-        for wanted in (MemoryFilter(contains=text), MemoryFilter(category=(text,)), MemoryFilter(session=(text,))):
-            assert len(await handles_of(memory, wanted, Sort())) == 0
-        with pytest.raises(NotFound):
-            await whole_entry(memory, text)
-
-
 async def test_health_names_missing_indexes_and_what_the_server_is(place: PostgresPlace, opens) -> None:
     place.make_table("agents")
     place.fill("agents")
@@ -230,21 +145,3 @@ def memory_config(tmp_path):
         return MemoryConfig(install, backend="postgres", **settings)
 
     return made
-
-
-async def test_what_has_no_moment_is_an_age_of_its_own(place: PostgresPlace, opens) -> None:
-    """A memory without a time, or with one that never comes, is neither old nor new."""
-    place.make_table("uuid")
-    place.run(
-        "INSERT INTO memories (key, content, category, timestamp) SELECT 'k' || n, 'c', 'core', CASE n % 4 WHEN 0 THEN "
-        "NULL WHEN 1 THEN 'infinity' WHEN 2 THEN '-infinity' ELSE '2026-11-22'::timestamptz END "
-        "FROM generate_series(1, 20) AS n"
-    )
-    memory = await opens()
-    facets = await count_facets(memory, MemoryFilter(), "2026-11-22T12:00:00+00:00")
-    assert facets.age == {"today": 5, "this week": 0, "this month": 0, "older": 0, "no date": 15}
-    for wanted, count in (
-        (MemoryFilter(newer_than="2026-01-01"), 5),
-        (MemoryFilter(older_than="2030-01-01"), 5),
-    ):
-        assert len(await handles_of(memory, wanted, Sort())) == count

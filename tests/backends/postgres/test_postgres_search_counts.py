@@ -6,12 +6,11 @@ import pytest
 from support.postgres_place import FORMS
 
 from zeroclaw_tui.backends.lookup import biggest as biggest_of
-from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, STATISTICS_FIELDS
 from zeroclaw_tui.testing.samples import NOW
-from zeroclaw_tui.testing.tools import entries_of, statistics_of
+from zeroclaw_tui.testing.tools import entries_of
 
 FILTERS = (
     MemoryFilter(),
@@ -43,14 +42,3 @@ async def test_counts_agree_with_counting_one_by_one(form, place, opens):
             assert field in ("quarter", "dimensions") or list(counts.by[field]) == list(values)
         biggest = await biggest_of(memory, wanted)
         assert [one.size for one in biggest] == sorted((entry.size for entry in entries), reverse=True)[:BIGGEST]
-
-
-async def test_a_time_that_is_no_moment_counts_as_older_and_undated(place, opens):
-    place.make_table("key")
-    place.run(
-        "INSERT INTO memories VALUES ('a', 'k', 'c', 'core', 'infinity', now(), NULL), "
-        "('b', 'l', 'c', 'core', '-infinity', now(), NULL)"
-    )
-    memory = await opens()
-    assert (await statistics_of(memory)).undated == 2
-    assert sum((await count_facets(memory, MemoryFilter(), NOW.isoformat())).age.values()) == 2

@@ -86,38 +86,6 @@ async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sent
     assert "vector" not in shown.stdout
 
 
-@pytest.mark.parametrize("form", ["key", "vector"])
-def test_recall_by_words_does_not_speak_of_vectors(place, form):
-    place.make_table(form)
-    place.fill(form)
-    shown = command_recalls(place, "rust")
-    assert shown.returncode == 0
-    assert "rust" in shown.stdout.lower()
-    assert "vector" not in shown.stdout + shown.stderr
-    assert "embedding" not in shown.stdout + shown.stderr
-
-
-async def test_a_vector_of_another_length_cannot_be_compared(place, opens):
-    fill(place, "uuid")
-    found = await recalled(await opens(), "anything", np.ones(5, dtype=np.float32))
-    assert found.entries == ()
-    assert any("have 3 numbers and the query's has 5" in note for note in found.notes)
-
-
-async def test_a_vector_without_a_direction_has_no_score(place, opens):
-    fill(place, "uuid")
-    place.run("UPDATE memories SET embedding = '[0,0,0]' WHERE key = 'east'")
-    found = await recalled(await opens(), "anything", EAST)
-    assert {scored.entry.key: scored.score for scored in found.entries}["east"] is None
-
-
-async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
-    fill(place, "vector")
-    found = await recalled(await opens(), "north", EAST)
-    assert sorted(keys(found)) == ["north", "north east"]
-    assert [scored.vector_score for scored in found.entries] == [None, None]
-
-
 @pytest.mark.parametrize("form", ["uuid", "agents"])
 async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
     """By hand: (1,0,0) with (.6,.8,0) is .6; a right angle and a row without a vector are near nothing."""

@@ -72,9 +72,3 @@ async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place
         some_found += bool(expected)
     await connection.close()
     assert some_found > len(QUERIES) / 2
-
-
-async def test_a_query_of_no_word_at_all_finds_nothing(place, opens):
-    place.make_table("key")
-    place.fill("key")
-    assert await answer(await opens(), "... !", 10) == []

@@ -32,20 +32,6 @@ async def test_planted_texts_are_found_among_thousands(place, opens):
     assert 0 < scores[-1] <= scores[0] <= 1
 
 
-async def test_signs_and_operators_in_a_text_are_no_query(place, opens):
-    await fill(place, ["it's tea", "rust & iron", "see https://docs.example/guide?a&b soon", r"C:\new\table"])
-    memory = await opens()
-
-    async def found(text):
-        return [near.handle for near in (await memory.near(text, 5)).neighbours]
-
-    assert await found("'tea' | !( <-> :*") == ["id-00000"]
-    assert await found("or https://docs.example/guide?a&b later") == ["id-00002"]
-    assert await found(r"C:\new\table") == ["id-00003"]
-    assert await found("?! …") == []
-    assert await found("iron\0") == ["id-00001"]
-
-
 async def test_a_script_without_blanks_is_compared_by_pairs_of_letters(place, opens):
     await fill(place, ["我喜欢吃寿司", "天气", "寿司很贵"])
     found, _ = await (await opens()).near("寿司", 5)

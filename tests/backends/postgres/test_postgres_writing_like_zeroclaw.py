@@ -95,26 +95,6 @@ async def test_agents_have_their_own_keys_and_new_ones_are_added(place, opens):
     assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["default", "scout"]
 
 
-async def test_an_agent_that_owns_something_by_now_stays(place, opens):
-    place.make_table("agents")
-    memory, journal = await opens(), JournalRecorder()
-    await create(memory, Draft("k", "c", agent="Ada"), journal)
-    await create(memory, Draft("l", "c", agent="Ada"))
-    await undo(memory, journal.changes[::-1])
-    assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["Ada", "default", "scout"]
-    assert await memory.count() == 1
-
-
-async def test_without_a_usual_agent_one_has_to_be_named(place, opens):
-    place.make_table("agents")
-    place.run("UPDATE agents SET alias = 'Bob' WHERE alias = 'default'")
-    memory = await opens()
-    with pytest.raises(Refused, match="belongs to the agents Bob, scout"):
-        await create(memory, Draft("k", "c"))
-    place.run("DELETE FROM agents")
-    assert row_of(await create(memory, Draft("k", "c"))).agent == "default"
-
-
 async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
     """As ZeroClaw's own verb without an agent does."""
     one_old_row(place, "agents")
@@ -123,23 +103,6 @@ async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
     assert await memory.forget("lang")
     assert await memory.count() == 0
     assert not await memory.forget("lang")
-
-
-async def test_a_session_is_stored_as_the_newer_zeroclaw_writes_it(place, opens):
-    place.make_table("agents")
-    memory = await opens()
-    done = await create(memory, Draft("k", "c", session_id="slack C1.2"))
-    assert row_of(done).values["session_id"] == "slack_C1_2"
-    assert "stored as 'slack_C1_2'" in done.notes[0]
-
-
-async def test_an_old_table_of_unique_keys_refuses_a_second_agents_key_in_a_sentence(place, opens):
-    place.make_table("agents")
-    place.run("ALTER TABLE memories ADD UNIQUE (key)")
-    memory = await opens()
-    await create(memory, Draft("lang", "his"))
-    with pytest.raises(Refused, match="does not take another memory with the key 'lang'"):
-        await create(memory, Draft("lang", "hers", agent="scout"))
 
 
 @pytest.mark.parametrize("form", ["vector", "agents", "uuid"])

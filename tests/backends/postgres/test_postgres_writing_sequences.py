@@ -146,19 +146,6 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Al
         place.run(f'DROP SCHEMA "{schema}" CASCADE')
 
 
-async def test_a_memory_that_was_stored_again_without_a_change_can_be_undone_and_redone(place, opens):
-    """The journal tells what was undone in that order, also of a change that had changed nothing."""
-    place.make_table("uuid")
-    memory, journal, undone = await opens(), JournalRecorder(), JournalRecorder()
-    for _ in range(2):
-        await create(memory, Draft("k", "c"), journal, replace=True)
-    await undo(memory, journal.changes[::-1], undone)
-    assert await memory.count() == 0
-    redone = await undo(memory, undone.changes[::-1])
-    assert not redone.conflicts
-    assert [entry.key for entry in await memory.list()] == ["k"]
-
-
 def sequences(place: PostgresPlace, form: str, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
     @given(steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.postgres import connect
 from zeroclaw_tui.memory.change import ApplyResult, Change, Draft
 from zeroclaw_tui.memory.errors import Locked, Refused
-from zeroclaw_tui.testing.tools import EVERY, JournalRecorder, create, delete, edit, fill, numbered, row_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fill, row_of, undo
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,6 @@ async def while_another_writes(place, statement: str, deed: Coroutine[Any, Any, 
         await other.close()
 
 
-async def test_an_edit_waits_for_another_program_and_then_sees_what_it_wrote(place, opens):
-    """No update is lost: the one that comes second is a conflict."""
-    place.make_table("key")
-    memory, journal = await opens(), JournalRecorder()
-    row = row_of(await create(memory, Draft("k", "c")))
-    mine = edit(memory, row, {"content": "mine"}, journal)
-    result = await while_another_writes(place, "UPDATE memories SET content = 'theirs', updated_at = now()", mine)
-    (conflict,) = result.conflicts
-    assert (result.written, conflict.reason, journal.changes) == (0, "changed", [])
-    assert conflict.existing.values["content"] == "theirs"
-
-
 @pytest.mark.parametrize("replace", [False, True])
 async def test_a_key_that_another_program_stores_between_compare_and_write_is_met_again(replace, place, opens):
     """A conflict, or the other program's row is overwritten and journaled; never a second memory of that key."""
@@ -104,17 +92,6 @@ async def test_a_key_that_another_program_stores_between_compare_and_write_is_me
         assert journal.changes[0].before.values["content"] == "theirs"
     else:
         assert result.conflicts[0].reason == "key exists"
-
-
-async def test_a_row_that_another_program_restores_at_the_same_time_is_not_restored_twice(place, opens):
-    place.make_table("key")
-    memory, journal = await opens(), JournalRecorder()
-    row = row_of(await create(memory, Draft("k", "c")))
-    await delete(memory, [row], journal)
-    times = f"'{row.values['created_at']}', '{row.values['updated_at']}'"
-    theirs = f"INSERT INTO memories VALUES ('{row.id}', 'k', 'c', 'core', {times})"
-    result = await while_another_writes(place, theirs, undo(memory, journal.changes))
-    assert (result.already, result.written, await memory.count()) == ((row.id,), 0, 1)
 
 
 async def test_a_table_that_zeroclaw_migrates_meanwhile_is_read_anew(place, opens):
@@ -137,45 +114,6 @@ async def test_a_table_that_zeroclaw_migrates_meanwhile_is_read_anew(place, open
     assert {entry.key: entry.agent for entry in await memory.list()} == dict.fromkeys(["k", "l", "gone"], "default")
     await undo(memory, journal.changes[:1])
     assert await memory.get("k") is None
-
-
-async def test_rows_changed_by_plain_statements_are_not_deleted(place, opens):
-    """Another program may change a memory and leave its time as it is."""
-    place.make_table("key")
-    memory = await opens()
-    await fill(memory, numbered(3, "k"))
-    expected = await versions(memory, EVERY)
-    place.run(
-        "UPDATE memories SET content = 'CONTENT' WHERE key = 'k 00000'; "
-        "UPDATE memories SET category = 'x' WHERE key = 'k 00001'"
-    )
-    result = await delete(memory, expected)
-    assert (result.written, len(result.skipped)) == (1, 2)
-
-
-async def test_that_deleted_rows_are_not_overwritten_at_once_is_noted(place, opens):
-    place.make_table("key")
-    memory = await opens()
-    await memory.store("k", "c", "core")
-    result = await delete(memory, await versions(memory, EVERY), permanently=True)
-    assert "in its own time" in result.notes[0]
-
-
-async def test_of_many_changes_no_more_are_read_than_one_batch_needs(place, opens):
-    """So 100,000 of them take no more memory than a few thousand."""
-    place.make_table("key")
-    memory, read = await opens(), 0
-
-    def changes() -> Iterator[Change]:
-        nonlocal read
-        for draft in numbered(2_000):
-            read += 1
-            yield Change(None, draft)
-
-    ahead: list[int] = []
-    result = await memory.apply(changes(), None, on_progress=lambda done: ahead.append(read - done) or True)
-    assert (result.written, len(result.rows)) == (2_000, 100)
-    assert max(ahead) <= 500
 
 
 def test_a_refused_write_says_why_and_naming_the_url_lets_it_through(place: PostgresPlace, tmp_path: Path) -> None:

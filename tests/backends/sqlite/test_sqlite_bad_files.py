@@ -11,13 +11,9 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.sqlite import store
-from zeroclaw_tui.backends.sqlite.repair import make_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.testing.tools import handles_of
 
 
 async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
@@ -33,10 +29,6 @@ async def test_a_missing_file_is_called_missing_and_not_made(tmp_path):
     error = await failure(tmp_path / "brain.db")
     assert error.message == f"There is no file {tmp_path / 'brain.db'}."
     assert list(tmp_path.iterdir()) == []
-
-
-async def test_a_directory_is_called_a_directory(tmp_path):
-    assert "is a directory" in (await failure(tmp_path)).message
 
 
 async def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
@@ -59,15 +51,6 @@ async def test_an_empty_file_is_called_empty(tmp_path):
     assert "is empty (0 bytes)" in error.message
 
 
-async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
-    """SQLite deletes the log of an empty database when it opens it; here nothing is opened."""
-    (tmp_path / "brain.db").touch()
-    (tmp_path / "brain.db-wal").write_bytes(b"writes")
-    error = await failure(tmp_path / "brain.db")
-    assert "brain.db-wal next to it holds writes" in error.message
-    assert (tmp_path / "brain.db-wal").read_bytes() == b"writes"
-
-
 async def test_a_text_file_is_no_database(tmp_path):
     (tmp_path / "brain.db").write_text("# Long-Term Memory\n" * 100)
     error = await failure(tmp_path / "brain.db")
@@ -87,22 +70,6 @@ async def test_a_truncated_database_is_called_damaged(make_store, digest):
     assert digest(path) == before
 
 
-async def test_damaged_pages_are_told_while_browsing(make_store, open_store):
-    path = make_store({"content": "words " * 100} for _ in range(200))
-    whole = bytearray(path.read_bytes())
-    with closing(sqlite3.connect(path)) as reader:
-        ((root,),) = reader.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchall()
-        ((size,),) = reader.execute("PRAGMA page_size").fetchall()
-    whole[(root - 1) * size : root * size] = b"\xff" * size
-    path.write_bytes(whole)
-    async with open_store(path) as memory:
-        with pytest.raises(Corrupt, match="is corrupt"):
-            (await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10)))
-        with pytest.raises(Corrupt, match="is corrupt"):
-            (await handles_of(memory, MemoryFilter(), NEWEST_STORED))
-        assert await memory.health_check() is False
-
-
 async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
     path = make_store([{}])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
@@ -113,16 +80,6 @@ async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
         writer.execute("ROLLBACK")
     assert isinstance(error, Locked)
     assert "Database is locked" in error.message
-
-
-async def test_a_lock_that_ends_is_waited_for(make_store, open_store):
-    """The five seconds are for this: an ordinary write never fails a read."""
-    path = make_store([{}])
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        async with open_store(path) as memory:
-            assert await memory.count() == 1
-        writer.execute("ROLLBACK")
 
 
 @pytest.fixture
@@ -156,12 +113,6 @@ async def test_who_only_reads_leaves_an_unfinished_write_alone(crashed, digest):
     assert [digest(file) for file in sorted(crashed.parent.iterdir())] == before
 
 
-async def test_an_unfinished_write_in_a_file_that_may_not_be_written_is_no_permission_problem(crashed, monkeypatch):
-    monkeypatch.setattr(store, "why_not_writable", lambda path: "This user may not write it.")
-    assert "ended in the middle of a write" in (await failure(crashed)).message
-    assert sorted(os.listdir(crashed.parent)) == ["brain.db", "brain.db-journal"]
-
-
 async def test_a_database_of_another_program_names_its_tables(tmp_path):
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE articles (id)")
@@ -169,13 +120,6 @@ async def test_a_database_of_another_program_names_its_tables(tmp_path):
     error = await failure(tmp_path / "other.db")
     assert "no memories table: it has articles" in error.message
     assert "\x1b" not in str(error)
-
-
-async def test_a_database_without_any_table_says_so(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "none.db")) as other:
-        other.execute("CREATE TABLE gone (id)")
-        other.execute("DROP TABLE gone")
-    assert "it has no tables at all" in (await failure(tmp_path / "none.db")).message
 
 
 async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
@@ -188,40 +132,3 @@ async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
     error = await failure(tmp_path / "brain.db")
     assert "it has no tables at all. Most likely brain.db-wal was left behind" in error.message
     assert "copy brain.db-wal" in error.hint
-
-
-async def test_a_foreign_memories_table_without_keys_names_its_columns(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE memories (title, body)")
-    assert "it has body, title" in (await failure(tmp_path / "other.db")).message
-
-
-async def test_a_memories_table_without_rowids_is_refused(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE memories (key TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID")
-    assert "no rowids" in (await failure(tmp_path / "other.db")).message
-
-
-def test_a_database_whose_log_cannot_be_folded_in_is_not_put_in_place(tmp_path, monkeypatch):
-    """SQLite keeps it to itself when the log stays, as it does on a disk that is full: the file alone has no tables."""
-    connect, readers = sqlite3.connect, []
-
-    def with_a_reader(path, **more):
-        connection = connect(path, **more)
-        connection.execute("PRAGMA journal_mode = WAL").fetchall()
-        readers.append(connect(path))
-        readers[-1].execute("BEGIN")
-        readers[-1].execute("SELECT count(*) FROM sqlite_master").fetchone()
-        return connection
-
-    target = tmp_path / "new" / "brain.db"
-    with monkeypatch.context() as patched:
-        patched.setattr(sqlite3, "connect", with_a_reader)
-        with pytest.raises(Unreadable, match="cannot be created"):
-            make_database(target, "G4")
-    for reader in readers:
-        reader.close()
-    assert list(target.parent.iterdir()) == []
-    make_database(target, "G4")
-    with closing(connect(target)) as connection:
-        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)

@@ -19,13 +19,10 @@ import pytest
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.files.database import connect_read_only_blocking
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import (
     EXCERPTS,
-    HANDLES,
     NEWEST_STORED,
-    NEWEST_UPDATED,
     MemoryFilter,
     Query,
     Sort,
@@ -109,18 +106,6 @@ async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writ
     await drained
 
 
-async def test_the_data_version_stands_still_while_nobody_writes(make_store, open_store):
-    path = make_store([{}])
-    async with open_store(path) as memory:
-        before = await memory.version()
-        (await handles_of(memory, MemoryFilter(), NEWEST_UPDATED))
-        assert await memory.version() == before
-        with closing(sqlite3.connect(path)) as writer, writer:
-            writer.execute("UPDATE memories SET content = 'new'")
-        assert await memory.version() != before
-        assert (await whole_entry(memory, 1)).content == "new"
-
-
 async def browse_everything(memory):
     for field in SortField:
         (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(field), limit=20)))
@@ -145,20 +130,6 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert await _recalled(memory) == ["restored left words"]
         assert memory.about.generation == "G2"
         assert "agents" in memory.why_not
-
-
-async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_store):
-    path = make_store([{}])
-    aside = path.with_name("aside.db")
-    async with open_store(path) as memory:
-        before = await memory.version()
-        path.rename(aside)
-        for _ in range(2):
-            with pytest.raises(Unreadable, match="There is no file"):
-                await memory.version()
-        aside.rename(path)
-        assert await memory.version() != before
-        assert await memory.count() == 1
 
 
 async def test_rows_that_lie_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):
@@ -193,26 +164,6 @@ async def test_browsing_everything_changes_no_byte(journal_mode, make_store, ope
     async with open_store(path) as memory:
         await browse_everything(memory)
     assert digest(path) == before
-
-
-def test_the_connections_refuse_to_write(make_store):
-    with closing(connect_read_only_blocking(make_store([{}]))) as connection:
-        for statement in ("DELETE FROM agents", "CREATE TABLE x (y)", "PRAGMA user_version = 7"):
-            with pytest.raises(sqlite3.OperationalError, match="readonly"):
-                connection.execute(statement)
-
-
-async def test_a_cancelled_find_stops_and_listing_goes_on(make_store, open_store):
-    path = make_store({"content": "x" * 2000} for _ in range(2000))
-    found = MemoryFilter(contains="y")
-    async with open_store(path) as memory:
-        listing = asyncio.create_task(memory.rows(Query(HANDLES, MemoryFilter(), Sort(SortField.CONTENT))))
-        finding = asyncio.create_task(memory.rows(Query(HANDLES, found, Sort(SortField.CONTENT))))
-        await asyncio.sleep(0)
-        finding.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await finding
-        assert len(await listing) == 2000
 
 
 def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
@@ -284,31 +235,3 @@ def test_a_log_that_cannot_be_read_is_named_not_ignored(make_store, shared_folde
     assert notices == (
         "The directory is read-only, so brain.db-wal cannot be read and the newest writes do not appear.",
     )
-
-
-def test_tables_that_lie_only_in_an_unreadable_log_are_told(shared_folder, tmp_path):
-    path = tmp_path / "brain.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as agent:
-        agent.execute("PRAGMA journal_mode = WAL")
-        agent.execute("CREATE TABLE memories (key, content)")
-        for suffix in ("", "-wal"):
-            shutil.copy(f"{path}{suffix}", shared_folder / f"brain.db{suffix}")
-    shared_folder.chmod(0o555)
-    message, hint = looked_at_from_outside(shared_folder)
-    assert "no memories table of its own" in message
-    assert "brain.db-wal cannot be read" in message
-    assert "Copy the database with the -wal file" in hint
-
-
-def test_a_file_of_another_user_is_called_unreadable(make_store, shared_folder):
-    shutil.copy(make_store(), shared_folder / "brain.db")
-    (shared_folder / "brain.db").chmod(0o000)
-    message, _ = looked_at_from_outside(shared_folder)
-    assert "no permission to read" in message
-
-
-def test_a_folder_that_may_not_be_entered_is_told(make_store, shared_folder):
-    shutil.copy(make_store(), shared_folder / "brain.db")
-    shared_folder.chmod(0o000)
-    message, _ = looked_at_from_outside(shared_folder)
-    assert "no permission to open the directory" in message

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 
-from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.lookup import count_facets, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort
-from zeroclaw_tui.testing.tools import delete, entries_of, handles_of, statistics_of
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.testing.tools import entries_of, handles_of, statistics_of
 
 NOW = "2026-11-21T12:00:00+00:00"
-ENDLESS = "(a|aa)+$"
-TRAP = "a" * 60 + "b"
 ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n.%_")
 texts = st.text(ALPHABET, max_size=24)
 patterns = st.sampled_from(
@@ -81,68 +76,3 @@ async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> Non
             assert len(await entries_of(memory, wanted)) == 2
         assert len(await entries_of(memory, MemoryFilter(contains="\udcffb"))) == 1
         assert (await entries_of(memory, MemoryFilter(contains="\ud800"))) == []
-
-
-READING: dict[str, Callable[[SqliteMemory, MemoryFilter], Awaitable[object]]] = {
-    "page": lambda memory, wanted: memory.rows(Query(EXCERPTS, wanted, limit=5)),
-    "handles": lambda memory, wanted: memory.rows(Query(HANDLES, wanted)),
-    "versions": versions,
-    "counts": lambda memory, wanted: count_facets(memory, wanted, NOW),
-    "scan": lambda memory, wanted: memory.scan(lambda row: None, wanted),
-}
-
-
-@pytest.mark.parametrize("verb", READING)
-async def test_every_verb_says_what_is_wrong_with_a_pattern(
-    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The real error comes out and not SQLite's; afterwards the store answers as before."""
-    async with opened(make(tmp_path / "brain.db", "G4", [{"content": TRAP}, {"content": "b"}])) as memory:
-        monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
-
-        async def ask(filter: MemoryFilter) -> object:
-            return await READING[verb](memory, filter)
-
-        with pytest.raises(UsageError, match="at its end"):
-            await ask(MemoryFilter(regex="("))
-        with pytest.raises(UsageError, match=r"0\.05 s"):
-            await ask(MemoryFilter(regex=ENDLESS))
-        await ask(MemoryFilter(regex="b$"))
-        assert await memory.count() == 2
-
-
-async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [{"content": TRAP} for _ in range(200)]
-    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
-        monkeypatch.setattr(matching, "REGEX_SECONDS", 60.0)
-        turns = 0
-        asking = asyncio.ensure_future(memory.rows(Query(HANDLES, MemoryFilter(regex=ENDLESS), Sort())))
-        while turns < 50:
-            await asyncio.sleep(0)
-            turns += 1
-        assert not asking.done()
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-
-
-async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
-    """The same filter object for the list, the counts and the removal."""
-    from zeroclaw_tui.curation.purge_plan import plan_of
-
-    rows = [{"content": text} for text in ("Tea and milk", "milk", "чай с Молоком", "Milky tea", "TEA")]
-    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
-        for wanted in (
-            MemoryFilter(contains="MILKY"),
-            MemoryFilter(regex=r"\btea\b"),
-            MemoryFilter(contains="МОЛОКО"),
-        ):
-            shown = await handles_of(memory, wanted, Sort(descending=False))
-            plan = plan_of(await versions(memory, wanted), wanted)
-            assert [stamp.handle for stamp in plan.stamps] == list(shown) != []
-            removal = await delete(memory, plan.stamps)
-            assert removal.written == len(shown)
-            assert list(await handles_of(memory, wanted, Sort())) == []
-        assert [entry.content for entry in await memory.list()] == ["milk"]

@@ -18,14 +18,13 @@ from zeroclaw_tui.backends.matching import age_groups, matches
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
     EXCERPTS,
-    NEWEST_STORED,
     MemoryFilter,
     Query,
     Sort,
     SortField,
     Superseded,
 )
-from zeroclaw_tui.testing.tools import entries_of, handles_of, keys_starting, part_of
+from zeroclaw_tui.testing.tools import entries_of, handles_of, part_of
 
 NOW = "2026-03-20T12:00:00+00:00"
 TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1"), max_size=12)
@@ -149,13 +148,6 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
         asyncio.run(check(path))
 
 
-async def test_the_order_is_eight_bytes_a_row(make_store, open_store):
-    async with open_store(make_store({} for _ in range(5000))) as memory:
-        handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-        assert handles.itemsize * len(handles) == 40_000
-        assert (handles[0], handles[-1]) == (5000, 1)
-
-
 async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store, open_store):
     """As ZeroClaw does: a session's older rows are lost behind newer ones of others."""
     rows = [{"session_id": "mine", "updated_at": "2026-01-01"}]
@@ -175,12 +167,3 @@ async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store,
         ]
         assert [entry.content for entry in await entries_with_key(memory, "tz", "alice")] == ["CET"]
         assert (await memory.get("tz")).content == "EST"
-
-
-async def test_keys_are_found_by_their_beginning_newest_update_first(make_store, open_store):
-    keys = ["user_1", "user_2", "userX", "User_3", "a user_4", "用户_1", "user_", "user%"]
-    rows = [{"key": key, "updated_at": f"2026-01-0{at + 1}"} for at, key in enumerate(keys)]
-    async with open_store(make_store(rows)) as memory:
-        assert [entry.key for entry in (await keys_starting(memory, "user_", 10))] == ["user_", "user_2", "user_1"]
-        assert [entry.key for entry in (await keys_starting(memory, "用", 10))] == ["用户_1"]
-        assert len(await keys_starting(memory, "", 3)) == 3

@@ -9,7 +9,6 @@ import pytest
 from support import golden
 from support.small_store import MOMENT, add, change, make
 
-from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -110,23 +109,6 @@ async def test_superseded_rows_take_a_place_and_then_go(tmp_path: Path) -> None:
     assert keys(await recalled(path, "rust", "0.5.6")) == ["key0", "key1"]
 
 
-async def test_rows_only_the_index_knows_take_no_place(tmp_path: Path) -> None:
-    """ZeroClaw joins before it cuts, so an index without its delete trigger loses nothing."""
-    path = make(tmp_path / "brain.db", "G2", [{"content": "rust rust"} for _ in range(6)] + [{"content": "a rust b c"}])
-    change(path, "DROP TRIGGER memories_ad")
-    change(path, "DELETE FROM memories WHERE rowid <= 6")
-    found = await recalled(path, "rust", "0.7.5", limit=2)
-    assert (keys(found), found.mode) == (["key6"], "keyword")
-
-
-async def test_a_rank_function_of_the_table_changes_nothing(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G2", [{"key": "rust", "content": "a b c"}, {"content": "rust d"}, *ROWS[2:4]])
-    before = await recalled(path, "rust", "0.7.5")
-    change(path, "INSERT INTO memories_fts(memories_fts, rank) VALUES ('rank', 'bm25(0.0, 100.0)')")
-    after = await recalled(path, "rust", "0.7.5")
-    assert [(s.entry.key, s.score) for s in after.entries] == [(s.entry.key, s.score) for s in before.entries]
-
-
 async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G1", ROWS)
     for trigger in ("memories_ai", "memories_ad", "memories_au"):
@@ -135,16 +117,6 @@ async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> 
     found = await recalled(path, "rust", "0.1.7")
     assert (keys(found), found.mode) == (["food", "lang"], "like")
     assert "memories_fts" in found.notes[0]
-
-
-async def test_a_hydrated_database_is_searched_as_it_is(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "hydrated", ROWS)
-    found = await recalled(path, "rust", "0.8.4", session_id=None)
-    assert (keys(found), found.mode) == (["food", "lang"], "like")
-    assert keys(await recalled(path, "rust", "0.8.4", session_id="s")) == []
-    memory = await golden.opened(path)
-    assert await cached_vector(memory, "rust") is None
-    await memory.close()
 
 
 async def test_agents_are_applied_where_the_version_applies_them(tmp_path: Path) -> None:
@@ -168,26 +140,3 @@ async def test_a_namespace_is_picked_out_of_twice_the_limit(tmp_path: Path) -> N
     path = make(tmp_path / "brain.db", "G2", rows)
     assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="work")) == ["key3"]
     assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="default")) == ["key0", "key1"]
-
-
-@pytest.mark.parametrize("limit", [0, -3, 2**70])
-async def test_no_limit_breaks_it(tmp_path: Path, limit: int) -> None:
-    path = make(tmp_path / "brain.db", "G4", ROWS)
-    found = {"rust": 2, "ust": 2, "*": len(ROWS), "zzz": 0} if limit > 0 else {}
-    for query in ("rust", "*", "zzz", "ust"):
-        assert len(keys(await recalled(path, query, limit=limit))) == found.get(query, 0)
-
-
-async def test_surrogates_in_query_session_and_agent_are_harmless(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", ROWS)
-    for query in ("\ud800", "a\udcff*", "*"):
-        found = await recalled(path, query, session_id="\udc80", agents=("\udfff",), namespace="\ud800")
-        assert keys(found) == []
-
-
-async def test_the_full_content_comes_along(tmp_path: Path) -> None:
-    long = "rust " + "x" * 10_000
-    path = make(tmp_path / "brain.db", "G4", [{"content": long}])
-    (scored,) = (await recalled(path, "rust")).entries
-    assert scored.entry.content == long
-    assert not scored.entry.is_excerpt

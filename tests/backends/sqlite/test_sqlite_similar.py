@@ -40,29 +40,11 @@ async def test_planted_texts_are_found_among_thousands(tmp_path: Path) -> None:
     assert 0 < scores[-1] <= scores[0] <= 1
 
 
-async def test_superseded_memories_are_left_out_and_not_counted(tmp_path: Path) -> None:
-    rows = [{"content": "milk and tea"}, {"content": "green tea", "superseded_by": "id-000"}, {"content": "rust"}]
-    path = make(tmp_path / "brain.db", "G4", rows)
-    found, compared = await nearest(path, "tea", 5)
-    assert ([handle for handle, _ in found], compared) == ([1], 2)
-
-
-async def test_signs_and_operators_in_a_text_are_no_query(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G2", [{"content": "it's tea"}, {"content": "rust AND iron"}])
-    assert await handles(path, "NEAR(\"tea* OR NOT content: ^it's") == [1]
-    assert await handles(path, "?! …") == []
-
-
 async def test_a_script_without_blanks_is_compared_by_pairs_of_letters(tmp_path: Path) -> None:
     path = make(
         tmp_path / "brain.db", "G2", [{"content": "我喜欢吃寿司"}, {"content": "天气"}, {"content": "寿司很贵"}]
     )
     assert set(await handles(path, "寿司")) == {1, 3}
-
-
-async def test_a_long_text_is_compared(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G2", [{"content": "word7 word8"}, {"content": "rust"}])
-    assert await handles(path, " ".join(f"word{number}" for number in range(20_000))) == [1]
 
 
 @pytest.mark.parametrize("statement", [

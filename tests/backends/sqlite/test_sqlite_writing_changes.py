@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 
 import pytest
-from changed_stores import GENERATIONS, JournalRecorder, hits, opened, select
+from changed_stores import JournalRecorder, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends import tables
@@ -25,42 +24,6 @@ TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
 async def edited(memory, id, journal=None, vector=None, **values):
     row = await row_with_id(memory, id)
     return await edit(memory, row, values, journal, vector=vector)
-
-
-@pytest.mark.parametrize("generation", GENERATIONS)
-async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
-    journal = JournalRecorder()
-    async with opened(make_store([], generation)) as memory:
-        written = await create(memory, Draft("k", "some words", "Core", "s1"), journal)
-        row = await row_with_id(memory, written.rows[0].id)
-        assert row == written.rows[0]
-        assert [change.before for change in journal.changes] == [None]
-        assert [change.after for change in journal.changes] == [row]
-        values = dict(row.values)
-        assert MOMENT.fullmatch(values.pop("created_at"))
-        assert row.values["updated_at"] == row.values["created_at"]
-        assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", values.pop("id"))
-        plain = {"key": "k", "content": "some words", "category": "core", "session_id": "s1", "embedding": None}
-        if generation != "G1":
-            plain |= {"namespace": "default", "importance": 0.5, "superseded_by": None}
-        if generation in ("G3", "G4"):
-            plain |= {"agent_id": small_store.AGENT}
-        if generation == "G4":
-            plain |= {"kind": None, "pinned": 0, "tenant_id": None}
-        del values["updated_at"]
-        assert values == plain
-        assert (await entries_with_key(memory, "k"))[0].content == "some words"
-        assert [rowid for rowid, _ in hits(memory.path, ["words"])["words"]] == [row.handle]
-
-
-async def test_what_a_draft_names_is_stored(make_store):
-    async with opened(make_store()) as memory:
-        draft = Draft("k", "c", "mood", namespace="work", importance=1, pinned=True)
-        row = (await create(memory, replace(draft, vector=ONE), JournalRecorder())).rows[0]
-        assert [row.values[name] for name in ("namespace", "importance", "pinned", "category", "embedding")] == [
-            "work", 1.0, 1, "mood", ONE.data,
-        ]  # fmt: skip
-        assert row.entry().embedding_dimensions == 2
 
 
 @pytest.mark.parametrize(
@@ -124,36 +87,6 @@ async def test_without_a_usual_agent_one_has_to_be_named(make_store):
         small_store.change(path, "INSERT INTO agents VALUES ('b', 'Bob', '')")
         with pytest.raises(Refused, match="belongs to the agents Ada, Bob"):
             await create(memory, Draft("l", "c"), JournalRecorder())
-
-
-async def test_a_store_of_no_agent_gets_the_usual_one(make_store):
-    path = make_store()
-    small_store.change(path, "DELETE FROM agents")
-    async with opened(path) as memory:
-        journal = JournalRecorder()
-        assert (await create(memory, Draft("k", "c"), journal)).rows[0].agent == "default"
-        await undo(memory, journal.changes[::-1], JournalRecorder())
-    assert select(path, "SELECT * FROM agents") == []
-
-
-@pytest.mark.parametrize("generation", GENERATIONS)
-async def test_an_edit_changes_what_is_named_and_the_time_of_the_update(generation, make_store):
-    path = make_store([{"key": "k", "content": "old words", "embedding": ONE.data}, {"key": "other"}], generation)
-    journal = JournalRecorder()
-    async with opened(path) as memory:
-        other = await row_with_id(memory, "id-001")
-        before = await row_with_id(memory, "id-000")
-        written = await edited(memory, "id-000", journal, content="new words", category=" DAILY ", session_id="s")
-        after = await row_with_id(memory, "id-000")
-        assert (journal.changes[0].before, journal.changes[0].after) == (before, after)
-        assert written.rows[0] == after
-        changed = {name for name in after.values if after.values[name] != before.values[name]}
-        assert changed == {"content", "category", "session_id", "updated_at", "embedding"}
-        assert (after.values["category"], after.values["embedding"], after.handle) == ("daily", None, before.handle)
-        assert after.values["updated_at"] > before.values["updated_at"]
-        assert await row_with_id(memory, "id-001") == other
-        found = hits(path, ["old", "new"])
-        assert (found["old"], [rowid for rowid, _ in found["new"]]) == ([], [before.handle])
 
 
 async def test_a_vector_stays_with_its_content_only(make_store):

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from contextlib import closing
 
-import changed_stores
-import pytest
-from changed_stores import GENERATIONS, JournalRecorder, everything, opened, select
+from changed_stores import JournalRecorder, everything, opened, select
 from support import small_store
 
-from zeroclaw_tui.backends.lookup import versions, versions_at
+from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.memory.change import EMBEDDING_CACHE, Row, RowChange
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import delete, undo
 
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
-
-
-@pytest.mark.parametrize("generation", GENERATIONS)
-async def test_stamps_say_what_a_plan_counts(generation, make_store):
-    rows = [{"key": "a", "content": "naïve", "category": "daily"}, {"key": "b"}, {"key": "c", "category": "daily"}]
-    async with opened(make_store(rows, generation)) as memory:
-        stamps = await versions(memory, MemoryFilter(category=("daily",)))
-        assert [(stamp.id, stamp.key, stamp.size, stamp.handle) for stamp in stamps] == [
-            ("id-000", "a", 6, 1),
-            ("id-002", "c", 4, 3),
-        ]
-        assert stamps[0].timestamp == stamps[0].updated_at == small_store.MOMENT.format(0)
-        assert stamps[0].agent == ("default" if generation in ("G3", "G4") else None)
-        assert await versions_at(memory, [3, 99, 1]) == [stamps[1], stamps[0]]
 
 
 async def test_a_memory_that_was_superseded_meanwhile_is_left(make_store):
@@ -56,24 +39,6 @@ async def test_another_program_writes_between_two_batches(make_store):
         removal = await delete(memory, await versions(memory, EVERY), JournalRecorder(), on_progress=write)
         assert (removal.written, removal.skipped) == (1599, ("id-1599",))
     assert len(written) > 2
-
-
-async def test_a_cancelled_await_before_anything_is_kept_changes_nothing(make_store, monkeypatch):
-    path = make_store([{}])
-    before, journal = everything(path), JournalRecorder()
-    async with opened(path) as memory:
-        stamps = await versions(memory, EVERY)
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            begun = changed_stores.connecting(monkeypatch)
-            removing = asyncio.ensure_future(delete(memory, stamps, journal))
-            await asyncio.to_thread(begun.wait, 30)
-            removing.cancel()
-            await asyncio.sleep(0)
-            other.execute("ROLLBACK")
-        with pytest.raises(asyncio.CancelledError):
-            await removing
-    assert (journal.changes, everything(path)) == ([], before)
 
 
 async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
@@ -107,17 +72,3 @@ async def test_a_cached_vector_that_an_earlier_version_removed_comes_back(make_s
         assert (await undo(memory, [removed], JournalRecorder())).done == 1
     found = select(path, "SELECT content_hash, embedding, created_at, accessed_at FROM embedding_cache ORDER BY 1")
     assert found == [("0000", b"\3", "a", "b"), tuple(values.values())]
-
-
-async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store):
-    """SQLite lets a text that is a primary key be NULL."""
-    path = make_store([{"key": name} for name in "abc"], "G2")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE memories SET id = NULL WHERE key < 'c'")
-    before, journal = everything(path), JournalRecorder()
-    async with opened(path) as memory:
-        removal = await delete(memory, await versions(memory, EVERY), journal)
-        assert (removal.written, removal.skipped, removal.already) == (3, (), ())
-        assert [change.before.key for change in journal.changes] == ["a", "b", "c"]
-        assert (await undo(memory, journal.changes[::-1], JournalRecorder())).done == 3
-    assert everything(path) == before
