@@ -160,6 +160,17 @@ async def test_what_the_trait_cannot_carry_is_told() -> None:
     assert any("stored anew" in note for note in reversal.notes)
 
 
+async def test_a_key_that_several_memories_have_is_not_written() -> None:
+    memory = Plain(SAMPLES)
+
+    async def rows(query: Query[Any]) -> Sequence[Any]:
+        return [SAMPLES[0], replace(SAMPLES[0], id="other")]
+
+    memory.rows = rows  # type: ignore[method-assign]
+    with pytest.raises(Refused, match="Several memories have the key"):
+        await create(memory, Draft(SAMPLES[0].key, "x"), JournalRecorder(), replace=True)
+
+
 async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -> None:
     memory = NoneMemory()
     await memory.open()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.matching import (
     Needle,
+    PatternSearch,
     TextSearch,
+    compiled,
     folded,
     matches,
 )
@@ -90,6 +94,12 @@ def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> N
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("pattern", ["(" * 3000, "a" * 20_000])
+def test_a_pattern_too_deep_or_too_long_is_refused(pattern: str) -> None:
+    with pytest.raises(UsageError, match="The pattern"):
+        compiled(pattern)
+
+
 def test_a_pattern_ignores_case_and_reads_unicode() -> None:
     assert finds("Ramen NOODLES", regex=r"\bnoodles?\b")
     assert finds("ЧАЙ", regex="чай")
@@ -105,3 +115,13 @@ def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch: pyte
         search.finds("key", TRAP)
     assert "0.05 s" in caught.value.message
     assert "filter" in caught.value.hint
+
+
+def test_the_time_counts_for_all_texts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
+    ticks = itertools.count()
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 3.0)
+    search = PatternSearch("b", clock=lambda: float(next(ticks)))
+    assert [search.is_in("abc") for _ in range(3)] == [True, True, True]
+    with pytest.raises(UsageError, match="3 s"):
+        search.is_in("abc")

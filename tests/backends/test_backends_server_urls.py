@@ -13,7 +13,7 @@ from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
 from zeroclaw_tui.config.locations import OpenOptions, without_password
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, settings_file
+from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.memory.errors import UsageError
 
@@ -127,6 +127,16 @@ def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path: 
     assert (store_to_confirm(confirmed), foreign_store(confirmed)) == (None, name)
     assert foreign(tmp_path, "postgres://ada@h/another").read_only
     assert foreign(tmp_path, read_only=True).read_only
+
+
+def test_a_confirmation_leaves_the_other_settings_as_they_are(tmp_path: Path) -> None:
+    install = foreign(tmp_path).install
+    save_theme(install, "dark")
+    confirm_store(install, "postgres://h/d public.memories")
+    confirm_store(install, "postgres://h/e public.memories")
+    save_theme(install, "light")
+    assert len(confirmed_stores(install)) == 2
+    assert 'theme = "light"' in settings_file(install).read_text()
 
 
 SOURCES = (

@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import handles_of, recall_of
+from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
@@ -103,6 +103,29 @@ async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path:
 async def test_a_byte_order_mark_makes_the_heading_an_entry(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, MEMORY="\ufeff# Title\n- one\n"))
     assert [entry.content for entry in await memory.list()] == ["\ufeff# Title", "one"]
+
+
+async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        MEMORY="core",
+        memory__2026_01_02="old",
+        memory__2026_03_04="new",
+        memory__notes="named",
+        memory__archive__2025_01_01="gone",
+    )
+    (tmp_path / "memory" / "upper.MD").write_text("not read")
+    (tmp_path / "memory" / ".md").write_text("not read")
+    memory = await opened(tmp_path)
+    assert [entry.content for entry in await memory.list()] == ["named", "core", "new", "old"]
+    stored = await handles_of(memory, MemoryFilter(), Sort())
+    assert list(stored) == ["notes:0", "MEMORY:0", "2026-03-04:0", "2026-01-02:0"]
+    assert [row.category for row in (await excerpts_at(memory, stored))] == [
+        "daily",
+        "core",
+        "daily",
+        "daily",
+    ]
 
 
 async def test_loose_files_are_read_where_a_person_asks_for_them_alone(tmp_path: Path) -> None:

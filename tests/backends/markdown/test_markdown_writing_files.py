@@ -17,12 +17,16 @@ from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import ApplyResult, Draft, RowVersion
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import DiskFull, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = NOW.astimezone().date().isoformat()
+ODD = (
+    b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\n# Heading\r\n\r\n- one\r\n  - nested\r\n```\r\n- in a fence\r\n```\r\n"
+    b"caf\xe9\r\n\r\n- last without an end"
+)
 
 
 async def opened(root: Path, data: bytes | None = None, **options: Any) -> MarkdownMemory:
@@ -69,6 +73,29 @@ async def test_appending_separates_as_zeroclaw_does(tmp_path: Path) -> None:
     memory = await opened(tmp_path, b"no end")
     await create(memory, Draft("a", "b"))
     assert core(tmp_path) == b"no end\n- **a**: b\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "now"),
+    [
+        ("one", "uno", ODD.replace(b"- one\r\n", b"- uno\r\n")),
+        ("nested", "deep", ODD.replace(b"  - nested", b"  - deep")),
+        ("in a fence", "fenced", ODD.replace(b"- in a fence", b"- fenced")),
+        ("caf\udce9", "café", ODD.replace(b"caf\xe9", "café".encode())),
+        ("caf\udce9", "caf\udce9!", ODD.replace(b"caf\xe9", b"caf\xe9!")),
+        ("last without an end", " end \n", ODD.replace(b"last without an end", b"end")),
+        ("\ufeff---", "+++", ODD.replace(b"---", b"+++", 1)),
+    ],
+)
+async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
+    old: str, new: str, now: bytes, tmp_path: Path
+) -> None:
+    memory, journal = await opened(tmp_path, ODD), JournalRecorder()
+    (stamp,) = await stamped(memory, old)
+    await edited(memory, stamp.id, new, journal)
+    assert core(tmp_path) == now
+    await undo(memory, journal.changes[::-1])
+    assert core(tmp_path) == ODD
 
 
 async def test_a_place_that_is_gone_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
@@ -183,6 +210,19 @@ async def test_a_file_made_in_between_is_not_written_over(tmp_path: Path, monkey
     assert core(tmp_path) == b"# Long-Term Memory\n\n- theirs\n\n- **k**: v\n"
 
 
+async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = await opened(tmp_path, b"- one\n")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(DiskFull, match=r"the disk is full\. Nothing was changed in it"):
+        await edited(memory, "MEMORY:0", "uno")
+    assert core(tmp_path) == b"- one\n"
+    assert os.listdir(tmp_path) == ["MEMORY.md"]
+
+
 async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     await edited(memory, "MEMORY:1", "mine", journal)
@@ -199,6 +239,17 @@ async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
     assert core(tmp_path) == b"- a\n- b\n- c\n"
     (tmp_path / "MEMORY.md").write_bytes(b"- a\n- c\n")
     assert (await undo(memory, journal.changes[::-1])).conflicts[0].reason == "deleted"
+
+
+async def test_a_line_the_agent_changes_while_it_is_undone_is_a_conflict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, journal, undone = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder(), JournalRecorder()
+    await edited(memory, "MEMORY:1", "mine", journal)
+    agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n"))
+    result = await undo(memory, journal.changes[::-1], undone)
+    assert (result.written, result.conflict_count, undone.changes) == (0, 1, [])
+    assert core(tmp_path) == b"- a\n- theirs\n- c\n"
 
 
 async def test_without_permission_it_is_read_only_and_says_which(

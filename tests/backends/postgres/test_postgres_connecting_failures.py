@@ -100,6 +100,18 @@ async def test_a_hanging_port_is_given_up_after_the_connect_time_out(hanging_por
     assert "did not answer within 0.2 s" in error.message
 
 
+async def test_something_else_that_listens(talking_port: int, refused) -> None:
+    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{talking_port}/memory")
+    assert isinstance(error, NotReachable)
+    assert "is not PostgreSQL" in error.message
+
+
+async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_port: int, opens) -> None:
+    place.make_table("key")
+    url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{closed_port},127.0.0.1")
+    assert await (await opens(url)).count() == 0
+
+
 async def test_a_missing_driver_names_what_brings_it(
     place: PostgresPlace, refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from support.pgbouncer import PgBouncer
@@ -13,6 +14,7 @@ from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.tools import handles_of
 
 SLEEP = "SELECT pg_sleep(60)"
 
@@ -56,6 +58,18 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
             await connection.execute(SLEEP)
     assert "took too long" in caught.value.message
     assert await memory.count() == len(sample_entries())
+
+
+async def test_a_server_that_falls_silent_is_told_and_a_new_connection_made(memory: PostgresMemory) -> None:
+    left_behind: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, told: left_behind.append(told))
+    with pytest.raises(NotReachable) as caught:
+        async with memory.connections.reading(seconds=60) as connection:
+            await connection.execute(SLEEP, timeout=0.05)
+    assert "stopped answering" in caught.value.message
+    assert await memory.count() == len(sample_entries())
+    gc.collect()
+    assert not left_behind
 
 
 async def test_reading_cannot_write(memory: PostgresMemory) -> None:
@@ -111,3 +125,18 @@ async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored
         await storing
     await memory.store("stored", "text", "core")
     assert place.run("SELECT key FROM memories WHERE key IN ('given up', 'stored')") == "stored"
+
+
+async def test_another_program_behind_the_pooler_may_have_prepared_the_same_names(
+    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
+) -> None:
+    """Every program with this driver counts its statements from one, and the pooler hands out the same servers."""
+    pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
+    for _ in range(6):
+        async with pooled.connections.writing() as connection:
+            await connection.execute(
+                "DO $$ BEGIN FOR n IN 0..99 LOOP BEGIN EXECUTE format('PREPARE __asyncpg_stmt_%s__ AS SELECT 1', "
+                "to_hex(n)); EXCEPTION WHEN duplicate_prepared_statement THEN NULL; END; END LOOP; END $$"
+            )
+    assert len(await handles_of(pooled, MemoryFilter(), NEWEST_STORED)) == len(sample_entries())
+    assert len(await pooled.list()) == len(sample_entries())

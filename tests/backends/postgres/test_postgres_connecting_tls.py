@@ -52,6 +52,12 @@ async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, 
     assert "ZeroClaw itself connects without TLS" in sentences(memory.notices)[0]
 
 
+async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
+    with pytest.raises(NotReachable) as caught:
+        await opens(place.url + "?sslmode=require")
+    assert "does not support TLS" in caught.value.message
+
+
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
 async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
     mode: str, place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,3 +88,14 @@ async def test_verify_full_holds_the_name_against_the_certificate(
         with pytest.raises(NotReachable) as caught:
             await opens(url)
         assert "is not trusted" in caught.value.message
+
+
+async def test_a_certificate_that_cannot_be_read_is_refused(
+    place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path
+) -> None:
+    rubbish = tmp_path / "rubbish.pem"
+    rubbish.write_text("no certificate")
+    for path, kind in ((rubbish, NotReachable), (tmp_path / "missing.pem", UsageError)):
+        with pytest.raises(kind) as caught:
+            await opens(url_of(guarded, place, f"sslmode=verify-ca&sslrootcert={path}"))
+        assert "Check sslrootcert" in caught.value.hint

@@ -10,6 +10,7 @@ from support.postgres_place import PASSWORD, PostgresPlace
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import entries_of, handles_of
@@ -65,6 +66,23 @@ async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
     assert health.summary.endswith("nothing wrong found, for reading only.")
     assert health.findings[0] == memory.why_not["write"]
     assert health.facts["the user may"] == ["SELECT"]
+
+
+async def test_partitioned_tables_are_read_and_views_are_no_store(place: PostgresPlace, opens) -> None:
+    place.make_table("key", table="whole")
+    place.fill("key", table="whole")
+    place.run(
+        "CREATE VIEW memories AS SELECT * FROM whole; CREATE TABLE parts (LIKE whole) PARTITION BY LIST (category); "
+        "CREATE TABLE core_part PARTITION OF parts FOR VALUES IN ('core'); "
+        "CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM whole"
+    )
+    with pytest.raises(Unreadable, match="is not a table but a view"):
+        await opens()
+    memory = await opens(table="parts")
+    assert "write" not in memory.why_not
+    assert len(await memory.list()) == len(sample_entries())
+    health = await memory.health()
+    assert (health.facts["memories"], health.facts["kind"]) == (len(sample_entries()), "partitioned table")
 
 
 async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: PostgresPlace, opens) -> None:

@@ -63,6 +63,16 @@ async def test_the_whole_query_is_one_substring_worth_two_in_the_key_and_one_in_
 
 
 @pytest.mark.parametrize("version", SUBSTRINGS)
+async def test_of_equal_scores_the_one_stored_last_comes_first(memory, version, place):
+    place.run("UPDATE memories SET updated_at = '2026-04-01T00:00:00Z' WHERE id = 'b'")
+    found = await recalled(memory, "o", version)
+    assert [(scored.entry.id, scored.keyword_raw) for scored in found.entries] == [
+        ("b", 3), ("e", 3), ("c", 3), ("d", 1), ("a", 1),
+    ]  # fmt: skip
+    assert ids(await recalled(memory, "o", version, limit=2)) == ["b", "e"]
+
+
+@pytest.mark.parametrize("version", SUBSTRINGS)
 async def test_wildcards_of_the_query_are_wildcards_and_told(memory, version):
     found = await recalled(memory, "a_b", version)
     assert ids(found) == ["d"]
@@ -80,6 +90,11 @@ async def test_a_blank_query_lists_the_newest(memory):
             assert ids(found) == ["e", "d", "c", "b", "a"]
             assert [(scored.score, scored.keyword_raw) for scored in found.entries] == [(None, None)] * 5
         assert ids(await recalled(memory, "", version, limit=2)) == ["e", "d"]
+
+
+async def test_a_lone_star_lists_the_newest_where_zeroclaw_takes_it_for_that(memory):
+    assert ids(await recalled(memory, "*", "0.7.5")) == ["e", "d", "c", "b", "a"]
+    assert ids(await recalled(memory, "*", "0.6.2")) == []
 
 
 @pytest.mark.parametrize("version", ["0.5.6", "0.8.4"])

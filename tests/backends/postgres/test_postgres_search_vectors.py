@@ -86,6 +86,13 @@ async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sent
     assert "vector" not in shown.stdout
 
 
+async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
+    fill(place, "vector")
+    found = await recalled(await opens(), "north", EAST)
+    assert sorted(keys(found)) == ["north", "north east"]
+    assert [scored.vector_score for scored in found.entries] == [None, None]
+
+
 @pytest.mark.parametrize("form", ["uuid", "agents"])
 async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
     """By hand: (1,0,0) with (.6,.8,0) is .6; a right angle and a row without a vector are near nothing."""

@@ -105,6 +105,15 @@ async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
     assert not await memory.forget("lang")
 
 
+async def test_an_old_table_of_unique_keys_refuses_a_second_agents_key_in_a_sentence(place, opens):
+    place.make_table("agents")
+    place.run("ALTER TABLE memories ADD UNIQUE (key)")
+    memory = await opens()
+    await create(memory, Draft("lang", "his"))
+    with pytest.raises(Refused, match="does not take another memory with the key 'lang'"):
+        await create(memory, Draft("lang", "hers", agent="scout"))
+
+
 @pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
 async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, opens):
     place.make_table(form)

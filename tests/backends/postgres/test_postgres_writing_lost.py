@@ -81,3 +81,14 @@ async def test_a_commit_without_an_answer_is_unsure_and_can_be_undone(is_deliver
     result = await undo(memory, journal.changes)
     assert (result.written, result.done) == (int(is_delivered), 1)
     assert await state_of(memory) == before
+
+
+async def test_a_connection_that_is_lost_before_the_commit_changes_nothing_and_that_is_known(memory, line):
+    row = row_of(await create(memory, Draft("k", "old")))
+    before, journal = await state_of(memory), JournalRecorder()
+    line.breaks_at, line.is_delivered = b'UPDATE "public"', True
+    with pytest.raises(NotReachable) as lost:
+        await edit(memory, row, {"content": "new"}, journal)
+    assert not lost.value.is_unsure
+    assert "not confirmed" not in lost.value.hint
+    assert (await state_of(memory), journal.changes) == (before, [])

@@ -78,6 +78,18 @@ async def while_another_writes(place, statement: str, deed: Coroutine[Any, Any, 
         await other.close()
 
 
+async def test_an_edit_waits_for_another_program_and_then_sees_what_it_wrote(place, opens):
+    """No update is lost: the one that comes second is a conflict."""
+    place.make_table("key")
+    memory, journal = await opens(), JournalRecorder()
+    row = row_of(await create(memory, Draft("k", "c")))
+    mine = edit(memory, row, {"content": "mine"}, journal)
+    result = await while_another_writes(place, "UPDATE memories SET content = 'theirs', updated_at = now()", mine)
+    (conflict,) = result.conflicts
+    assert (result.written, conflict.reason, journal.changes) == (0, "changed", [])
+    assert conflict.existing.values["content"] == "theirs"
+
+
 @pytest.mark.parametrize("replace", [False, True])
 async def test_a_key_that_another_program_stores_between_compare_and_write_is_met_again(replace, place, opens):
     """A conflict, or the other program's row is overwritten and journaled; never a second memory of that key."""

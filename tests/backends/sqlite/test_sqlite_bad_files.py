@@ -14,6 +14,8 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
+from zeroclaw_tui.testing.tools import handles_of
 
 
 async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
@@ -51,6 +53,15 @@ async def test_an_empty_file_is_called_empty(tmp_path):
     assert "is empty (0 bytes)" in error.message
 
 
+async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
+    """SQLite deletes the log of an empty database when it opens it; here nothing is opened."""
+    (tmp_path / "brain.db").touch()
+    (tmp_path / "brain.db-wal").write_bytes(b"writes")
+    error = await failure(tmp_path / "brain.db")
+    assert "brain.db-wal next to it holds writes" in error.message
+    assert (tmp_path / "brain.db-wal").read_bytes() == b"writes"
+
+
 async def test_a_text_file_is_no_database(tmp_path):
     (tmp_path / "brain.db").write_text("# Long-Term Memory\n" * 100)
     error = await failure(tmp_path / "brain.db")
@@ -70,6 +81,22 @@ async def test_a_truncated_database_is_called_damaged(make_store, digest):
     assert digest(path) == before
 
 
+async def test_damaged_pages_are_told_while_browsing(make_store, open_store):
+    path = make_store({"content": "words " * 100} for _ in range(200))
+    whole = bytearray(path.read_bytes())
+    with closing(sqlite3.connect(path)) as reader:
+        ((root,),) = reader.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchall()
+        ((size,),) = reader.execute("PRAGMA page_size").fetchall()
+    whole[(root - 1) * size : root * size] = b"\xff" * size
+    path.write_bytes(whole)
+    async with open_store(path) as memory:
+        with pytest.raises(Corrupt, match="is corrupt"):
+            (await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10)))
+        with pytest.raises(Corrupt, match="is corrupt"):
+            (await handles_of(memory, MemoryFilter(), NEWEST_STORED))
+        assert await memory.health_check() is False
+
+
 async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
     path = make_store([{}])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
@@ -80,6 +107,16 @@ async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
         writer.execute("ROLLBACK")
     assert isinstance(error, Locked)
     assert "Database is locked" in error.message
+
+
+async def test_a_lock_that_ends_is_waited_for(make_store, open_store):
+    """The five seconds are for this: an ordinary write never fails a read."""
+    path = make_store([{}])
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        async with open_store(path) as memory:
+            assert await memory.count() == 1
+        writer.execute("ROLLBACK")
 
 
 @pytest.fixture
@@ -122,6 +159,13 @@ async def test_a_database_of_another_program_names_its_tables(tmp_path):
     assert "\x1b" not in str(error)
 
 
+async def test_a_database_without_any_table_says_so(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "none.db")) as other:
+        other.execute("CREATE TABLE gone (id)")
+        other.execute("DROP TABLE gone")
+    assert "it has no tables at all" in (await failure(tmp_path / "none.db")).message
+
+
 async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
     source = tmp_path / "agent" / "brain.db"
     source.parent.mkdir()
@@ -132,3 +176,9 @@ async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
     error = await failure(tmp_path / "brain.db")
     assert "it has no tables at all. Most likely brain.db-wal was left behind" in error.message
     assert "copy brain.db-wal" in error.hint
+
+
+async def test_a_foreign_memories_table_without_keys_names_its_columns(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE memories (title, body)")
+    assert "it has body, title" in (await failure(tmp_path / "other.db")).message

@@ -19,7 +19,8 @@ import pytest
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.files.database import connect_read_only_blocking
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.query import (
     EXCERPTS,
     NEWEST_STORED,
@@ -132,6 +133,20 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert "agents" in memory.why_not
 
 
+async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_store):
+    path = make_store([{}])
+    aside = path.with_name("aside.db")
+    async with open_store(path) as memory:
+        before = await memory.version()
+        path.rename(aside)
+        for _ in range(2):
+            with pytest.raises(Unreadable, match="There is no file"):
+                await memory.version()
+        aside.rename(path)
+        assert await memory.version() != before
+        assert await memory.count() == 1
+
+
 async def test_rows_that_lie_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):
     """As a fresh agent leaves it: a main file of one page, and everything in the -wal."""
     path = tmp_path / "brain.db"
@@ -164,6 +179,13 @@ async def test_browsing_everything_changes_no_byte(journal_mode, make_store, ope
     async with open_store(path) as memory:
         await browse_everything(memory)
     assert digest(path) == before
+
+
+def test_the_connections_refuse_to_write(make_store):
+    with closing(connect_read_only_blocking(make_store([{}]))) as connection:
+        for statement in ("DELETE FROM agents", "CREATE TABLE x (y)", "PRAGMA user_version = 7"):
+            with pytest.raises(sqlite3.OperationalError, match="readonly"):
+                connection.execute(statement)
 
 
 def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:

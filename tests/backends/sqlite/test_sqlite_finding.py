@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.lookup import count_facets, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
-from zeroclaw_tui.testing.tools import entries_of, handles_of, statistics_of
+from zeroclaw_tui.testing.tools import delete, entries_of, handles_of, statistics_of
 
 NOW = "2026-11-21T12:00:00+00:00"
 ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n.%_")
@@ -76,3 +76,23 @@ async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> Non
             assert len(await entries_of(memory, wanted)) == 2
         assert len(await entries_of(memory, MemoryFilter(contains="\udcffb"))) == 1
         assert (await entries_of(memory, MemoryFilter(contains="\ud800"))) == []
+
+
+async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
+    """The same filter object for the list, the counts and the removal."""
+    from zeroclaw_tui.curation.purge_plan import plan_of
+
+    rows = [{"content": text} for text in ("Tea and milk", "milk", "чай с Молоком", "Milky tea", "TEA")]
+    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
+        for wanted in (
+            MemoryFilter(contains="MILKY"),
+            MemoryFilter(regex=r"\btea\b"),
+            MemoryFilter(contains="МОЛОКО"),
+        ):
+            shown = await handles_of(memory, wanted, Sort(descending=False))
+            plan = plan_of(await versions(memory, wanted), wanted)
+            assert [stamp.handle for stamp in plan.stamps] == list(shown) != []
+            removal = await delete(memory, plan.stamps)
+            assert removal.written == len(shown)
+            assert list(await handles_of(memory, wanted, Sort())) == []
+        assert [entry.content for entry in await memory.list()] == ["milk"]

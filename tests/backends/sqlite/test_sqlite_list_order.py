@@ -74,3 +74,24 @@ async def test_orders_pages_and_lists_are_those_of_the_statement(
         assert list(await handles_of(memory, wanted, turned)) == expected[::-1]
     finally:
         await memory.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("generation", ["G1", HYDRATED])
+async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path: Path, generation: str) -> None:
+    path = made(tmp_path / "brain.db", generation, [])
+    million = 1_000_000
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "WITH RECURSIVE n(at) AS (VALUES (1) UNION ALL SELECT at + 1 FROM n WHERE at < ?) "
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at) "
+            "SELECT at, at, 'text', 'core', '2026-03-01T10:00:00+00:00', '2026-03-01T10:00:00+00:00' FROM n",
+            (million,),
+        )
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        found = list(await handles_of(memory, MemoryFilter(), NEWEST_UPDATED))
+        assert found == (list(range(million, 0, -1)) if generation == HYDRATED else list(range(1, million + 1)))
+    finally:
+        await memory.close()

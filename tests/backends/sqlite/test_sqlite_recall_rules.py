@@ -109,6 +109,15 @@ async def test_superseded_rows_take_a_place_and_then_go(tmp_path: Path) -> None:
     assert keys(await recalled(path, "rust", "0.5.6")) == ["key0", "key1"]
 
 
+async def test_rows_only_the_index_knows_take_no_place(tmp_path: Path) -> None:
+    """ZeroClaw joins before it cuts, so an index without its delete trigger loses nothing."""
+    path = make(tmp_path / "brain.db", "G2", [{"content": "rust rust"} for _ in range(6)] + [{"content": "a rust b c"}])
+    change(path, "DROP TRIGGER memories_ad")
+    change(path, "DELETE FROM memories WHERE rowid <= 6")
+    found = await recalled(path, "rust", "0.7.5", limit=2)
+    assert (keys(found), found.mode) == (["key6"], "keyword")
+
+
 async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G1", ROWS)
     for trigger in ("memories_ai", "memories_ad", "memories_au"):
@@ -140,3 +149,10 @@ async def test_a_namespace_is_picked_out_of_twice_the_limit(tmp_path: Path) -> N
     path = make(tmp_path / "brain.db", "G2", rows)
     assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="work")) == ["key3"]
     assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="default")) == ["key0", "key1"]
+
+
+async def test_surrogates_in_query_session_and_agent_are_harmless(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", ROWS)
+    for query in ("\ud800", "a\udcff*", "*"):
+        found = await recalled(path, query, session_id="\udc80", agents=("\udfff",), namespace="\ud800")
+        assert keys(found) == []

@@ -84,11 +84,33 @@ async def test_durable_rows_cross_sessions_from_0_8_4_on(memory: SqliteMemory) -
     assert "key0" in keys(await recalled(memory, "text", session_id="s", vector=zeros)), "zeros are a vector too"
 
 
+async def test_rows_written_meanwhile_are_found(path: Path, memory: SqliteMemory) -> None:
+    await recalled(memory)
+    add(path, [{"embedding": blob(2, 0.1)}], start=5)
+    assert keys(await recalled(memory)) == ["key0", "key5", "key1", "key2"]
+    change(path, "UPDATE memories SET embedding = ?, updated_at = 'later' WHERE key = 'key3'", [blob(5, 0)])
+    assert keys(await recalled(memory))[:2] == ["key0", "key3"]
+    change(path, "DELETE FROM memories WHERE key = 'key0'")
+    assert keys(await recalled(memory))[:2] == ["key3", "key5"]
+    add(path, [{"rowid": 1, "embedding": blob(9, 0)}], start=40)
+    assert keys(await recalled(memory))[:2] == ["key40", "key3"]
+    change(path, "UPDATE memories SET embedding = NULL, updated_at = 'last' WHERE key = 'key40'")
+    assert keys(await recalled(memory))[0] == "key3"
+
+
 async def test_vectors_of_a_new_model_are_read_although_no_time_stamp_changed(path: Path, memory: SqliteMemory) -> None:
     await recalled(memory)
     change(path, "UPDATE memories SET embedding = ? WHERE key = 'key0'", [blob(0, 1)])
     change(path, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
     assert keys(await recalled(memory)) == ["key1", "key2"]
+
+
+async def test_equal_scores_keep_the_order_rows_are_scanned_in(tmp_path: Path) -> None:
+    rows = [{"embedding": blob(1, 0), "id": f"id-{9 - at}"} for at in range(6)]
+    opened = await golden.opened(make(tmp_path / "brain.db", "G2", rows))
+    assert keys(await recalled(opened, version="0.7.5", limit=2)) == ["key0", "key1"]
+    assert keys(await recalled(opened, version="0.6.2", limit=2)) == ["key3", "key2"]
+    await opened.close()
 
 
 async def test_vectors_of_other_lengths_are_counted_and_have_no_score(path: Path, memory: SqliteMemory) -> None:

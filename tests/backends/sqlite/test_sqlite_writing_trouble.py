@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from contextlib import closing
 
+import changed_stores
 import pytest
-from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opened, shape
+from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opened, select, shape
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
@@ -47,6 +49,20 @@ async def test_a_lock_that_lasts_is_told(make_store, monkeypatch):
             assert "Nothing was changed." in error.hint
             other.execute("ROLLBACK")
         await create(memory, Draft("k", "c"), JournalRecorder())
+
+
+async def test_a_lock_that_ends_is_waited_for(make_store, monkeypatch):
+    path = make_store([{}])
+    async with opened(path) as memory:
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("UPDATE memories SET content = 'theirs'")
+            begun = changed_stores.connecting(monkeypatch)
+            storing = asyncio.ensure_future(create(memory, Draft("k", "c"), JournalRecorder()))
+            await asyncio.to_thread(begun.wait, 30)
+            other.execute("COMMIT")
+            await storing
+    assert select(path, "SELECT content FROM memories ORDER BY rowid") == [("theirs",), ("c",)]
 
 
 async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypatch):
@@ -115,6 +131,16 @@ async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make
         assert error.hint.startswith("Nothing was changed.")
 
 
+async def test_a_rule_of_the_tables_refuses_in_words(make_store):
+    path = make_store([{"content": "c"}])
+    small_store.change(path, "CREATE UNIQUE INDEX theirs ON memories(content)")
+    journal, before = JournalRecorder(), everything(path)
+    async with opened(path) as memory:
+        with pytest.raises(Refused, match=r"refuses this change: UNIQUE constraint failed: memories\.content"):
+            await create(memory, Draft("k", "c"), journal)
+    assert (journal.changes, everything(path)) == ([], before)
+
+
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("lost", ["memories_ai", "memories_ad", "memories_au"])
 async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generation, lost, make_store):
@@ -156,6 +182,15 @@ async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(
         assert memory.about.generation == "G4"
 
 
+async def test_a_file_that_became_unknown_meanwhile_is_refused(make_store):
+    path = make_store([{}])
+    async with opened(path) as memory:
+        small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")
+        with pytest.raises(Refused, match="lacks tenant_id"):
+            await create(memory, Draft("k", "c"), JournalRecorder())
+        assert "write" in memory.why_not
+
+
 @pytest.mark.parametrize(
     ("forbidden", "match"),
     [
@@ -194,3 +229,14 @@ async def test_writes_change_neither_the_schema_nor_the_journal(generation, make
         await undo(memory, journal.changes[::-1], JournalRecorder())
         await require_database(memory).repair()
     assert shape(path) == made
+
+
+async def test_a_rollback_journal_stays_one(make_store):
+    path = make_store([{"content": "alpha"}])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+    async with opened(path) as memory:
+        await create(memory, Draft("k", "c"), JournalRecorder())
+        await delete(memory, await versions(memory, MemoryFilter()), JournalRecorder(), permanently=True)
+    assert select(path, "PRAGMA journal_mode") == [("delete",)]
+    assert not path.with_name("brain.db-wal").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from changed_stores import JournalRecorder, everything, opened
+from changed_stores import JournalRecorder, everything, opened, select
 from support import small_store
 from support.databases import create_database
 
@@ -52,6 +52,22 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
         await undo(memory, journal.changes[::-1], JournalRecorder())
         assert (await row_with_id(memory, "id-001")).handle == 3
         assert await row_with_id(memory, other.id) == other
+
+
+async def test_two_removed_memories_of_one_key_do_not_both_come_back(path):
+    """Each was removed under the key; the second one meets the first."""
+    journal = JournalRecorder()
+    async with opened(path) as memory:
+        await remove(memory, journal, 1)
+        new = (await create(memory, Draft("a", "second text"), JournalRecorder())).rows[0]
+        await remove(memory, journal, new.handle)
+        assert (await refused(memory, journal)).conflicts[0].reason == "key exists"
+        reversal = await undo(memory, journal.changes[::-1], JournalRecorder(), on_conflict="rename")
+        assert reversal.renamed == {"a": "a (restored)"}
+    assert {content for (content,) in select(path, "SELECT content FROM memories WHERE key LIKE 'a%'")} == {
+        "text a",
+        "second text",
+    }
 
 
 @pytest.mark.parametrize(("old", "new"), [("G1", "G4"), ("G2", "G3"), ("G3", "G4"), ("G2", "G2")])
@@ -119,3 +135,16 @@ async def test_a_kept_row_without_its_vector_can_still_be_compared(path):
         light.record([RowChange(change.before, Row("id-001", values, 2, "default"))])
         await undo(memory, light.changes[::-1], JournalRecorder())
         assert (await row_with_id(memory, "id-001")) == change.before
+
+
+async def test_an_agent_that_comes_back_with_its_memory_owns_it_beside_one_of_the_same_key(path):
+    """The key is the other agent's too, which stands in nobody's way."""
+    journal, undone = JournalRecorder(), JournalRecorder()
+    async with opened(path) as memory:
+        await create(memory, Draft("a", "hers", agent="Ada"), journal)
+        after = everything(memory.path)
+        await undo(memory, journal.changes[::-1], undone)
+        assert [entry.agent for entry in await entries_with_key(memory, "a")] == ["default"]
+        assert select(path, "SELECT alias FROM agents") == [("default",)]
+        assert (await undo(memory, undone.changes[::-1], JournalRecorder())).done == 1
+        assert everything(memory.path) == after
