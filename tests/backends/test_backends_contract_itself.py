@@ -63,8 +63,7 @@ class RemovingFirst(InMemory):
         every = list(changes)
         if any(change.after is not None for change in every):
             return await super().apply(every, journal, **options)
-        for entry in await self.list():
-            await self.forget(entry.key)
+        await super().apply(every, None)
         if journal is not None:
             await asyncio.to_thread(journal.record, [])
         return ApplyResult(len(every))

@@ -129,10 +129,10 @@ class SampleMemory(InMemory):
         self.may_show_rows = asyncio.Event()
         self.may_show_rows.set()
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         if self.failure is not None:
             raise self.failure
-        return await super().loaded()
+        return await super()._loaded()
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """With the vector (1.25, 0, 0) in rows whose memory has three dimensions."""

@@ -59,6 +59,8 @@ class About:
     """Whether it makes the vectors of memories and queries itself."""
     slow_recall_above: int | None = None
     """Among more memories than that recall takes seconds, so that the inspector waits for Enter."""
+    keeps_lines: bool = False
+    """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
     keeps_nothing: bool = False
     """Whether it takes every verb, stores nothing and finds nothing."""
     ends_with_program: bool = False

@@ -201,9 +201,9 @@ class Memory(ABC):
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
         """The whole memories that a query selects, in its order."""
-        return await (await self.loaded()).find(query)
+        return await (await self._loaded()).find(query)
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         """All memories, for the verbs that this store does not answer itself."""
         from zeroclaw_tui.backends.loaded import Loaded
 
@@ -220,7 +220,7 @@ class Memory(ABC):
 
         `now` is the RFC 3339 moment that ages are compared with. Raises UsageError for a pattern that is too slow.
         """
-        return await (await self.loaded()).count_up(filter, now, by, self.why_not)
+        return await (await self._loaded()).count_up(filter, now, by, self.why_not)
 
     async def search(
         self,
@@ -325,8 +325,7 @@ class Memory(ABC):
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
     ) -> T:
         """Run work that writes rows. Raises Refused if nothing can be written."""
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         # Between reading a row and storing it, nobody here may store another.
         self._changing = self._changing or Lock()
         async with self._changing:
@@ -338,9 +337,8 @@ class Memory(ABC):
 
         return TraitWriter(self)
 
-    def refuse_to_write(self) -> Refused:
-        """The error for a write this store does not take."""
-        return Refused(self.why_not["write"])
 
-    keeps_lines: bool = False
-    """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
+def check_writable(memory: Memory) -> None:
+    """Raise Refused, with the reason, if nothing can be written to a store."""
+    if "write" in memory.why_not:
+        raise Refused(memory.why_not["write"])

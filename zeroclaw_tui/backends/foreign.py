@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.base import Scored
 from zeroclaw_tui.backends.fallback import copy_hint
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
-from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence
@@ -81,9 +81,9 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
         )
 
     async def open(self) -> None:
-        await self.loaded()
+        await self._loaded()
 
-    async def loaded(self) -> Contents:
+    async def _loaded(self) -> Contents:
         async with self._reading:
             stamp = await asyncio.to_thread(_stamp_of, self.path)
             if self._contents is None or stamp != self._stamp:
@@ -95,7 +95,7 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
             return self._contents
 
     async def version(self) -> int | None:
-        await self.loaded()
+        await self._loaded()
         return self._version
 
     async def recall(
@@ -106,10 +106,10 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
         return own_ranking(found, limit)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        raise self.refuse_to_write()
+        raise Refused(self.why_not["write"])
 
     async def forget(self, key: str) -> bool:
-        raise self.refuse_to_write()
+        raise Refused(self.why_not["write"])
 
 
 def key_of(prefix: str, id: str) -> str:

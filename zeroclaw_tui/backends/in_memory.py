@@ -50,7 +50,7 @@ class InMemory(LoadedMemory):
         handle = self._free_handle(entry)
         self._entries[handle] = replace(entry.whole(entry.content), handle=handle)
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         return Loaded(tuple(self._entries.values()))
 
     async def recall(

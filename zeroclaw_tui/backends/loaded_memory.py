@@ -15,22 +15,22 @@ from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, VERSIONS, MemoryF
 class LoadedMemory(Memory):
     """A store whose memories are all loaded at once, and again when they have changed.
 
-    It supplies `loaded`, and `_writer` unless it has `store` and `forget` of its own.
+    It supplies `_loaded`, and `_writer` unless it has `store` and `forget` of its own.
     """
 
     @abstractmethod
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         """The memories as they are now: the same object for as long as nothing has changed."""
 
     async def health_check(self) -> bool:
         try:
-            await self.loaded()
+            await self._loaded()
         except InspectorError:
             return False
         return True
 
     async def get(self, key: str) -> MemoryEntry | None:
-        return next(iter((await self.loaded()).by_key.get(key, ())), None)
+        return next(iter((await self._loaded()).by_key.get(key, ())), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories that none has replaced, the last stored first."""
@@ -48,4 +48,4 @@ class LoadedMemory(Memory):
         return (await self.apply(deleting, None)).written > 0
 
     async def count(self) -> int:
-        return len((await self.loaded()).entries)
+        return len((await self._loaded()).entries)

@@ -161,7 +161,7 @@ class MemoryRsExport(ForeignFile[Export]):
             yield f"Items with the id of an item before are left out: {contents.repeated:,}."
 
     async def health(self) -> Health:
-        export = await self.loaded()
+        export = await self._loaded()
         facts = {
             "file": str(self.path),
             "memories": len(export.entries),
@@ -180,7 +180,7 @@ class MemoryRsExport(ForeignFile[Export]):
         deep: bool = False,
     ) -> OwnEvidence:
         """All memories with a score of 0 or more, best first; equal scores keep the order of the file."""
-        export = await self.loaded()
+        export = await self._loaded()
         entries = [entry for entry in export.entries if request.namespace in (None, entry.namespace)]
         scores = dict(zip(entries, await asyncio.to_thread(cosines, entries, request.query), strict=True))
         hits = sorted((entry for entry in entries if scores[entry] >= 0.0), key=lambda entry: -scores[entry])

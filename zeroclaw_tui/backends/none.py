@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.config.locations import is_url
-from zeroclaw_tui.memory.errors import MAKES_STORE, Refused
+from zeroclaw_tui.memory.errors import MAKES_STORE
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
@@ -55,12 +55,7 @@ class NoneMemory(LoadedMemory):
     def from_config(cls, config: MemoryConfig) -> NoneMemory:
         return cls(config.zeroclaw_backend)
 
-    def refuse_to_write(self) -> Refused:
-        if self._not_made is None:
-            return super().refuse_to_write()
-        return Refused(f"{self.about.location} is not there yet.", hint=MAKES_STORE)
-
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         return Loaded()
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None: ...

@@ -290,7 +290,7 @@ class RedisMemory(LoadedMemory):
     async def version(self) -> int | None:
         return hash(await self._state())
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         """All memories, read again only if somebody wrote since the last read."""
         async with self._reading:
             state = await self._state()
@@ -404,7 +404,7 @@ class RedisWriter(RowWriter):
         if missing:
             if self._keys is None:
                 # Only once, as a long command changes the store itself.
-                self._keys = {entry.id: entry.key for entry in (await self._memory.loaded()).entries}
+                self._keys = {entry.id: entry.key for entry in (await self._memory._loaded()).entries}
             others = await self._at({self._keys[one] for one in missing if one in self._keys})
             found += [row for row in others if row.id in missing]
         return found

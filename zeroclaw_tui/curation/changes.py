@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.curation import external
@@ -196,8 +197,7 @@ async def repair(library: Library) -> None:
 
 def refuse_read_only(library: Library) -> None:
     """Raise Refused with the reason where nothing can be written."""
-    if library.read_only_because is not None:
-        raise library.memory.refuse_to_write()
+    check_writable(library.memory)
 
 
 # Undo, redo and restore

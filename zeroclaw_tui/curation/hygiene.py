@@ -310,7 +310,7 @@ async def _find_rows(found: _Findings, library: Library, rules: HygieneRules, as
                 )
             )  # fmt: skip
         return
-    if not memory.keeps_lines and not memory.about.keeps_nothing:
+    if not memory.about.keeps_lines and not memory.about.keeps_nothing:
         found.problems.append(
             f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay "
             "forever."

@@ -250,7 +250,7 @@ class ExpiryRules:
         rules = rules_for(config, version)
         if not rules.is_enabled or not config.install.has_workspace:
             return None
-        if memory.keeps_lines and config.location is None:
+        if memory.about.keeps_lines and config.location is None:
             return cls(rules, as_of, is_line_based=True)
         is_brain = has_database(memory.name) and canonical(config.database) == brain_database(config.install.root)
         return cls(rules, as_of, is_line_based=False) if is_brain else None

@@ -216,7 +216,7 @@ class WritableMemoryContract(WritingHooks):
         found = [row for row in await memory.rows(Query(ROWS)) if row.values["content"] == shown.values["content"]]
         assert len(found) == 1
         compared = shown.values.keys() - {"agent_id", *(["id"] if not shown.id else [])}
-        compared -= {"key"} if memory.keeps_lines else set()
+        compared -= {"key"} if memory.about.keeps_lines else set()
         assert {name: found[0].values.get(name) for name in compared} == {name: shown.values[name] for name in compared}
 
     async def test_two_memories_exchange_their_keys_and_undo_exchanges_them_again(self, memory: Memory) -> None:

@@ -110,7 +110,7 @@ class StoreHooks(Contract):
 
     async def prepare(self, memory: Memory) -> None:
         """Nothing to put there; what comes back of a row is seen by the verbs the store has."""
-        if "write" in memory.why_not or memory.keeps_lines:
+        if "write" in memory.why_not or memory.about.keeps_lines:
             return
         (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": ""})])
         if not stored.id:

@@ -46,9 +46,9 @@ class Away(SampleMemory):
             self.asked_in_vain += 1
             raise self.failure
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         self._answer()
-        return await super().loaded()
+        return await super()._loaded()
 
     async def version(self) -> int | None:
         self._answer()

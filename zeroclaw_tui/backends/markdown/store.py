@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Entries, Scored
+from zeroclaw_tui.backends.base import Entries, Scored, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.backends.health import Health
@@ -197,8 +197,7 @@ class MarkdownMemory(LoadedMemory):
     """
 
     name = "markdown"
-    about = About(keeps_deleted=None)
-    keeps_lines = True
+    about = About(keeps_deleted=None, keeps_lines=True)
 
     def __init__(
         self,
@@ -275,8 +274,7 @@ class MarkdownMemory(LoadedMemory):
             return
         if await self.health_check():
             raise Refused(f"{self._root} is there already; its files come with the first memory.")
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         if not self._is_makeable:
             raise Refused(f"There is no directory {self._root}.")
         try:
@@ -372,7 +370,7 @@ class MarkdownMemory(LoadedMemory):
     def stamp_of(self, row: Row) -> RowVersion:
         return stamp_of(row.entry())
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         return (await self._read()).loaded
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
@@ -387,8 +385,7 @@ class MarkdownMemory(LoadedMemory):
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Each row as the line that ZeroClaw writes, with the stem of its file as its time."""
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         only = self._root.stem if await asyncio.to_thread(self._root.is_file) else None
         agents = {folder.agent for folder in self._agents}
         return await asyncio.to_thread(lambda: [_as_line(row, only, agents) for row in rows])
@@ -409,8 +406,7 @@ class MarkdownMemory(LoadedMemory):
         change brings back every byte and keeps what others appended since. The blocks that a file used are not
         overwritten.
         """
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         stop = threading.Event()
 
         def write() -> ApplyResult:

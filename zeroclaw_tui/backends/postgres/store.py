@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
-from zeroclaw_tui.backends.base import Entries, Memory, Scored, T
+from zeroclaw_tui.backends.base import Entries, Memory, Scored, T, check_writable
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
 from zeroclaw_tui.backends.postgres import search
@@ -211,10 +211,9 @@ class PostgresMemory(SqlMemory):
 
         Raises Refused with the rights that are missing.
         """
-        if "write" in self.why_not:
-            if dry_run:
-                return
-            raise self.refuse_to_write()
+        if dry_run and "write" in self.why_not:
+            return
+        check_writable(self)
         with suppress(_RolledBack):
             async with self.connections.writing() as connection:
                 await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
@@ -385,8 +384,7 @@ class PostgresMemory(SqlMemory):
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
     ) -> T:
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         writer = PostgresWriter(self.connections, self.table, permanently=permanently)
         done = await work(writer)
         if writer.table != self.table:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
-from zeroclaw_tui.backends.base import Scored
+from zeroclaw_tui.backends.base import Scored, check_writable
 from zeroclaw_tui.backends.fallback import stamp_of
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -201,8 +201,7 @@ class QdrantMemory(LoadedMemory):
             self._dimensions = self._embedder.dimensions
         if dry_run:
             return
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         self._require_embedder()
         try:
             await self._client.describe()
@@ -235,7 +234,7 @@ class QdrantMemory(LoadedMemory):
     async def count(self) -> int:
         return await self._client.count_points()
 
-    async def loaded(self) -> Loaded:
+    async def _loaded(self) -> Loaded:
         async with self._loading:
             number = await self._client.count_points()
             if number > MAX_LOADED:
@@ -319,8 +318,7 @@ class QdrantMemory(LoadedMemory):
         return stamp_of(self._entry(row))
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         return await asyncio.to_thread(lambda: [converted(row, self._dimensions) for row in rows])
 
     def _entry(self, row: Row) -> MemoryEntry:

@@ -80,7 +80,7 @@ class RMemMemory(ForeignFile[Contents]):
         await self._reads.stop()
 
     async def health(self) -> Health:
-        contents = await self.loaded()
+        contents = await self._loaded()
         counts = Counter(row.table for row in contents.rows)
         invalid = sum(row.table == "relations" and row.entry.superseded_by is not None for row in contents.rows)
         facts = {
@@ -98,7 +98,7 @@ class RMemMemory(ForeignFile[Contents]):
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         if isinstance(to, str):
             return await super().near(to, limit)
-        contents = await self.loaded()
+        contents = await self._loaded()
         vector = _vector_of(contents, to.handle) if isinstance(to, MemoryEntry) else to
         if vector is None or not len(vector):
             return None
@@ -118,7 +118,7 @@ class RMemMemory(ForeignFile[Contents]):
     async def related(self, entry: MemoryEntry) -> Entries:
         """The other versions of a memory and the relations whose source or destination it names; for a relation, the
         memories that name one of the two."""
-        contents = await self.loaded()
+        contents = await self._loaded()
         row, user = contents.row_by_handle.get(entry.handle), entry.namespace or ""
         if row is None:
             return []
@@ -140,7 +140,7 @@ class RMemMemory(ForeignFile[Contents]):
         *,
         deep: bool = False,
     ) -> OwnEvidence:
-        contents = await self.loaded()
+        contents = await self._loaded()
         users = contents.namespaces if request.namespace is None else (request.namespace,)
         usable, notes = _usable_vector(contents, vector)
 

@@ -13,7 +13,7 @@ from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
-from zeroclaw_tui.backends.base import Entries, Scored
+from zeroclaw_tui.backends.base import Entries, Scored, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, wait_until_done
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
@@ -446,8 +446,7 @@ class SqliteMemory(SqlMemory):
     async def _written(self, work: Callable[[Writing], T], zero: bool) -> T:
         from zeroclaw_tui.backends.sqlite.transaction import Writing
 
-        if "write" in self.why_not:
-            raise self.refuse_to_write()
+        check_writable(self)
         writing = Writing(self.path, self.schema, zero=zero)
         self._writings.add(writing)
         self._has_written = True

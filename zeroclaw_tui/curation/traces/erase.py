@@ -259,7 +259,7 @@ async def erase_texts(
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.recover(memory)
     ids = _lasting(library, plan.marked)
-    if memory.keeps_lines:
+    if memory.about.keeps_lines:
         # A line is called by its number, which is another's once a line before it is deleted.
         versions: Sequence[RowVersion] = [version for version in plan.memories if version.id in plan.marked]
     else:
@@ -483,12 +483,16 @@ def _is_database(file: PlacedFile) -> bool:
 
 def _is_in_files(library: Library) -> bool:
     """Whether the store lies in files that a search of files finds."""
-    return has_database(library.memory.name) or library.memory.keeps_lines or library.memory.about.program is not None
+    return (
+        has_database(library.memory.name)
+        or library.memory.about.keeps_lines
+        or library.memory.about.program is not None
+    )
 
 
 def _lasting(library: Library, ids: frozenset[str]) -> frozenset[str]:
     """Ids, where these name the same memory after other memories went."""
-    return frozenset() if library.memory.keeps_lines else ids
+    return frozenset() if library.memory.about.keeps_lines else ids
 
 
 async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[tuple[RowVersion, ...], int]:

@@ -83,7 +83,7 @@ class Comparison:
         """Compare a batch, in the same order."""
         completed = await asyncio.to_thread(lambda: list(map(self.incoming.completed, rows)))
         stored = await self.memory.as_stored(completed)
-        if self.memory.keeps_lines:
+        if self.memory.about.keeps_lines:
             found = await self._compared_lines(rows, stored)
         else:
             existing = {} if self.is_empty else await self._existing({row.key for row in stored})
@@ -220,7 +220,7 @@ async def compare_all(
     expiry = await asyncio.to_thread(ExpiryRules.of, target.config, memory, profile.version, now)
     comparison = await Comparison.of(supply, memory, target, now)
     counts = PlanCounts(comparison, expiry, Losses(comparison.incoming))
-    async for rows in supply.batches(memory.keeps_lines):
+    async for rows in supply.batches(memory.about.keeps_lines):
         if on_progress is not None and not on_progress(comparison.counts.total()):
             raise Stopped("Reading was stopped.", hint="Nothing was imported.")
         await asyncio.to_thread(counts.add, await comparison.compare(rows))

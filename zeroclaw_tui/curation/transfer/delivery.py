@@ -45,7 +45,7 @@ class Delivery:
     async def write(self, action: RunningAction, on_progress: ProgressCallback) -> bool:
         """Compare and write everything; `on_progress` gets how many are written. Returns False if it said no."""
         memory = self.library.memory
-        async for rows in self.supply.batches(memory.keeps_lines):
+        async for rows in self.supply.batches(memory.about.keeps_lines):
             compared = await self.comparison.compare(rows)
             changes = [change for one in compared if (change := self._change(one)) is not None]
             if changes:
@@ -133,7 +133,7 @@ async def verify(
     comparison.with_vectors = True
     differing: list[str] = []
     differs = 0
-    async for rows in supply.batches(library.memory.keeps_lines):
+    async for rows in supply.batches(library.memory.about.keeps_lines):
         if on_progress is not None and not on_progress(delivery.written):
             raise Stopped("The check was stopped.", hint="The memories are copied.")
         for one in await comparison.compare(rows):

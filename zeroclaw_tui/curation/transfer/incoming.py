@@ -72,7 +72,7 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
         for start in range(0, len(handles), BATCH_ROWS):
             yield await memory.rows(Query(ROWS, handles=handles[start : start + BATCH_ROWS]))
 
-    if memory.keeps_lines:
+    if memory.about.keeps_lines:
         return Supply(lines, is_file=False, is_notes=True, has_own_times=False)
     facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
     vectors = KnownVectors.from_facts(facts)
@@ -97,7 +97,7 @@ class Incoming:
             raise without_agents(memory)
         if memory.about.embeds_itself and "vectors" in memory.why_not and not supply.embeds_itself:
             raise Refused(memory.why_not["vectors"], hint="Set an embedding provider, then try again.")
-        facts = (await memory.health()).facts if exists and not memory.keeps_lines else {}
+        facts = (await memory.health()).facts if exists and not memory.about.keeps_lines else {}
         agents = set(facts.get("agents") or ()) if has_agents else set()
         return cls(supply, memory, agents, KnownVectors.from_facts(facts), now.isoformat())
 
@@ -112,7 +112,7 @@ class Incoming:
         Raises Refused for a memory of a file that does not say which of several agents it belongs to.
         """
         values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
-        if self.memory.keeps_lines:
+        if self.memory.about.keeps_lines:
             if not is_line(row) and not values.get("created_at"):
                 values["created_at"] = self.now
             return Row("", values, None, self.supply.owner or row.agent)

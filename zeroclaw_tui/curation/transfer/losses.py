@@ -73,7 +73,7 @@ class Losses:
                     self._count(self._columns, field)
         if row.agent not in (None, DEFAULT_AGENT) and stored.agent is None:
             counts["agent"] += 1
-        if self._incoming.memory.keeps_lines:
+        if self._incoming.memory.about.keeps_lines:
             self._add_line(row)
         else:
             self._add_row(row, stored)
@@ -89,7 +89,7 @@ class Losses:
             yield f"{label} has no column for {_names(self._columns)}: its values are left out."
         if self._agents:
             yield self._agents_sentence(label)
-        sentences = _OF_LINES if self._incoming.memory.keeps_lines else self._of_rows(label)
+        sentences = _OF_LINES if self._incoming.memory.about.keeps_lines else self._of_rows(label)
         for name, sentence in sentences.items():
             if count := self._counts[name]:
                 yield sentence.format(count)

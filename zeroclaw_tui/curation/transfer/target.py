@@ -42,7 +42,7 @@ class Target:
         memory = create_memory(config)
         location = memory.about.location
         try:
-            is_missing = memory.keeps_lines and not await memory.health_check()
+            is_missing = memory.about.keeps_lines and not await memory.health_check()
             library = None if is_missing else await open_library(config, profile)
         except NothingYet:
             return cls(config, None, profile, location)
@@ -99,13 +99,13 @@ class Target:
         """A sentence about what is made first, for the store or the planned one; None where it is there."""
         if self.library is not None:
             return None
-        what = "database" if memory.about.path is not None else "directory" if memory.keeps_lines else "store"
+        what = "database" if memory.about.path is not None else "directory" if memory.about.keeps_lines else "store"
         return f"The {what} {one_line(self.location)} is created first."
 
     def _not_made(self) -> Memory:
         """The store that is not there yet; a folder that was named is made too."""
         memory = create_memory(self.config)
-        if memory.keeps_lines and self.config.location is not None:
+        if memory.about.keeps_lines and self.config.location is not None:
             alone = self.config.install._replace(root=Path(memory.about.location), layout="lone", is_loose=False)
             return create_memory(self.config._replace(install=alone, location=None))
         return memory

@@ -751,7 +751,7 @@ class Marks:
 
     async def resolve_again(self, memory: Memory, ids: Iterable[str] | None = None) -> None:
         """These memories, or all, were changed here: their marks hold for what they are now."""
-        before = self._states if ids is None and memory.keeps_lines else {}
+        before = self._states if ids is None and memory.about.keeps_lines else {}
         self._waiting |= dict.fromkeys(one for one in (self._handles if ids is None else ids) if one in self._handles)
         await self.resolve(memory)
         # An id in a store of lines is a place: another state there is another line, which nobody marked.
