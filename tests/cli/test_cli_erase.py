@@ -34,7 +34,7 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     assert "1 memory goes: pet" in answer.out
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert list(document) == [
-        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "changes",
+        "verb", "dry_run", "backend", "location", "texts", "places", "memories",
         "not_looked_at", "looked_into",
     ]  # fmt: skip
     assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why"]]
@@ -50,7 +50,7 @@ def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, instal
     document = answer.json
     assert list(document) == [
         "verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
-        "not_looked_at", "scanned", "copy",
+        "not_looked_at", "scanned",
     ]  # fmt: skip
     assert document["complete"] is True
     assert document["texts"] == 2

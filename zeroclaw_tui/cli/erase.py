@@ -45,7 +45,7 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "erase",
     "Permanently delete a text from every file of the install",
-    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, not_looked_at, scanned, copy}",
+    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, not_looked_at, scanned}",
     _erase_options,
     changes=True,
     concerns=("store",),
@@ -100,7 +100,7 @@ async def carry_out(
         count = await write_copy(library, plan, copy)
         note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
     with Progress("Erasing", len(plan.taken)) as progress:
-        report = await erase_texts(library, plan, progress.advance, copy)
+        report = await erase_texts(library, plan, progress.advance)
     _write_report(report, report_file, as_json=given.json)
     if given.json:
         document(_report_as_json(report))

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.library import Library
 
 TEXT = "Zebediah Quill-Strauß"
 OTHERS = tuple(f"Memory {at} about the harbour, its cranes and the tide" for at in range(40))
-STAYING = {"workspace file", "security log", "schedule"}
+STAYING = {"other file", "security log", "schedule"}
 """The kinds of places that are named and left."""
 GENERATIONS = ("G1", "G2", "G3", "G4", "G5")
 """As ZeroClaw 0.1.7, 0.7.5, 0.8.0, 0.8.3 and 0.8.4 leave an install; the last two have the same tables."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,10 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.traces.databases import FoundRow, rows_with_texts, search_file, unread_log
-from zeroclaw_tui.curation.traces.files import PlacedFile, files_with_copies, not_read
+from zeroclaw_tui.curation.traces.databases import count_hits, rows_with_texts, unread_log
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, not_read
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
-from zeroclaw_tui.curation.traces.places import Kind, Place
+from zeroclaw_tui.curation.traces.places import Kind
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
@@ -47,11 +47,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A place where texts still are. `place` is a path or a name for people; `count` is how many rows or entries have
-    one, or how often they are in the file.
+    """A place where texts still are: `count` rows, entries or occurrences; None means that they may be there.
 
-    `count` None means that they may be there. `remark` says what that means, or why it cannot be cleaned here. `texts`
-    are those that were searched for, `file` the file to clean.
+    `remark` says what that means, or why it cannot be cleaned here. `texts` are those that were searched for, `file`
+    the file to clean.
     """
 
     kind: Kind
@@ -95,14 +94,13 @@ async def texts_of(library: Library, action: int) -> list[Text]:
 
     def read() -> list[Text]:
         texts: dict[Text, None] = {}
-        for batch in library.trash.open_changes(action)():
-            for change in batch:
-                before = change.before
-                if before is None or before.table != MEMORIES:
-                    continue
-                entry = before.entry()
-                if change.after is None or change.after.entry().content != entry.content:
-                    texts[Text(entry.id, entry.key, entry.content)] = None
+        for change in (change for batch in library.trash.open_changes(action)() for change in batch):
+            before = change.before
+            if before is None or before.table != MEMORIES:
+                continue
+            entry = before.entry()
+            if change.after is None or change.after.entry().content != entry.content:
+                texts[Text(entry.id, entry.key, entry.content)] = None
         return list(reversed(texts))
 
     return await asyncio.to_thread(read)
@@ -145,14 +143,14 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     """Every place besides the store itself where one of these texts still is.
 
     Before a removal the memories of the texts do not count. Only the first MAX_TEXTS of at least SHORT characters are
-    searched for within files. The free pages of databases are not searched. Reads only, in threads that end soon when
-    this is cancelled. Raises InspectorError kinds where the store cannot be read; any other place says that by itself.
+    searched for within files, and not in the free pages of databases. Reads only, in threads that end soon when this
+    is cancelled. Raises InspectorError kinds where the store cannot be read; any other place says that by itself.
     """
     wanted = tuple(dict.fromkeys(texts))
     copies = await _in_memories(library, wanted)
     if any(map(_is_long, wanted)):
         task = CancellableTask()
-        copies += await task.run(lambda: _in_files(library, wanted, task.check))
+        copies += await task.run(lambda: list(_in_files(library, wanted, task.check)))
     if wanted and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
         copies.append(Copy("lucid", "lucid", None, False, _LUCID))
     return copies
@@ -179,36 +177,32 @@ async def _in_memories(library: Library, texts: Sequence[Text]) -> list[Copy]:
     return [Copy("memories", about.location, len(same), False, remark)]
 
 
-def _in_files(library: Library, texts: tuple[Text, ...], check: Callable[[], None]) -> list[Copy]:
+def _in_files(library: Library, texts: tuple[Text, ...], check: Callable[[], None]) -> Iterator[Copy]:
     """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
     matcher = matcher_for(texts)
-    found = files_with_copies(library.config, library.memory.name)
-    copies = [_copy_in(file, texts, matcher, check) for file in found.files]
-    copies += [Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}") for one in found.skipped if one.may_hold]
-    return list(filter(None, copies))
+    found = PlacedFiles.with_copies(library.config, library.memory.name)
+    for one in found.skipped:
+        if one.may_hold:
+            yield Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}")
+    for file in found.files:
+        check()
+        count, remark = _hits_in(file, matcher, check)
+        if count:
+            remark = f"{file.place.remark} {matcher.remark}".rstrip()
+            yield Copy(file.kind, str(file.path), count, file.place.can_clean, remark, texts, file)
+        elif remark:
+            yield Copy(file.kind, str(file.path), None, False, remark)
 
 
-def _copy_in(file: PlacedFile, texts: tuple[Text, ...], matcher: TextMatcher, check: Callable[[], None]) -> Copy | None:
-    """What one file has of the texts, or why it could not be searched."""
-    check()
-    unknown = Copy(file.kind, str(file.path), None, False, "")
+def _hits_in(file: PlacedFile, matcher: TextMatcher, check: Callable[[], None]) -> tuple[int, str]:
+    """How often one file has the texts, or 0 and why it could not be searched."""
     try:
         if (skipped := file.why_not_searched()) is not None:
-            return replace(unknown, remark=f"{skipped.why}{_MAYBE}")
-        hits = search_file(file, matcher, check)
-        if not hits.count:
-            notice = unread_log(file.path) if file.is_database() else ""
-            return replace(unknown, remark=notice) if notice else None
+            return 0, f"{skipped.why}{_MAYBE}"
+        count = count_hits(file, matcher, check)
+        return count, "" if count or not file.is_database() else unread_log(file.path)
     except (OSError, InspectorError) as error:
-        return replace(unknown, remark=f"{not_read(error)}{_MAYBE}")
-    can_clean = file.place.can_clean and (not hits.rows or any(_cleanable(row, file.place) for row in hits.rows))
-    remark = f"{file.place.remark} {matcher.remark}".rstrip()
-    return Copy(file.kind, str(file.path), hits.count, can_clean, remark, texts, file)
-
-
-def _cleanable(row: FoundRow, place: Place) -> dict[str, Any]:
-    """The values of a row that have a text and can be changed without harm."""
-    return {name: row.values[name] for name in place.columns.get(row.table, ()) if name in row.values}
+        return 0, f"{not_read(error)}{_MAYBE}"
 
 
 async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
@@ -228,13 +222,11 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
             if copy.file is None or not on_progress(count):
                 break
             try:
-                is_cleaned = await _clean(copy.file, matcher_for(copy.texts), action, notes)
+                count += await _clean(copy.file, matcher_for(copy.texts), action, notes)
             except InspectorError as error:
                 notes.append(str(error))
             except OSError as error:
                 notes.append(f"{copy.place} cannot be read: {error.strerror}.")
-            else:
-                count += is_cleaned
         return Outcome("clean", count, notes=tuple(notes))
 
     outcome = await run_change(library, "clean", f"cleaned {summary(chosen)}", work)
@@ -272,10 +264,11 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
 
 
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
-    """The changes of rows of a database to their values without the texts."""
+    """The changes of rows of a database to their values without the texts, in columns that allow it."""
     changes: list[RowChange] = []
     for row in rows_with_texts(file.path, matcher, lambda: None):
-        values = _cleanable(row, file.place)
+        names = file.place.columns.get(row.table, ())
+        values = {name: value for name, value in row.values.items() if name in names}
         after = {name: matcher.out_of(value) if isinstance(value, str) else value for name, value in values.items()}
         if after != values:
             old, new = (external.database_row(file.path, row.table, row.number, one) for one in (values, after))

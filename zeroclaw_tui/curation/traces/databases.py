@@ -29,14 +29,8 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 
-AT_ONCE = 200
+_AT_ONCE = 200
 """How many rows one write has, so that a running ZeroClaw never waits long for its turn."""
-
-_NO_TEXT = frozenset({"embedding"})
-_NAMES = frozenset(
-    {"session_id", "session_key", "namespace", "category", "superseded_by", "agent_id", "agent_alias", "tenant_id"}
-)
-"""Columns in which only letters, digits and a few signs may stand."""
 _GONE_WITH = {
     "memories": ("id", "key", "content"),
     "nodes": ("title", "content", "tags"),
@@ -53,48 +47,22 @@ _REFUSED = "A row cannot be changed, because others belong to it."
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row with a text: its table, its rowid, and the values that have the text."""
+    """A row of a table with its number and the values that have a text."""
 
     table: str
     number: int
     values: dict[str, Any]
 
-    @property
-    def goes(self) -> bool:
-        """Whether the row goes as a whole."""
-        return not self.values.keys().isdisjoint(_GONE_WITH.get(self.table, ()))
 
-    @property
-    def stays(self) -> str:
-        """Why it cannot be erased; "" if it can."""
-        return _STAYING.get(self.table, "")
+def count_hits(file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False) -> int:
+    """How many rows of a database have a text, or how often the texts occur in the bytes of a file.
 
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """What a file has of the texts: rows with one, or how often they occur in bytes."""
-
-    rows: tuple[FoundRow, ...] = ()
-    in_bytes: int = 0
-
-    @property
-    def count(self) -> int:
-        """How many rows, else how many occurrences."""
-        return len(self.rows) or self.in_bytes
-
-
-def search_file(
-    file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False
-) -> Hits:
-    """Search the rows of a database, with `free_pages` also its bytes if no row has a text, or the bytes of a file.
-
-    `check` may end it by raising. It blocks. Raises OSError and InspectorError kinds.
+    With `free_pages` also in those of a database, if no row has one. `check` may end it by raising. It blocks. Raises
+    OSError and InspectorError kinds.
     """
-    is_database = file.is_database()
-    rows = rows_with_texts(file.path, matcher, check) if is_database else []
-    if rows or (is_database and not free_pages):
-        return Hits(tuple(rows))
-    return Hits(in_bytes=count_in_bytes(file, matcher))
+    if not file.is_database():
+        return count_in_bytes(file, matcher)
+    return len(rows_with_texts(file.path, matcher, check)) or (count_in_bytes(file, matcher) if free_pages else 0)
 
 
 def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
@@ -105,7 +73,8 @@ def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
 def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object]) -> list[FoundRow]:
     """The rows of all tables that have a text. Creates no files; blocks. Raises InspectorError kinds."""
     with open_immutable(path) as (connection, _):
-        return list(_found_rows(connection, matcher, check))
+        tables = tables_of_rows(connection)
+        return [row for table in tables for row in _found_rows(connection, table, matcher, check)]
 
 
 def unread_log(path: Path) -> str:
@@ -115,40 +84,40 @@ def unread_log(path: Path) -> str:
 
 
 def _found_rows(
-    connection: sqlite3.Connection, matcher: TextMatcher, check: Callable[[], object], table: str | None = None
+    connection: sqlite3.Connection,
+    table: str,
+    matcher: TextMatcher,
+    check: Callable[[], object],
+    number: int | None = None,
 ) -> Iterator[FoundRow]:
-    for name in tables_of_rows(connection) if table is None else [table]:
-        try:
-            rows = connection.execute(f"SELECT rowid, * FROM {quoted(name)}")
-        except sqlite3.OperationalError as error:
-            if "rowid" not in str(error):
-                raise
-            # Of a table WITHOUT ROWID only the bytes are searched; ZeroClaw has none.
-            continue
-        for number, *values in rows:
-            check()
-            if found := _values_with_texts(name, dict(zip(_column_names(rows), values, strict=True)), matcher):
-                yield FoundRow(name, number, found)
-
-
-def _column_names(rows: sqlite3.Cursor) -> list[str]:
-    """The names of the columns behind the rowid."""
-    return [name for name, *_ in rows.description[1:]]
+    """The rows of a table that have a text, or only the row of this number."""
+    query = f"SELECT rowid, * FROM {quoted(table)}"
+    try:
+        rows = connection.execute(query if number is None else f"{query} WHERE rowid = {number:d}")
+    except sqlite3.OperationalError as error:
+        if "rowid" not in str(error):
+            raise
+        # Of a table WITHOUT ROWID only the bytes are searched; ZeroClaw has none.
+        return
+    names = [name for name, *_ in rows.description[1:]]
+    for rowid, *values in rows:
+        check()
+        if found := _values_with_texts(table, dict(zip(names, values, strict=True)), matcher):
+            yield FoundRow(table, rowid, found)
 
 
 def _values_with_texts(table: str, values: dict[str, Any], matcher: TextMatcher) -> dict[str, Any]:
     # Most rows have no text, which one look at all their values tells.
     if not matcher.found_in("\0".join(as_text(value) for value in values.values() if isinstance(value, str | bytes))):
         return {}
+    # These columns have only what a person or the agent wrote.
     own = _GONE_WITH.get(table, ())
     return {
         name: value
         for name, value in values.items()
-        if name not in _NO_TEXT
+        if name != "embedding"
         and (
-            matcher.found_in_field(name, value)
-            # These columns have only what a person or the agent wrote.
-            or (name in own and isinstance(value, str) and matcher.found_in(value))
+            matcher.found_in_field(name, value) or (name in own and isinstance(value, str) and matcher.found_in(value))
         )
     }
 
@@ -163,42 +132,38 @@ def erase_rows(path: Path, matcher: TextMatcher, goes_on: Callable[[], bool], *,
     with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for table in tables_of_rows(connection):
-            numbers = [row.number for row in _found_rows(connection, matcher, lambda: None, table)]
-            for start in range(0, len(numbers), AT_ONCE):
+            numbers = [row.number for row in _found_rows(connection, table, matcher, lambda: None)]
+            for start in range(0, len(numbers), _AT_ONCE):
                 if not goes_on():
                     return ""
                 with transaction(connection):
-                    for number in numbers[start : start + AT_ONCE]:
-                        staying |= dict.fromkeys(_erase_row(connection, table, number, matcher))
+                    for number in numbers[start : start + _AT_ONCE]:
+                        # As the row is within the transaction.
+                        for row in list(_found_rows(connection, table, matcher, lambda: None, number)):
+                            staying[_erase_row(connection, row, matcher)] = None
         if prunes or connection.total_changes:
             _prune_cache(connection)
-    return " ".join(staying)
+    return " ".join(filter(None, staying))
 
 
-def _erase_row(connection: sqlite3.Connection, table: str, number: int, matcher: TextMatcher) -> list[str]:
-    """Erase one row as it is within the transaction; gives why it stays."""
-    rows = connection.execute(f"SELECT rowid, * FROM {quoted(table)} WHERE rowid = ?", (number,))
-    names = _column_names(rows)
-    for _, *values in rows.fetchall():
-        found = _values_with_texts(table, dict(zip(names, values, strict=True)), matcher)
-        row = FoundRow(table, number, found)
-        if row.stays and found:
-            return [row.stays]
-        try:
-            if row.goes:
-                connection.execute(f"DELETE FROM {quoted(table)} WHERE rowid = ?", (number,))
-            elif found:
-                settings, ready = assignments({name: _without(name, value, matcher) for name, value in found.items()})
-                connection.execute(f"UPDATE {quoted(table)} SET {settings} WHERE rowid = ?", [*ready, number])
-        except sqlite3.IntegrityError:
-            return [_REFUSED]
-    return []
-
-
-def _without(name: str, value: Any, matcher: TextMatcher) -> Any:
-    if isinstance(value, bytes):
-        return matcher.out_of_bytes(value)
-    return matcher.out_of(value, matcher.name_mark if name in _NAMES else None)
+def _erase_row(connection: sqlite3.Connection, row: FoundRow, matcher: TextMatcher) -> str:
+    """Erase one row; gives why it stays, or ""."""
+    if row.table in _STAYING:
+        return _STAYING[row.table]
+    table = quoted(row.table)
+    try:
+        if row.values.keys().isdisjoint(_GONE_WITH.get(row.table, ())):
+            values = {
+                name: matcher.out_of_bytes(value) if isinstance(value, bytes) else matcher.out_of(value)
+                for name, value in row.values.items()
+            }
+            settings, bound = assignments(values)
+            connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*bound, row.number])
+        else:
+            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row.number,))
+    except sqlite3.IntegrityError:
+        return _REFUSED
+    return ""
 
 
 def _prune_cache(connection: sqlite3.Connection) -> None:

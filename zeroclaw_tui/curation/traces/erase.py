@@ -18,19 +18,11 @@ from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.databases import (
-    Hits,
-    count_in_bytes,
-    erase_rows,
-    has_keyword_index,
-    search_file,
-    wipe,
-)
-from zeroclaw_tui.curation.traces.files import PlacedFile, SkippedPlace, all_files, not_read
+from zeroclaw_tui.curation.traces.databases import count_hits, count_in_bytes, erase_rows, has_keyword_index, wipe
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
-from zeroclaw_tui.files.whole_database import describe_processes, processes_using
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.secret_text import masked
@@ -38,8 +30,6 @@ from zeroclaw_tui.memory.text import counted, first_names
 
 LARGEST = 200_000_000
 """Files of more bytes are not rewritten."""
-_MAX_CHANGES = 10_000
-"""Among how many of the last changes those are searched that could no longer be undone."""
 _MAX_NAMED = 5
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
@@ -52,6 +42,7 @@ _STILL = (
 _STOPPED = "Erasing was stopped before this was done: erase once more."
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 _LINES = "Every line that contains it is deleted."
+_TRASH = "The trash loses it too, so undo can no longer restore it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +58,15 @@ class TextPlace:
     takes: bool = False
     why: str = ""
 
-    def without(self, matcher: TextMatcher) -> TextPlace:
-        """The same without the texts."""
-        return replace(self, place=matcher.out_of(self.place), why=matcher.out_of(self.why))
+
+@dataclass(slots=True)
+class _Scan:
+    """What a search of all files of an install found, and what it could not search."""
+
+    places: list[TextPlace] = field(default_factory=list)
+    skipped: list[SkippedPlace] = field(default_factory=list)
+    files: int = 0
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,6 @@ class ErasePlan:
     """What a run would do. `files` and `size` are how many files were searched and their bytes.
 
     `memories` are those of the open store that go as a whole; `marked` are the ids of those that go whatever they say.
-    `changes` are the numbers of the changes that could no longer be undone.
     """
 
     matcher: TextMatcher
@@ -87,7 +83,6 @@ class ErasePlan:
     files: int
     size: int
     memories: tuple[RowVersion, ...] = field(default=(), repr=False)
-    changes: tuple[int, ...] = ()
 
     @property
     def taken(self) -> tuple[TextPlace, ...]:
@@ -107,10 +102,8 @@ class ErasePlan:
             keys = [masked(version.key) for version in self.memories[:_MAX_NAMED]]
             go = "memory goes" if count == 1 else "memories go"
             lines.append(f"{count:,} {go}: {first_names(keys, count, most=_MAX_NAMED)}")
-        if self.changes:
-            numbers = [str(number) for number in self.changes[:_MAX_NAMED]]
-            named = first_names(numbers, len(self.changes), most=_MAX_NAMED)
-            lines.append(f"The trash also loses it, so undo no longer restores these changes in full: {named}.")
+        if any(place.kind == "trash" for place in self.places):
+            lines.append(_TRASH)
         return [*lines, *([self.matcher.remark] if self.matcher.remark else [])]
 
     def as_json(self) -> dict[str, Any]:
@@ -119,7 +112,6 @@ class ErasePlan:
             "texts": len(self.matcher.texts),
             "places": [asdict(place) for place in self.places],
             "memories": [{"id": version.id, "key": version.key} for version in self.memories],
-            "changes": list(self.changes),
             "not_looked_at": [{"place": one.place, "why": one.why} for one in self.skipped],
             "looked_into": {"files": self.files, "bytes": self.size},
         }
@@ -127,7 +119,7 @@ class ErasePlan:
 
 @dataclass(frozen=True, slots=True)
 class EraseReport:
-    """What a run did, told so that it never repeats the texts. `files` and `size` were searched at the end."""
+    """What a run did, without the texts. `files` and `size` were searched at the end."""
 
     at: str
     backend: str
@@ -138,9 +130,8 @@ class EraseReport:
     skipped: tuple[SkippedPlace, ...]
     files: int
     size: int
-    is_stopped: bool = False
-    copy: str | None = None
-    remark: str = ""
+    is_stopped: bool
+    remark: str
 
     @property
     def is_complete(self) -> bool:
@@ -153,11 +144,6 @@ class EraseReport:
         if not self.is_complete:
             return "Something is left"
         return "Nothing is left in the places that could be searched" if self.skipped else "Nothing is left"
-
-    @property
-    def hits(self) -> int:
-        """How many rows and bytes still have it."""
-        return sum(one.found or 0 for one in self.left)
 
     def as_json(self) -> dict[str, Any]:
         """The document of a run."""
@@ -173,15 +159,14 @@ class EraseReport:
             ],
             "left": [{"kind": one.kind, "place": one.place, "count": one.found, "why": one.why} for one in self.left],
             "not_looked_at": [{"place": one.place, "why": one.why} for one in self.skipped],
-            "scanned": {"files": self.files, "bytes": self.size, "hits": self.hits},
-            "copy": self.copy,
+            "scanned": {"files": self.files, "bytes": self.size, "hits": self._hits},
         }
 
     def sentences(self) -> list[str]:
         """The same for people, a line each."""
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')}, case-insensitive.",
-            f"Searched {counted(self.files, 'file')}, {self.size:,} bytes: {counted(self.hits, 'hit')} left.",
+            f"Searched {counted(self.files, 'file')}, {self.size:,} bytes: {counted(self._hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in self.erased]
         if not self.erased:
@@ -190,12 +175,13 @@ class EraseReport:
             count = "" if one.found is None else f" ({one.found:,})"
             lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
         lines += [f"Not searched: {one.place}: {one.why}" for one in self.skipped]
-        if self.copy is not None:
-            lines.append(f"A copy of the memories was written to {self.copy} before: it holds the text.")
         if self.is_stopped:
             lines.append("It was stopped: erase once more to finish.")
-        lines += [self.remark] if self.remark else []
-        return [*lines, f"{self.outcome}."]
+        return [*lines, *([self.remark] if self.remark else []), f"{self.outcome}."]
+
+    @property
+    def _hits(self) -> int:
+        return sum(one.found or 0 for one in self.left)
 
 
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
@@ -203,24 +189,22 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
 
     Raises InspectorError kinds where the store itself cannot be read; the plan says what else cannot.
     """
-    ids, trash = frozenset(marked), library.trash
+    ids, trash, memory = frozenset(marked), library.trash, library.memory
     scan = await _scan(library, matcher)
     memories, marked_only = await _memories(library, matcher, ids)
     # The journal knows how many of its rows have a text.
     places = [place for place in scan.places if place.place != str(trash.file)]
     # A search of files does not find what is on a server, nor memories that have none of the texts.
     if count := marked_only if _is_in_files(library) else len(memories):
-        new = TextPlace("store", library.memory.about.location, 0, takes=True)
-        has_own = has_database(library.memory.name)
-        own = next((place for place in places if place.kind == "store"), new) if has_own else new
+        own = TextPlace("store", memory.about.location, 0, takes=True)
+        if has_database(memory.name):
+            own = next((place for place in places if place.kind == "store"), own)
         places = [replace(own, found=(own.found or 0) + count), *(place for place in places if place != own)]
     has_text = partial(_has_text, matcher, _lasting(library, ids))
-    changes: tuple[int, ...] = ()
     if journaled := await trash.erase(has_text, matcher.found_in, dry_run=True):
         places.append(TextPlace("trash", str(trash.file), journaled, takes=True))
-        changes = await _changes_with(library, has_text)
     places.sort(key=lambda place: place.kind != "store")
-    return ErasePlan(matcher, ids, tuple(places), tuple(scan.skipped), scan.files, scan.size, memories, changes)
+    return ErasePlan(matcher, ids, tuple(places), tuple(scan.skipped), scan.files, scan.size, memories)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -230,13 +214,8 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     """
     lines: list[bytes] = []
     ids = {version.id for version in plan.memories}
-
-    def see(row: Row) -> None:
-        if row.id in ids:
-            lines.append(line_of(row, vectors=True))
-
     target = await asyncio.to_thread(_outside, library, path)
-    await library.memory.scan(see)
+    await library.memory.scan(lambda row: lines.append(line_of(row, vectors=True)) if row.id in ids else None)
     data = b"".join([await header_for(library, vectors=True), *lines])
     try:
         await asyncio.to_thread(replace_bytes, target, None, data)
@@ -245,9 +224,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     return len(lines)
 
 
-async def erase_texts(
-    library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None, copy: Path | None = None
-) -> EraseReport:
+async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None) -> EraseReport:
     """Erase what a plan found, and what came since; then search every byte once more. Nothing restores it.
 
     Every step is whole or not done, and doing it again after a kill at any moment completes it. `on_progress` gets how
@@ -284,17 +261,7 @@ async def erase_texts(
             scan.skipped.append(SkippedPlace(location, str(error)))
     if memory.about.keeps_deleted is not None:
         scan.skipped.append(SkippedPlace(location, memory.about.keeps_deleted, may_hold=False))
-    return _report(library, plan, run, scan, copy)
-
-
-@dataclass(slots=True)
-class _Scan:
-    """What a search of all files of an install found, and what it could not search."""
-
-    places: list[TextPlace] = field(default_factory=list)
-    skipped: list[SkippedPlace] = field(default_factory=list)
-    files: int = 0
-    size: int = 0
+    return _report(library, plan, run, scan)
 
 
 async def _scan(library: Library, matcher: TextMatcher) -> _Scan:
@@ -302,7 +269,7 @@ async def _scan(library: Library, matcher: TextMatcher) -> _Scan:
     task, scan = CancellableTask(), _Scan()
 
     def search() -> None:
-        found = all_files(library.config, library.memory.name)
+        found = PlacedFiles.everything(library.config, library.memory.name)
         scan.skipped += found.skipped
         scan.files = len(found.files)
         for file in found.files:
@@ -324,38 +291,13 @@ def _place_with_text(
     library: Library, file: PlacedFile, matcher: TextMatcher, check: Callable[[], object]
 ) -> TextPlace | None:
     """What one file has of the texts, in its content or its name; None where it has nothing."""
-    hits = search_file(file, matcher, check, free_pages=True)
+    count = count_hits(file, matcher, check, free_pages=True)
     name = _NAME if matcher.found_in(file.path.name) else ""
-    if not hits.count:
+    if not count:
         return TextPlace(file.kind, str(file.path), 1, why=name) if name else None
-    stays = file.why_it_stays() or _why_not_erased(file, hits, matcher)
-    if file.kind == "store":
-        stays = library.read_only_because or stays
-    why = stays or " ".join(filter(None, [_remark(file), name]))
-    return TextPlace(file.kind, str(file.path), hits.count, takes=not stays, why=why)
-
-
-def _why_not_erased(file: PlacedFile, hits: Hits, matcher: TextMatcher) -> str:
-    """Why the texts cannot be taken out of a file; "" where they can."""
-    if hits.rows:
-        reasons = dict.fromkeys(row.stays for row in hits.rows)
-        return "" if "" in reasons else " ".join(reasons)
-    if file.form == "trash" or file.is_database():
-        return ""
-    if file_size(file.path) > LARGEST:
-        return _TOO_LARGE
-    data = read_bytes(file.path) or b""
-    return _UNCUTTABLE if without_texts(data, file.form, matcher) in (None, data) else ""
-
-
-def _remark(file: PlacedFile) -> str:
-    """What erasing the texts from a file means; "" for nothing of note."""
-    if file.form == "notes":
-        return _LINES
-    programs = describe_processes(processes_using(file.path) or ()) if file.is_database() else ""
-    if not programs:
-        return ""
-    return f"{programs} has it open: its rows are deleted, but bytes stay in the file until you stop it."
+    stays = file.why_it_stays() or (file.kind == "store" and library.read_only_because) or ""
+    why = stays or " ".join(filter(None, [_LINES if file.form == "notes" else "", name]))
+    return TextPlace(file.kind, str(file.path), count, takes=not stays, why=why)
 
 
 class _Run:
@@ -400,7 +342,7 @@ class _Run:
 
     def _files(self) -> list[PlacedFile]:
         """The files that may be changed, first the store: where it is locked nothing at all is done."""
-        found = all_files(self._library.config, self._library.memory.name).files
+        found = PlacedFiles.everything(self._library.config, self._library.memory.name).files
         files = [file for file in found if file.form != "trash" and not file.why_it_stays()]
         return sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))
 
@@ -414,7 +356,7 @@ class _Run:
             return
         is_database = file.is_database()
         prunes = is_database and self._has_deleted and file.kind == "store"
-        if not prunes and not search_file(file, self._matcher, lambda: None).count:
+        if not prunes and not count_hits(file, self._matcher, lambda: None):
             return
         if is_database:
             self.changed.add(name)
@@ -424,12 +366,27 @@ class _Run:
             self.reasons[name] = _TOO_LARGE
         elif retry_if_changed(partial(_rewrite, file, self._matcher), file.path):
             self.changed.add(name)
+        else:
+            self.reasons[name] = _UNCUTTABLE
         self._done += 1
 
 
-def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan, copy: Path | None) -> EraseReport:
+def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
+    """Put in place of a file what stays of it without the texts; gives whether anything went.
+
+    Raises FileChangedError where another program wrote it meanwhile, Unreadable, Refused.
+    """
+    data = read_bytes(file.path)
+    new = None if data is None else without_texts(data, file.form, matcher)
+    if new is None or new == data:
+        return False
+    replace_bytes(file.path, data, new)
+    return True
+
+
+def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan) -> EraseReport:
     """What became of it, by what the second look found, without the texts."""
-    matcher = plan.matcher
+    out_of = plan.matcher.out_of
     found = {place.place for place in scan.places}
     left = []
     for place in scan.places:
@@ -446,32 +403,16 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan, copy: Pat
     return EraseReport(
         at=library.trash.now().isoformat(timespec="seconds"),
         backend=library.memory.name,
-        location=matcher.out_of(library.memory.about.location),
-        texts=len(matcher.texts),
-        erased=tuple(place.without(matcher) for place in erased),
-        left=tuple(place.without(matcher) for place in left),
-        skipped=tuple(
-            replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in scan.skipped
-        ),
+        location=out_of(library.memory.about.location),
+        texts=len(plan.matcher.texts),
+        erased=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in erased),
+        left=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in left),
+        skipped=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in scan.skipped),
         files=scan.files,
         size=scan.size,
         is_stopped=run.is_stopped,
-        copy=None if copy is None else matcher.out_of(str(copy)),
-        remark=matcher.remark,
+        remark=plan.matcher.remark,
     )
-
-
-def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
-    """Put in place of a file what stays of it without the texts; gives whether anything went.
-
-    Raises FileChangedError where another program wrote it meanwhile, Unreadable, Refused.
-    """
-    data = read_bytes(file.path)
-    new = None if data is None else without_texts(data, file.form, matcher)
-    if new is None or new == data:
-        return False
-    replace_bytes(file.path, data, new)
-    return True
 
 
 def _is_database(file: PlacedFile) -> bool:
@@ -482,12 +423,9 @@ def _is_database(file: PlacedFile) -> bool:
 
 
 def _is_in_files(library: Library) -> bool:
-    """Whether the store lies in files that a search of files finds."""
-    return (
-        has_database(library.memory.name)
-        or library.memory.about.keeps_lines
-        or library.memory.about.program is not None
-    )
+    """Whether the store is in files that a search of files finds."""
+    about = library.memory.about
+    return has_database(library.memory.name) or about.keeps_lines or about.program is not None
 
 
 def _lasting(library: Library, ids: frozenset[str]) -> frozenset[str]:
@@ -498,32 +436,20 @@ def _lasting(library: Library, ids: frozenset[str]) -> frozenset[str]:
 async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[tuple[RowVersion, ...], int]:
     """The memories that go as a whole, and how many of them go only because of their id."""
     memory = library.memory
-    of_file = has_database(memory.name)
     with_text: list[RowVersion] = []
     marked: list[RowVersion] = []
+    # A server's rows go as a whole; of rows in a file other columns can lose the text.
+    only = ("id", "key", "content") if has_database(memory.name) else ()
 
     def see(row: Row) -> None:
         values = {**row.values, "id": row.id}
-        # A server's rows go as a whole; of rows in a file other columns can lose the text.
-        names = ("id", "key", "content") if of_file else [name for name in values if name != "embedding"]
-        if any(matcher.found_in_field(name, values.get(name)) for name in names):
+        if any(matcher.found_in_field(name, values.get(name)) for name in only or values.keys() - {"embedding"}):
             with_text.append(memory.stamp_of(row))
         elif row.id in ids:
             marked.append(memory.stamp_of(row))
 
     await memory.scan(see)
     return (*with_text, *marked), len(marked)
-
-
-async def _changes_with(library: Library, has_text: Callable[[Row], bool]) -> tuple[int, ...]:
-    """The changes of which the trash has a row with a text."""
-
-    def has_any(number: int) -> bool:
-        changes = (change for batch in library.trash.open_changes(number)() for change in batch)
-        return any(has_text(row) for change in changes for row in (change.before, change.after) if row is not None)
-
-    actions = await library.trash.actions(_MAX_CHANGES)
-    return await asyncio.to_thread(lambda: tuple(action.number for action in actions if has_any(action.number)))
 
 
 def _has_text(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:

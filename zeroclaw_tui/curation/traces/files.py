@@ -6,18 +6,13 @@ import fnmatch
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
-from zeroclaw_tui.config.locations import (
-    CORE_NAME,
-    DAILY_FOLDER,
-    holds_loose_notes,
-    notes_root,
-    read_toml,
-)
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, holds_loose_notes, notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
 from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
@@ -27,24 +22,25 @@ from zeroclaw_tui.memory.errors import InspectorError
 _SIDECARS = ("-wal", "-journal", "-shm")
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
 """How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""
-_NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
 
 _STORE_DATABASE = Place("store", "memory", (), "rows")
 _STORE_NOTES = Place("store", "folder", (), "notes")
 _FOREIGN_STORE = Place("store", "folder", (), "anything")
+_COPY_OF_STORE = Place("backup", "memory", (), "anything")
 _OWN_FILE = Place("own copy", "own", (), "anything")
-_WORKSPACE_FILE = Place("workspace file", "folder", (), "anything", stays=_NOT_OURS)
+_NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
 _OTHER_FILE = Place("other file", "config", (), "anything", stays=_NOT_OURS)
 _GIT = "Git stores older versions of these files. Search them with `git log -S`."
 _IN_GIT = "Git stores it: rewrite the history, or delete the repository."
 _IS_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
 _IS_LINK = "It is a link, which was not followed."
 _DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
+_BY_PATH = "Only ZeroClaw's own files were searched here, because the store was named by its path."
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedPlace:
-    """A place that could not be searched, and why in a sentence. `may_hold` says that texts may lie there."""
+    """A place that could not be searched, and why in a sentence. `may_hold` says that texts may be there."""
 
     place: str
     why: str
@@ -96,59 +92,53 @@ class PlacedFile:
         return _IN_GIT if ".git" in self.path.parts else self.place.stays
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFiles:
-    """The files of an install, each once, and what could not be searched."""
-
-    files: tuple[PlacedFile, ...]
-    skipped: tuple[SkippedPlace, ...]
-
-
 def not_read(error: OSError | InspectorError) -> str:
     """Why a file was not searched, in a sentence."""
     return f"It cannot be read: {error.strerror or error}." if isinstance(error, OSError) else str(error)
 
 
-def files_with_copies(config: MemoryConfig, backend: str) -> PlacedFiles:
-    """The files of the table of places, except the store itself. Reads folders and the config; blocks."""
-    walk = _Walk(config, backend)
-    walk.take_table(with_own=False)
-    return walk.found()
+class PlacedFiles:
+    """The files of an install, each once: the first place that names a file is its place. Reads folders; blocks.
 
-
-def all_files(config: MemoryConfig, backend: str) -> PlacedFiles:
-    """Every regular file that ZeroClaw or this program wrote for an install, or that lies in a workspace of it.
-
-    Links are followed where ZeroClaw itself reads there; others that lead out of the install are left alone, and named.
-    Of a store that is named by its path only copies of it and the files of the table are searched. Reads folders and
-    the config; blocks.
+    `skipped` are the places that could not be searched.
     """
-    walk = _Walk(config, backend)
-    walk.take_store()
-    walk.take_table(with_own=True)
-    if config.location is not None:
-        walk.take_copies_of_store(Path(config.location).expanduser())
-    walk.take_the_rest()
-    return walk.found()
-
-
-class _Walk:
-    """Collects the files of an install; the first place that names a file is its place."""
 
     def __init__(self, config: MemoryConfig, backend: str) -> None:
         self._config, self._backend, self._install = config, backend, config.install
         self._files: dict[str, PlacedFile] = {}
-        self._skipped: list[SkippedPlace] = []
+        self.skipped: list[SkippedPlace] = []
         self._database = config.database if has_database(backend) else None
         self._root = _root(config)
         self._config_dir = None if config.location is not None else config.install.config_dir
 
-    def found(self) -> PlacedFiles:
-        """Everything that was taken."""
-        return PlacedFiles(tuple(self._files.values()), tuple(self._skipped))
+    @classmethod
+    def with_copies(cls, config: MemoryConfig, backend: str) -> PlacedFiles:
+        """The files of the table of places that ZeroClaw or its user would read, except the store itself."""
+        found = cls(config, backend)
+        found._take_table(with_own=False)
+        return found
 
-    def take_store(self) -> None:
-        """The files of the store itself."""
+    @classmethod
+    def everything(cls, config: MemoryConfig, backend: str) -> PlacedFiles:
+        """Every regular file that ZeroClaw or this program wrote for an install, or that is in a workspace of it.
+
+        Links are followed where ZeroClaw itself reads there; others are left alone, and named. Of a store that is named
+        by its path only copies of it and the files of the table are searched.
+        """
+        found = cls(config, backend)
+        found._take_store()
+        found._take_table(with_own=True)
+        if config.location is not None:
+            found._take_copies_of_store(Path(config.location).expanduser())
+        found._take_the_rest()
+        return found
+
+    @property
+    def files(self) -> list[PlacedFile]:
+        """Every file that was found."""
+        return list(self._files.values())
+
+    def _take_store(self) -> None:
         if self._database is not None:
             self._take(self._database, _STORE_DATABASE)
         elif has_notes(self._backend):
@@ -156,25 +146,25 @@ class _Walk:
                 self._take(path, _STORE_NOTES)
         elif (foreign := foreign_file(self._config)) is not None:
             self._take(foreign, _FOREIGN_STORE)
-        elif self._install.layout == "lone":
-            self._take(self._config.database, _OTHER_FILE)
 
-    def take_table(self, *, with_own: bool) -> None:
+    def _take_table(self, *, with_own: bool) -> None:
         """The files of the table of places; `with_own` also those that only `erase` looks at."""
         folders = ([] if self._root is None else [self._root]) + self._agents()
         in_memory = [*([self._database.parent] if self._database else []), *(folder / "memory" for folder in folders)]
-        config_dir = self._config_dir
+        config_dirs = [] if self._config_dir is None else [self._config_dir]
         forwards = forwards_writes(self._backend, self._config.backend, self._config.zeroclaw_backend)
         starts: dict[Under, Iterable[Path]] = {
             "folder": folders,
             "memory": dict.fromkeys(in_memory),
             "root": folders[:1] if self._root is not None else (),
-            "config": () if config_dir is None else (config_dir,),
-            "beside config": () if config_dir is None else (config_dir.parent,),
+            "config": config_dirs,
+            "beside config": [folder.parent for folder in config_dirs],
             "own": (self._install.own_dir,),
             "lucid": (Path("~/.lucid").expanduser(),) if forwards else (),
         }
-        document = self._config_document()
+        document: Mapping[str, Any] = {}
+        with suppress(InspectorError):
+            document = (self._config_dir and read_toml(self._config_dir / "config.toml")) or {}
         own = None if self._database is None else os.path.realpath(self._database)
         for place in PLACES:
             if (place.erase_only and not with_own) or (place.kind == "markdown" and has_notes(self._backend)):
@@ -186,47 +176,42 @@ class _Walk:
                 if os.path.realpath(path) != own:
                     self._take(path, place)
 
-    def take_copies_of_store(self, store: Path) -> None:
+    def _take_copies_of_store(self, store: Path) -> None:
         """The copies of a store that is named by its path: nobody knows whose the other files are."""
         if not store.exists():
             return  # It is on a server.
         folder = store if store.is_dir() else store.parent
         for name in self._names(folder, "other file"):
             if name.startswith(f"{store.name}.") and not name.endswith(_SIDECARS):
-                self._take(folder / name, Place("backup", "memory", (), "anything"))
-        why = "Only ZeroClaw's own files were searched here, because the store was named by its path."
-        self._skipped.append(SkippedPlace(str(folder if self._root is None else self._root), why, may_hold=False))
+                self._take(folder / name, _COPY_OF_STORE)
+        self.skipped.append(SkippedPlace(str(self._root or folder), _BY_PATH, may_hold=False))
 
-    def take_the_rest(self) -> None:
+    def _take_the_rest(self) -> None:
         """Everything else below this program's folder, the config dir and the folders of agents."""
-        own_dir, workspaces = _real(self._install.own_dir), self._workspaces()
+        own_dir = _real(self._install.own_dir)
         folders = [own_dir]
         if self._config_dir is not None:
             folders += map(_real, [self._config_dir, self._install.root, *agent_folders(self._config).values()])
-        roots = [
-            folder
-            for folder in dict.fromkeys(folders)
-            if not any(folder != other and folder.is_relative_to(other) for other in folders)
-        ]
-        for root in roots:
+        for root in dict.fromkeys(folders):
+            if any(root != other and root.is_relative_to(other) for other in folders):
+                continue
             for path in self._below(root, "other file"):
                 if path.is_relative_to(own_dir) or is_unfinished(path.name):
                     self._take(path, _OWN_FILE)
-                elif has_notes(self._backend) and path.suffix == ".md" and _is_note(path):
+                elif has_notes(self._backend) and (path.name == CORE_NAME or path.match(f"{DAILY_FOLDER}/*.md")):
                     self._take(path, _STORE_NOTES)
-                elif any(path.is_relative_to(folder) for folder in workspaces):
-                    self._take(path, _WORKSPACE_FILE)
                 else:
                     self._take(path, _OTHER_FILE)
 
     def _take(self, path: Path, place: Place) -> None:
-        if _is_file(path):
-            self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
+        with suppress(OSError):
+            if stat.S_ISREG(path.stat().st_mode):
+                self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
 
     def _matching(self, place: Place, start: Path) -> Iterator[Path]:
         """The files of a place below one folder."""
         for name in place.names:
-            pattern = name.format(config=self._config_dir.name if self._config_dir else "") if "{" in name else name
+            pattern = name.format(config=self._config_dir.name if self._config_dir else "")
             *inner, last = pattern.rstrip("/").split("/")
             folder = start.joinpath(*inner)
             is_pattern = any(sign in last for sign in "*?[")
@@ -242,16 +227,16 @@ class _Walk:
 
         def note(error: OSError) -> None:
             if not isinstance(error, FileNotFoundError):
-                self._skipped.append(SkippedPlace(str(error.filename), not_read(error), kind=kind))
+                self.skipped.append(SkippedPlace(str(error.filename), not_read(error), kind=kind))
 
         for base, inner, names in os.walk(folder, onerror=note):
             inner.sort()
             if ".git" in inner:
-                self._skipped.append(SkippedPlace(str(Path(base, ".git")), _GIT, may_hold=False))
+                self.skipped.append(SkippedPlace(str(Path(base, ".git")), _GIT, may_hold=False))
             for path in (Path(base, name) for name in [*inner, *sorted(names)]):
                 if path.is_symlink():
                     if path.exists() and os.path.realpath(path) not in self._files:
-                        self._skipped.append(SkippedPlace(str(path), _IS_LINK, may_hold=False, kind=kind))
+                        self.skipped.append(SkippedPlace(str(path), _IS_LINK, may_hold=False, kind=kind))
                 elif path.name in names and not _is_sidecar(path):
                     yield path
 
@@ -262,17 +247,6 @@ class _Walk:
         folder = self._config_dir / "agents"
         usual = [path for name in self._names(folder, "markdown") if (path := folder / name / "workspace").is_dir()]
         return [*dict.fromkeys([*usual, *agent_folders(self._config).values()])]
-
-    def _config_document(self) -> Mapping[str, Any]:
-        """The whole config.toml, empty where there is none."""
-        if self._config_dir is None:
-            return {}
-        path = self._config_dir / "config.toml"
-        try:
-            return read_toml(path) or {}
-        except InspectorError as error:
-            self._skipped.append(SkippedPlace(str(path), not_read(error), kind="trace"))
-            return {}
 
     def _configured(self, place: Place, document: Mapping[str, Any], root: Path) -> Iterator[Path]:
         """The files of a place that the config puts somewhere else."""
@@ -287,38 +261,19 @@ class _Walk:
                 path /= Path(place.names[0]).name
             yield path
             if place.form == "lines":
-                pattern = f"{path.stem}.*{path.suffix}"
-                yield from (
-                    path.parent / name for name in fnmatch.filter(self._names(path.parent, place.kind), pattern)
-                )
-        if place.kind == "knowledge" and _has_old_graph(document):
-            yield Path("~/.zeroclaw/knowledge.db").expanduser()
+                older = fnmatch.filter(self._names(path.parent, place.kind), f"{path.stem}.*{path.suffix}")
+                yield from (path.with_name(name) for name in older)
 
     def _names(self, folder: Path, kind: Kind) -> list[str]:
         try:
             return names_in(folder)
         except InspectorError as error:
-            self._skipped.append(SkippedPlace(str(folder), not_read(error), kind=kind))
+            self.skipped.append(SkippedPlace(str(folder), not_read(error), kind=kind))
             return []
-
-    def _workspaces(self) -> list[Path]:
-        """The folders in which the agent and its user write files of their own."""
-        folders = [self._install.root, *agent_folders(self._config).values()]
-        if self._install.config_dir is not None:
-            folders += [self._install.config_dir / "agents", self._install.config_dir / "shared"]
-        return list(map(_real, folders))
-
-
-def _has_old_graph(document: Mapping[str, Any]) -> bool:
-    """Whether the knowledge graph lies where ZeroClaw <= 0.7.5 puts it: in the home folder, whatever the config dir."""
-    knowledge = document.get("knowledge")
-    if not isinstance(knowledge, dict) or document.get("schema_version", 1) not in (1, 2):
-        return False
-    return knowledge.get("enabled") is True and "db_path" not in knowledge
 
 
 def _notes(config: MemoryConfig) -> list[Path]:
-    """The notes of a store in Markdown; those of agents lie in folders of their own."""
+    """The notes of a store in Markdown; those of agents are in folders of their own."""
     root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
     if root.is_file():
         return [root]
@@ -328,12 +283,8 @@ def _notes(config: MemoryConfig) -> list[Path]:
     return [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
 
 
-def _is_note(path: Path) -> bool:
-    return path.name == CORE_NAME or path.parent.name == DAILY_FOLDER
-
-
 def _root(config: MemoryConfig) -> Path | None:
-    """The workspace or data folder of the store; None for a file that lies somewhere else."""
+    """The workspace or data folder of the store; None for a file that is somewhere else."""
     if config.location is not None:
         location = Path(config.location).expanduser()
         return notes_root(location) if has_notes(config.backend) and location.is_dir() else _around(location)
@@ -354,10 +305,3 @@ def _real(path: Path) -> Path:
 def _is_sidecar(path: Path) -> bool:
     """Whether it is a file of SQLite for a database that exists."""
     return path.name.endswith(_SIDECARS) and path.with_name(path.name.rpartition("-")[0]).exists()
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False

@@ -6,25 +6,23 @@ import codecs
 import json
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 MAX_TEXTS = 50
-"""How many texts are searched for at once; each is searched for by itself."""
 MIN_LENGTH = 3
 """In bytes of UTF-8; a shorter text occurs everywhere."""
 REMOVED = "[removed]"
-"""What stands in place of a text that was cut out of a longer value."""
+"""Replaces a text that is cut out of a longer value."""
 
 _OWN_VALUES = frozenset({"core", "daily", "conversation", "default", "user", "assistant", "system", "tool"})
 """Categories, a namespace and roles as ZeroClaw writes them."""
 _OWN_NAMES = frozenset({"role", "type"})
 _TIMES = ("_at", "timestamp")
-"""Columns and fields of these names, or with these ends, have values that ZeroClaw writes by itself."""
+"""ZeroClaw itself writes the values of columns and fields with these names or these ends."""
 _JSON_STRING = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?', re.DOTALL)
 """A string, with its colon if it is the name of a field."""
 
@@ -41,20 +39,17 @@ class TextMatcher:
             raise UsageError("There is no text to erase.", hint="Give it, or - to read it from stdin.")
         if any(len(text.encode("utf-8", "surrogatepass")) < MIN_LENGTH for text in chosen):
             raise UsageError(f"A text of less than {MIN_LENGTH} bytes occurs everywhere.", hint="Give more of it.")
-        self.texts: Sequence[str] = chosen[:MAX_TEXTS]
+        self.texts = chosen[:MAX_TEXTS]
         self.remark = ""
-        """What was left out, in a sentence."""
         if len(chosen) > MAX_TEXTS:
             self.remark = f"Only the first {MAX_TEXTS} of {len(chosen):,} texts were searched for."
-        self._folded = tuple({form.casefold(): None for text in self.texts for form in _forms(text)})
+        self._folded = list(dict.fromkeys(form.casefold() for text in self.texts for form in _forms(text)))
         self._longest = max(map(len, self._folded))
-        self.mark = "" if self.found_in(REMOVED) else REMOVED
-        self.name_mark = "" if self.found_in("removed") else "removed"
-        """The mark for names, in which only letters may stand."""
+        self._mark = "" if self.found_in(REMOVED) else REMOVED
 
     def found_in(self, value: str) -> bool:
         """Whether a value has one of the texts."""
-        return any(True for _ in self._matches(composed(value)))
+        return bool(self.spans_in(composed(value)))
 
     def found_in_field(self, name: str, value: object) -> bool:
         """Whether the value of a column or a field of JSON has a text that can be cut out."""
@@ -62,19 +57,15 @@ class TextMatcher:
             return self.found_in(_decoded(value))
         return isinstance(value, str) and not _is_own(name, value) and self.found_in(value)
 
-    def out_of(self, value: str, mark: str | None = None) -> str:
-        """A value with `mark` in place of the texts. JSON stays JSON, and its names stay; a value without a text comes
-        back as it is."""
-        replacement = self.mark if mark is None else mark
+    def out_of(self, value: str) -> str:
+        """A value with a mark in place of the texts. JSON stays JSON, and the names of its fields stay."""
         if not self.found_in(value):
             return value
         if is_json(value):
-            return _with_json_strings(
-                value, lambda name, text: text if _is_own(name, text) else self.out_of(text, replacement)
-            )
+            return _with_json_strings(value, lambda name, text: text if _is_own(name, text) else self.out_of(text))
         text, parts, last = composed(value), list[str](), 0
         for start, end in self.spans_in(text):
-            parts += [text[last:start], replacement]
+            parts += [text[last:start], self._mark]
             last = end
         return "".join([*parts, text[last:]])
 
@@ -82,31 +73,24 @@ class TextMatcher:
         """The same for bytes."""
         return self.out_of(_decoded(value)).encode("utf-8", "surrogateescape")
 
-    def spans_in(self, text: str) -> Iterator[tuple[int, int]]:
+    def spans_in(self, text: str) -> list[tuple[int, int]]:
         """Where the texts start and end in a composed text; of those that overlap the first, and the longest."""
-        last = 0
-        for start, end in sorted(self._matches(text), key=lambda span: (span[0], -span[1])):
-            if start >= last:
-                yield start, end
-                last = end
-
-    def _matches(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where each text starts and ends in a composed text, one text after the other."""
-        folded = text.casefold()
-        starts: Sequence[int] | None = None
+        folded, found = text.casefold(), list[tuple[int, int]]()
         for form in self._folded:
             at = folded.find(form)
-            if at >= 0 and starts is None:
-                # One letter can fold to several: where each letter starts in the folded text.
-                is_same_length = len(folded) == len(text)
-                starts = range(len(text) + 1) if is_same_length else _folded_starts(text)
-            while at >= 0 and starts is not None:
-                start, end = bisect_left(starts, at), bisect_left(starts, at + len(form))
-                # A match may not begin or end within a letter.
-                is_whole = (starts[start], starts[end]) == (at, at + len(form))
-                if is_whole:
-                    yield start, end
-                at = folded.find(form, at + len(form) if is_whole else at + 1)
+            while at >= 0:
+                found.append((at, at + len(form)))
+                at = folded.find(form, at + 1)
+        if found and len(folded) != len(text):
+            # One letter can fold to several, and a match may not begin or end within a letter.
+            starts = accumulate((len(letter.casefold()) for letter in text), initial=0)
+            letters = {start: number for number, start in enumerate(starts)}
+            found = [(letters[start], letters[end]) for start, end in found if start in letters and end in letters]
+        spans: list[tuple[int, int]] = []
+        for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
+            if not spans or start >= spans[-1][1]:
+                spans.append((start, end))
+        return spans
 
     def count_in(self, pieces: Iterable[bytes]) -> int:
         """How often the texts occur in some bytes, which come in pieces."""
@@ -119,21 +103,20 @@ class TextMatcher:
         return count
 
 
-def _folded_starts(text: str) -> list[int]:
-    """Where each letter of a text starts in the folded text, and where that ends."""
-    return list(accumulate((len(letter.casefold()) for letter in text), initial=0))
-
-
 def is_json(value: str) -> bool:
     """Whether a value is a list or an object in JSON."""
-    document = value.removeprefix("\ufeff")
-    if document.lstrip()[:1] not in ("{", "["):
+    if value.removeprefix("\ufeff").lstrip()[:1] not in ("{", "["):
         return False
     try:
-        json.loads(document)
+        json.loads(value.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def composed(text: str) -> str:
+    """A text as the matcher compares it."""
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
 
 
 def _with_json_strings(document: str, change: Callable[[str, str], str]) -> str:
@@ -165,11 +148,6 @@ def _json_string(text: str) -> str:
     return written
 
 
-def composed(text: str) -> str:
-    """A text as the matcher compares it."""
-    return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
-
-
 def _decoded(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
@@ -178,8 +156,7 @@ def _forms(text: str) -> Iterator[str]:
     """A text as it is, in a string of JSON, and in JSON within such a string, as a traced request has it."""
     yield text
     for once in _escaped(text):
-        yield once
-        yield from _escaped(once)
+        yield from (once, *_escaped(once))
 
 
 def _escaped(text: str) -> tuple[str, str]:

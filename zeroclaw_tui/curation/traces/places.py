@@ -18,7 +18,7 @@ Kind = Literal[
     "memories", "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
     "schedule", "tasks", "security log", "service log", "backup", "deleted agent",
     "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
-    "workspace file", "other file",
+    "other file",
 ]  # fmt: skip
 
 Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "toml", "anything", "trash"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
-from zeroclaw_tui.curation.formats.snapshot import Part, key_in, parts_in
+from zeroclaw_tui.curation.formats.snapshot import key_in, parts_in
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, composed
 from zeroclaw_tui.curation.traces.places import Form
 
@@ -22,44 +22,33 @@ _OWN_LINE = re.compile(
 _TOTAL = re.compile(r"(\s*\*\*Total core memories:\*\*\s*)(\d+)")
 
 
-def _lines_of(data: bytes) -> list[str]:
-    """The lines of a file with their ends; `_bytes_of` makes the same bytes of them again."""
-    text = data.decode("utf-8", "surrogateescape")
-    lines = [f"{line}\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines
-
-
-def _bytes_of(lines: Sequence[str]) -> bytes:
-    """The bytes that these lines were decoded from."""
-    return "".join(lines).encode("utf-8", "surrogateescape")
-
-
 def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
     """The bytes of a file without the texts; None for a file that is no text."""
     if b"\0" in data:
         return None
-    lines = _lines_of(data)
-    if form == "snapshot":
-        lines = _without_entries(lines, lambda part: matcher.found_in(part.key) or matcher.found_in(part.content))
-        return _bytes_of(_without_lines(lines, matcher))
-    if form == "notes":
-        return _bytes_of(_without_lines(lines, matcher))
-    if form == "memory lines":
-        # A memory goes as a whole.
-        return _bytes_of([line for line in lines if matcher.out_of(line) == line])
-    if form == "lines":
-        return _bytes_of(_without_in_lines(lines, matcher))
-    text = "".join(lines)
-    cut = matcher.out_of(text)
-    # A backup that cannot be loaded any more is worth nothing.
-    is_broken = form == "toml" and _is_toml(text) and not _is_toml(cut)
-    return None if is_broken else _bytes_of([cut])
+    text = data.decode("utf-8", "surrogateescape")
+    lines = re.split(r"(?<=\n)", text)
+    match form:
+        case "snapshot":
+            left = "".join(_without_lines(_without_entries(lines, matcher), matcher))
+        case "notes":
+            left = "".join(_without_lines(lines, matcher))
+        case "memory lines":
+            # A memory goes as a whole.
+            left = "".join(line for line in lines if matcher.out_of(line) == line)
+        case "lines":
+            left = _without_in_lines(lines, matcher)
+        case _:
+            left = matcher.out_of(text)
+            # A backup that cannot be loaded any more is worth nothing.
+            if form == "toml" and _is_toml(text) and not _is_toml(left):
+                return None
+    return left.encode("utf-8", "surrogateescape")
 
 
-def _without_entries(lines: Sequence[str], goes: Callable[[Part], bool]) -> list[str]:
-    """A snapshot without some memories, with the total in its head as it is then."""
-    going = [part for part in parts_in(lines) if goes(part)]
+def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
+    """A snapshot without the memories that have a text, with the total in its head as it is then."""
+    going = [part for part in parts_in(lines) if matcher.found_in(part.key) or matcher.found_in(part.content)]
     gone = {at for part in going for at in range(part.start, part.end)}
     left = [line for at, line in enumerate(lines) if at not in gone]
     for at, line in enumerate(left):
@@ -91,11 +80,11 @@ def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     return [line for at, line in enumerate(lines) if at not in gone]
 
 
-def _without_in_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
+def _without_in_lines(lines: Sequence[str], matcher: TextMatcher) -> str:
     """Lines with a mark in place of the texts, each a line of JSON still; their ends stay as they are."""
     left = []
     for line in lines:
-        end = line[len(line.rstrip("\r\n")) :]
-        left.append(matcher.out_of(line.removesuffix(end)) + end)
+        text = line.rstrip("\r\n")
+        left.append(matcher.out_of(text) + line[len(text) :])
     over_lines = [text for text in matcher.texts if "\n" in text]
-    return [TextMatcher(over_lines).out_of("".join(left))] if over_lines else left
+    return TextMatcher(over_lines).out_of("".join(left)) if over_lines else "".join(left)
