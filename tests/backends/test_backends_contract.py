@@ -12,7 +12,7 @@ import pytest
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, versions, versions_at
+from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, make_store, versions, versions_at
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -193,10 +193,10 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
         with pytest.raises(Refused, match=r'memory\.backend is "none"'):
             await deed
     for deed in (
-        memory.make(profile_for(NEWEST)),
+        make_store(memory, profile_for(NEWEST)),
         fill_vectors(memory, [NewVector("id", "state", Vector(bytes(4), "a", "b"))]),
     ):
         with pytest.raises(Refused):
             await deed
     assert journal.changes == []
-    assert "turn memory on" in sentences(memory.notices)[0]
+    assert "turn memory on" in sentences(memory.about.notices)[0]

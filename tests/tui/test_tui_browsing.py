@@ -265,7 +265,8 @@ async def test_an_agent_that_nobody_knows_is_told_with_those_that_are(tmp_path: 
 
 async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(tmp_path: Path) -> None:
     inspector = Inspector(tmp_path, OfAgents())
-    inspector.store.notices = (Notice("The folder is read-only, so it was opened as a picture of one moment."),)
+    notice = Notice("The folder is read-only, so it was opened as a picture of one moment.")
+    inspector.store.about = replace(inspector.store.about, notices=(notice,))
     async with running(inspector.app(options=OpenOptions(agent="b"))) as (app, pilot):
         assert "b ✕" in line(app, 1)
         assert "of_b" in screen_text(app)

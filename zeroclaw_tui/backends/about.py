@@ -67,6 +67,8 @@ class About:
     """Whether all of it is gone when the program ends."""
     keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
     """What stays of deleted memories where no command reaches, in a sentence; None if nothing does."""
+    notices: tuple[Notice, ...] = ()
+    """Sentences about how it was opened that a person should see."""
 
     @property
     def recall_limit(self) -> int | None:

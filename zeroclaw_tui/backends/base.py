@@ -2,20 +2,19 @@
 
 A backend of your own is a class of Memory in a package of your own:
 
-1. Write the seven abstract verbs. Every command and screen works with these alone, as long as each memory has an `id`
-   of its own; `handle` and `size` of a MemoryEntry may be left out. `in_memory.py` is a sample that does more.
+1. Write the seven abstract verbs. Every command and screen works with these alone, if each memory has an `id` of its
+   own. `in_memory.py` is a sample that does more.
 2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
    `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
-3. Say where it is: `from_config(config)` gets the settings. `config.location` is what --location named,
-   `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
-   >= 0.8.0 has it, secrets in plain text. Set `about = About(location=…)`, and raise the kinds in memory/errors.py, one
-   sentence each. Never let a password into either.
-4. Give the class a `why_not` without what it can do beyond the trait (`THE_TRAIT` names that), and with a sentence for
-   each thing that it cannot. Override the verbs that it can do faster or more exactly.
+3. Read the settings in `from_config`: `config.location` is the value of --location, `config.storage` the table
+   `[storage.shoe-box]` of config.toml, secrets in plain text. Set `about = About(location=…)` and raise the kinds in
+   memory/errors.py, without passwords.
+4. Give the class a `why_not` with a sentence for each thing that it cannot do (`THE_TRAIT` is that of the seven verbs).
+   Override what it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
    them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
 
-The verbs here stand for one store, one event loop. Block neither: files and CPU work belong in a thread.
+The methods must not block the event loop: files and CPU work belong in a thread.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from zeroclaw_tui.backends.about import About, Notice
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -36,9 +35,7 @@ from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, Memory
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import (
-        Health,
-    )
+    from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.backends.loaded import Loaded
     from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -81,31 +78,18 @@ T = TypeVar("T")
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 
-_ROWS_AT_ONCE = 500
-
-
-class ApplyOptions(TypedDict, total=False):
-    """How `Memory.apply` treats conflicts, and what it reports to."""
-
-    on_conflict: OnConflict
-    dry_run: bool
-    permanently: bool
-    on_progress: ProgressCallback | None
-
 
 class Memory(ABC):
     """A store of memories.
 
-    The abstract verbs are ZeroClaw's trait; a backend that has only these works everywhere. The rest may be
-    overridden to be faster or to show more. All may raise InspectorError kinds.
+    The abstract verbs are ZeroClaw's trait; the rest may be overridden to be faster or to show more. All may raise
+    InspectorError kinds.
     """
 
     name: str = ""
     """The backend's factory name."""
     about: About = About()
     """Where it is, what it is, and how it ranks."""
-    notices: tuple[Notice, ...] = ()
-    """Sentences about how it was opened that a person should see."""
     why_not: Mapping[str, str] = THE_TRAIT
     """What this store cannot do, each with a sentence that says why; what is not in it, it can.
 
@@ -122,19 +106,8 @@ class Memory(ABC):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
-        """The store a config names, not yet opened. Raises UsageError, Refused or Unreadable for what names none.
-
-        The factory and plug-ins come in here; a class that needs nothing of the config leaves it as it is.
-        """
+        """The store a config names, not yet opened. Raises UsageError, Refused or Unreadable for what names none."""
         return cls()
-
-    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.
-
-        With `dry_run` nothing is made; the store then knows what the one that is made would keep.
-        Raises Refused where there is something already or this backend has nothing to make.
-        """
-        raise Refused(f"There is nothing to make for the backend {self.name}.")
 
     @abstractmethod
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
@@ -183,10 +156,9 @@ class Memory(ABC):
         `open`.
         """
         entries = await self._find_entries(query)
-        read: Any
         match query.read.name:
             case "handle":
-                read = [entry.handle for entry in entries]
+                read: Any = [entry.handle for entry in entries]
             case "excerpt":
                 read = [entry.excerpt() for entry in entries]
             case "entry":
@@ -194,8 +166,8 @@ class Memory(ABC):
             case "row":
                 read = await self._rows_of(entries)
             case "version":
-                stored = await self._rows_of(entries)
-                read = await to_thread(lambda: [self.stamp_of(row) for row in stored])
+                rows = await self._rows_of(entries)
+                read = await to_thread(lambda: [self.stamp_of(row) for row in rows])
         found: Sequence[T] = read
         return found
 
@@ -246,12 +218,9 @@ class Memory(ABC):
         Vectors are compared with those of superseded memories and of the memory itself too, words with those of
         current memories. None if there are no vectors to compare. No network except to the store itself.
         """
-        from zeroclaw_tui.backends.fallback import count_words
+        from zeroclaw_tui.backends.fallback import nearest_by_words
 
-        if not isinstance(to, str):
-            return None
-        words = await count_words(self)
-        return await to_thread(words.nearest, to, limit)
+        return await nearest_by_words(self, to, limit) if isinstance(to, str) else None
 
     async def version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
@@ -273,14 +242,14 @@ class Memory(ABC):
         from zeroclaw_tui.backends.fallback import show
 
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
-        for start in range(0, len(entries), _ROWS_AT_ONCE):
-            await show(await self._rows_of(entries[start : start + _ROWS_AT_ONCE]), see)
+        for start in range(0, len(entries), 500):
+            await show(await self._rows_of(entries[start : start + 500]), see)
 
     def stamp_of(self, row: Row) -> RowVersion:
-        """The stamp of a row that `scan` showed, as `stamps` would give it; the store is not asked."""
-        from zeroclaw_tui.backends.fallback import entry_of, stamp_of
+        """The version of a row that `scan` showed, as a query for VERSIONS gives it; the store is not asked."""
+        from zeroclaw_tui.backends.fallback import version_of
 
-        return stamp_of(entry_of(row))
+        return version_of(row.entry())
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return rows of any store as this one would have them after writing them; nothing is read or written.

@@ -12,19 +12,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, See, Value
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import (
-    ENTRIES,
-    MemoryFilter,
-    Query,
-)
+from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 
@@ -32,11 +28,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import OwnEvidence
-    from zeroclaw_tui.scoring.neighbours import RareWords
+    from zeroclaw_tui.scoring.neighbours import Near
 
 
-T = TypeVar("T")
-ITS_OWN = "its own"
 _CARRIED = {
     "session_id": ("session", "sessions"),
     "namespace": ("namespace", "namespaces"),
@@ -48,18 +42,20 @@ _CARRIED = {
 """What a store through the trait may lose: how it is called, and its name in `why_not`."""
 
 
-async def count_words(memory: Memory) -> RareWords:
-    """Count the words of all current memories, read once."""
+async def nearest_by_words(memory: Memory, text: str, limit: int) -> Near:
+    """Find the current memories that share the rarest words with a text."""
     from zeroclaw_tui.scoring.neighbours import RareWords, compared_text_of
 
-    counted = RareWords()
+    words = RareWords()
 
     def see(row: Row) -> None:
-        entry = row.entry()
-        counted.add(row.id if row.handle is None else row.handle, compared_text_of(entry.key, entry.content))
+        words.add(
+            row.id if row.handle is None else row.handle,
+            compared_text_of(row.key, column_text(row.values.get("content"))),
+        )
 
     await memory.scan(see, MemoryFilter())
-    return counted
+    return await asyncio.to_thread(words.nearest, text, limit)
 
 
 async def search_by_trait(memory: Memory, request: RecallRequest, *, deep: bool) -> OwnEvidence:
@@ -82,20 +78,14 @@ async def search_by_trait(memory: Memory, request: RecallRequest, *, deep: bool)
         request=request,
         entries=tuple(replace(scored, rank=rank, stage=memory.name) for rank, (_, scored) in enumerate(visible, 1)),
         mode=memory.name,
-        scale=ITS_OWN,
+        scale="its own",
         depth=depth if len(found) >= depth else None,
         places=tuple(place for place, _ in visible),
     )
 
 
-def entry_of(row: Row) -> MemoryEntry:
-    """The memory a row of `Row.of` is, every field as it was."""
-    dimensions = row.values.get("embedding_dimensions")
-    return replace(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
-
-
-def stamp_of(entry: MemoryEntry) -> RowVersion:
-    """The stamp of a memory with its full content; its state is the row's fingerprint."""
+def version_of(entry: MemoryEntry) -> RowVersion:
+    """The version of a memory with its full content; its state is the row's fingerprint."""
     return RowVersion(
         id=entry.id,
         state=Row.of(entry).fingerprint,
@@ -164,18 +154,9 @@ class TraitWriter(RowWriter):
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """With the key for an id: only the store itself sets ids and times."""
-        entry = MemoryEntry(
-            id=existing.id if existing else draft.key,
-            key=draft.key,
-            content=draft.content,
-            category=draft.category,
-            timestamp=str(existing.values["created_at"]) if existing else "",
-            session_id=draft.session_id,
-            namespace=draft.namespace,
-            importance=draft.importance,
-            pinned=draft.pinned,
-            agent=draft.agent,
-        )
+        entry = draft.entry(draft.key)
+        if existing is not None:
+            entry = replace(entry, id=existing.id, timestamp=str(existing.values["created_at"]))
         return Row.of(entry)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:

@@ -91,7 +91,8 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
                 self._stamp = stamp
                 self._version += 1
                 sentences = (*self.describe(self._contents), copy_hint(self.path))
-                self.notices = tuple(Notice(sentence, is_minor=True) for sentence in sentences)
+                notices = tuple(Notice(sentence, is_minor=True) for sentence in sentences)
+                self.about = replace(self.about, notices=notices)
             return self._contents
 
     async def version(self) -> int | None:

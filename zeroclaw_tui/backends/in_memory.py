@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import entry_of
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import filter_entries
@@ -91,10 +90,7 @@ class InMemoryWriter(RowWriter):
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         now = self._clock().isoformat()
-        entry = MemoryEntry(
-            str(uuid.uuid4()), draft.key, draft.content, draft.category, now, now, draft.session_id, draft.namespace,
-            draft.importance, pinned=draft.pinned, agent=draft.agent,
-        )  # fmt: skip
+        entry = replace(draft.entry(str(uuid.uuid4())), timestamp=now, updated_at=now)
         if existing is not None:
             old = existing.entry()
             entry = replace(entry, id=old.id, timestamp=old.timestamp, handle=old.handle)
@@ -103,10 +99,10 @@ class InMemoryWriter(RowWriter):
     def edited_row(self, row: Row, edit: Edit) -> Row:
         is_same = all(row.values.get(name) == value for name, value in edit.values.items())
         values = {**row.values, **edit.values, "updated_at": self._clock().isoformat()}
-        return row if is_same else Row.of(entry_of(replace(row, values=values)))
+        return row if is_same else Row.of(replace(row, values=values).entry())
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        entry = entry_of(row)
+        entry = row.entry()
         return Row.of(replace(entry, id=str(uuid.uuid4()), handle="") if new_id else entry)
 
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
@@ -118,6 +114,6 @@ class InMemoryWriter(RowWriter):
                 del self._entries[operation.existing.entry().handle]
         for operation in operations:
             if operation.new is not None:
-                entry = entry_of(operation.new)
+                entry = operation.new.entry()
                 self._entries[entry.handle] = entry
         return {}

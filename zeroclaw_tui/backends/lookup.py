@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.upkeep import DatabaseUpkeep
     from zeroclaw_tui.memory.change import FilledVectors, NewVector, Row, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 _FLOAT_SIZE = 4
 """Bytes of one number of a vector."""
@@ -108,6 +109,13 @@ def require_database(memory: Memory) -> DatabaseUpkeep:
     if memory.upkeep.database is None:
         raise Refused(f"The {memory.name} backend has no database file here.", hint="Nothing was changed.")
     return memory.upkeep.database
+
+
+async def make_store(memory: Memory, profile: ScoringProfile, *, dry_run: bool = False) -> None:
+    """Make a store that is not there yet. Raises Refused where the backend has nothing to make, and as `make` does."""
+    if memory.upkeep.maker is None:
+        raise Refused(f"There is nothing to make for the backend {memory.name}.")
+    await memory.upkeep.maker.make(profile, dry_run=dry_run)
 
 
 async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:

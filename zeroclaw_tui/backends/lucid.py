@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import ApplyOptions, T
+from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.program import run_program, safe_output
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -220,7 +220,7 @@ class LucidMemory(SqliteMemory):
     async def open(self) -> None:
         await super().open()
         sentence = f"{_RUNS} {_STORES}" if "write" not in self.why_not else _RUNS
-        self.notices = (*self.notices, Notice(sentence, is_minor=True))
+        self.about = replace(self.about, notices=(*self.about.notices, Notice(sentence, is_minor=True)))
         self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
 
     async def search(
@@ -341,9 +341,7 @@ class LucidMemory(SqliteMemory):
         read: Sequence[T] = found
         return read
 
-    async def apply(
-        self, changes: Iterable[Change], journal: Journal | None, **options: Unpack[ApplyOptions]
-    ) -> ApplyResult:
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
         """Write in the database; a single new memory is stored in lucid too. A note says what lucid does not do."""
         drafts: list[Draft] = []
         has_lucid_copy = False

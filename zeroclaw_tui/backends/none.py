@@ -38,10 +38,10 @@ class NoneMemory(LoadedMemory):
         self._not_made = not_made
         if not_made is not None:
             self.name, theirs = not_made.name, not_made.about
-            self.about = replace(self.about, location=theirs.location, identity=theirs.identity)
             place = one_line(theirs.location)
             nothing = f", nor a place for them in {place}" if is_url(place) else f": {place} is not there"
-            self.notices = (Notice(f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}"),)
+            notice = Notice(f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}")
+            self.about = replace(self.about, location=theirs.location, identity=theirs.identity, notices=(notice,))
             return
         nothing, more = 'Nothing is stored, because memory.backend is "none".', _TURN_ON
         if in_use != "none":
@@ -49,7 +49,8 @@ class NoneMemory(LoadedMemory):
                 'Nothing is stored: the backend "none" keeps nothing.',
                 f"ZeroClaw itself uses {in_use} here.",
             )
-        self.why_not, self.notices = dict.fromkeys(_PARTS, nothing), (Notice(f"{nothing} {more}"),)
+        self.why_not = dict.fromkeys(_PARTS, nothing)
+        self.about = replace(self.about, notices=(Notice(f"{nothing} {more}"),))
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> NoneMemory:
@@ -70,4 +71,4 @@ class NoneMemory(LoadedMemory):
 
     async def health(self) -> Health:
         state = "stores nothing" if self._not_made is None else "not there yet"
-        return Health(True, state, findings=sentences(self.notices), facts={"memories": 0})
+        return Health(True, state, findings=sentences(self.about.notices), facts={"memories": 0})

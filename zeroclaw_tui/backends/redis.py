@@ -26,7 +26,7 @@ from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Scored, T
-from zeroclaw_tui.backends.fallback import stamp_of
+from zeroclaw_tui.backends.fallback import version_of
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -303,7 +303,8 @@ class RedisMemory(LoadedMemory):
                         values += await client.mget(names[start : start + 500])
                 entries, findings = await asyncio.to_thread(_read, names, values)
                 self._documents, self._state_read = Loaded(tuple(entries), order_value=_order_value), state
-                self.notices = tuple(Notice(sentence, is_minor=True) for sentence in findings)
+                notices = tuple(Notice(sentence, is_minor=True) for sentence in findings)
+                self.about = replace(self.about, notices=notices)
             return self._documents
 
     async def recall(
@@ -342,11 +343,11 @@ class RedisMemory(LoadedMemory):
         with self._asking() as client:
             server = await client.info("server")
         facts = {"server": self._server, "Redis": str(server.get("redis_version", "unknown")), "memories": count}
-        summary = "answers, with findings" if self.notices else "answers"
-        return Health(not self.notices, summary, sentences(self.notices), facts)
+        findings = sentences(self.about.notices)
+        return Health(not findings, "answers, with findings" if findings else "answers", findings, facts)
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return replace(stamp_of(row.entry()), state=row.fingerprint)
+        return replace(version_of(row.entry()), state=row.fingerprint)
 
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False

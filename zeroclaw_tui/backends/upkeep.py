@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Storage
+    from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 
 class DatabaseUpkeep(Protocol):
@@ -81,11 +82,23 @@ class HistoryUpkeep(Protocol):
         """The memories that the store connects with this one: other versions of it, relations that it names."""
 
 
+class StoreMaker(Protocol):
+    """What a store can do that may not be there yet."""
+
+    async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
+        """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.
+
+        With `dry_run` nothing is made; the store then knows what the one that is made would keep. Raises Refused where
+        there is something already.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Upkeep:
     """The abilities that only some stores have; each is None for a store without it."""
 
     database: DatabaseUpkeep | None = None
     history: HistoryUpkeep | None = None
+    maker: StoreMaker | None = None
     embedder: Embedder | None = None
     """The endpoint that the store asks for its vectors, if it makes them itself."""

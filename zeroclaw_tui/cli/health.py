@@ -73,7 +73,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         judged = reload_config(config, version=library.profile.profile.version)
         own = settings_problem(config.install)
         config = config._replace(warnings=(*judged.warnings, *([own] if own else [])))
-        findings = dict.fromkeys((*sentences(library.memory.notices), *found.findings))
+        findings = dict.fromkeys((*sentences(library.memory.about.notices), *found.findings))
         found = Health(found.ok, found.summary, tuple(findings), found.facts)
     shown = _health_document(found, library, (config, *configs[1:]))
     if given.json:

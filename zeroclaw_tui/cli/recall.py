@@ -313,7 +313,7 @@ async def _answer_batch(library: Library, given: argparse.Namespace, now: dateti
 def print_notes(library: Library, sentences: Iterable[str], printed: set[str]) -> None:
     """Say what was not said yet, neither here nor when the store was opened."""
     for sentence in sentences:
-        if sentence not in printed and not any(sentence in notice.sentence for notice in library.memory.notices):
+        if sentence not in printed and not any(sentence in notice.sentence for notice in library.memory.about.notices):
             printed.add(sentence)
             note(f"zeroclaw: {sentence}")
 

@@ -259,7 +259,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
         if target.library is None and config.read_only and not given.dry_run:
             raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
         library = target.library
-        for sentence in () if library is None else sentences(library.memory.notices):
+        for sentence in () if library is None else sentences(library.memory.about.notices):
             if given.dry_run or (library is not None and sentence != library.read_only_because):
                 note(f"zeroclaw: {sentence}")
         make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))

@@ -305,7 +305,7 @@ async def _answer(given: argparse.Namespace) -> int:
     # A change that is refused for what makes the store read-only says it itself.
     changes = called.changes and not getattr(given, "dry_run", False)
     silent = library.read_only_because if changes else None
-    notices = [notice for notice in library.memory.notices if called.tells_facts or not notice.is_minor]
+    notices = [notice for notice in library.memory.about.notices if called.tells_facts or not notice.is_minor]
     sentences = [notice.sentence for notice in notices if notice.sentence != silent]
     try:
         for sentence in sentences:

@@ -204,6 +204,21 @@ class Draft:
         stated = {"namespace": self.namespace, "importance": self.importance, "pinned": self.pinned}
         return {name: value for name, value in stated.items() if value is not None}
 
+    def entry(self, id: str) -> MemoryEntry:
+        """The memory it becomes under an id, without times."""
+        return MemoryEntry(
+            id=id,
+            key=self.key,
+            content=self.content,
+            category=self.category,
+            timestamp="",
+            session_id=self.session_id,
+            namespace=self.namespace,
+            importance=self.importance,
+            pinned=self.pinned,
+            agent=self.agent,
+        )
+
     def checked(self) -> Draft:
         """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
         values = checked_values(

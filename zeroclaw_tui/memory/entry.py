@@ -72,6 +72,7 @@ class MemoryEntry:
         """
         content = column_text(columns.get("content"))
         importance, pinned, vector = columns.get("importance"), columns.get("pinned"), columns.get("embedding")
+        dimensions = len(vector) // 4 if isinstance(vector, bytes) else columns.get("embedding_dimensions")
         return cls(
             id=id,
             key=column_text(columns.get("key")),
@@ -86,7 +87,7 @@ class MemoryEntry:
             kind=kind_from(columns.get("kind")),
             pinned=None if pinned is None else bool(pinned),
             agent=agent,
-            embedding_dimensions=len(vector) // 4 if isinstance(vector, bytes) else None,
+            embedding_dimensions=dimensions if isinstance(dimensions, int) else None,
             tenant_id=_text_or_none(columns.get("tenant_id")),
             metadata=_text_or_none(columns.get("metadata")),
             handle=id if handle is None else handle,

@@ -81,7 +81,7 @@ async def test_a_batch_stays_local(bridge: OpenBridge, tmp_path: Any) -> None:
     await fill(memory, [Draft(f"tea{number}", "green") for number in range(5)])
     assert await memory.count() == 5
     assert program.calls == []
-    assert any("imports and copies are not passed on" in notice for notice in sentences(memory.notices))
+    assert any("imports and copies are not passed on" in notice for notice in sentences(memory.about.notices))
 
 
 async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: Any) -> None:
@@ -100,7 +100,8 @@ async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: An
     reversal = await undo(memory, journal.changes, JournalRecorder())
     assert reversal.done == 1
     assert any(
-        "deletions, edits, undo, imports and copies are not passed on" in notice for notice in sentences(memory.notices)
+        "deletions, edits, undo, imports and copies are not passed on" in notice
+        for notice in sentences(memory.about.notices)
     )
     assert memory.why_not["zeroclaw_forget"] == KEEPS
     assert program.calls == []

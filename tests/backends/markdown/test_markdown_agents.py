@@ -59,7 +59,7 @@ async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) ->
         await memory.open()
     await memory.make(profile_for("0.8.4"))
     await memory.open()
-    assert "this store has no memories yet" in sentences(memory.notices)[0]
+    assert "this store has no memories yet" in sentences(memory.about.notices)[0]
     assert list((tmp_path / "z" / "data").iterdir()) == []
     with pytest.raises(Refused, match="there already"):
         await memory.make(profile_for("0.8.4"))

@@ -137,7 +137,7 @@ async def test_loose_files_are_read_where_a_person_asks_for_them_alone(tmp_path:
         ("trip:0", "daily"),
         ("garden:0", "daily"),
     ]
-    assert memory.about.not_read_because in sentences(memory.notices)
+    assert memory.about.not_read_because in sentences(memory.about.notices)
     assert "write" in memory.why_not
     with pytest.raises(Refused, match="no agent's memory"):
         await memory.forget("trip:0")
@@ -190,8 +190,8 @@ async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> No
     memory = await opened(tmp_path)
     assert await memory.count() == 0
     assert await memory.list() == []
-    assert "this store has no memories yet" in sentences(memory.notices)[0]
-    assert (await memory.health()).findings == sentences(memory.notices)
+    assert "this store has no memories yet" in sentences(memory.about.notices)[0]
+    assert (await memory.health()).findings == sentences(memory.about.notices)
 
 
 async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> None:
@@ -199,10 +199,10 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> Non
     memory = await opened(tmp_path)
     contents = [entry.content for entry in await memory.list()]
     assert contents == ["good", "caf\udce9", "fine"]
-    assert "2026-01-02.md is not UTF-8" in sentences(memory.notices)[0]
+    assert "2026-01-02.md is not UTF-8" in sentences(memory.about.notices)[0]
     health = await memory.health()
     assert not health.ok
-    assert health.findings == sentences(memory.notices)
+    assert health.findings == sentences(memory.about.notices)
     assert json.dumps((await whole_entry(memory, "2026-01-02:0")).as_json())
     assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 

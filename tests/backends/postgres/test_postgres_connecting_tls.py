@@ -49,7 +49,7 @@ async def test_without_sslmode_tls_is_used_where_it_is_offered(place: PostgresPl
 async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
     memory = await opens(url_of(guarded, place, "sslmode=require"))
     assert guarded.last_login_used_tls
-    assert "ZeroClaw itself connects without TLS" in sentences(memory.notices)[0]
+    assert "ZeroClaw itself connects without TLS" in sentences(memory.about.notices)[0]
 
 
 async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
@@ -72,7 +72,7 @@ async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
     assert "is not trusted" in caught.value.message
     known = await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={guarded.certificate}"))
     assert guarded.last_login_used_tls
-    assert any("sslrootcert" in notice for notice in sentences(known.notices))
+    assert any("sslrootcert" in notice for notice in sentences(known.about.notices))
 
 
 async def test_verify_full_holds_the_name_against_the_certificate(

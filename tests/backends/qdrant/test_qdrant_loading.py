@@ -123,7 +123,7 @@ async def test_what_another_program_changes_shows_after_its_time(
 async def test_a_collection_too_big_to_load_is_listed_by_id_with_filters(
     too_big: QdrantMemory, server: QdrantServer
 ) -> None:
-    assert "1,000 points" in sentences(too_big.notices)[-1]
+    assert "1,000 points" in sentences(too_big.about.notices)[-1]
     begun, core = server.points_sent, MemoryFilter(category=("core",), session=(SAMPLE.session_id or "",))
     page = await too_big.rows(Query(EXCERPTS, core, NEWEST_STORED, limit=4))
     assert [entry.key for entry in page] == ["key 0000", "key 0010", "key 0020", "key 0030"]

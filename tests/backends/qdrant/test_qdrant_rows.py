@@ -181,7 +181,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     before, kept = state_of(points), JournalRecorder()
     why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
     assert why in memory.why_not["vectors"]
-    assert any(why in notice for notice in sentences(memory.notices))
+    assert any(why in notice for notice in sentences(memory.about.notices))
     row = await row_with_id(memory, "42")
     assert row is not None
     for deed in (

@@ -157,8 +157,8 @@ async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServ
     filled(server, sample_entries()[:3])
     memory = memory_of(server, embedder=embedder(8))
     await memory.open()
-    assert "has vectors of 16 numbers, not of 8" in sentences(memory.notices)[0]
-    assert (await memory.health()).findings == sentences(memory.notices)
+    assert "has vectors of 16 numbers, not of 8" in sentences(memory.about.notices)[0]
+    assert (await memory.health()).findings == sentences(memory.about.notices)
     kept = JournalRecorder()
     for deed in (create(memory, Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
         error = await raises(deed, Refused)
@@ -222,4 +222,4 @@ def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
 )
 def test_a_key_sent_in_the_open_is_told(url: str, key: str, is_warned: bool) -> None:
     memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder())
-    assert any("plain HTTP" in notice for notice in sentences(memory.notices)) is is_warned
+    assert any("plain HTTP" in notice for notice in sentences(memory.about.notices)) is is_warned

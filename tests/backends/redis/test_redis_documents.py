@@ -110,8 +110,8 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(
     before = [server.say(f"DUMP memory:{key}") for key in (*strange, "hash")]
     health = await memory.health()
     assert not health.ok
-    assert health.findings == sentences(memory.notices)
-    (sentence,) = sentences(memory.notices)
+    assert health.findings == sentences(memory.about.notices)
+    (sentence,) = sentences(memory.about.notices)
     assert sentence.startswith("Values under memory:* that are not memories: 8 ('bytes', 'category', ")
     assert [entry.key for entry in await memory.list()] == ["good"]
     for key in ("number", "hash"):
@@ -149,12 +149,12 @@ async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory: Re
     server.put("memory:one", plain("one", id="same"))
     server.put("memory:two", plain("two", id="same"))
     assert [entry.key for entry in await memory.list()] == ["one"]
-    assert sentences(memory.notices) == (
+    assert sentences(memory.about.notices) == (
         "Values under memory:* that have the id of another memory: 1 ('two'). They are not shown and stay as they are.",
     )
     assert await removed(memory, JournalRecorder(), "one", "two") == 1
     assert [entry.key for entry in await memory.list()] == ["two"]
-    assert memory.notices == ()
+    assert memory.about.notices == ()
 
 
 async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(

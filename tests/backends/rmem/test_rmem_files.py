@@ -26,7 +26,7 @@ async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opene
     assert is_rmem(file.path)
     memory = await opened(file)
     assert (await memory.health()).facts["R-Mem"] == version
-    assert version in sentences(memory.notices)[0]
+    assert version in sentences(memory.about.notices)[0]
     bees = await entry_with_id(memory, BEES)
     assert bees is not None
     assert bees.category == ("personal" if version == "0.3.0" else "misc")

@@ -174,7 +174,7 @@ async def test_one_user_is_searched_at_a_time(file: RMemFile, opened: Opened) ->
     both = await recalled(memory, "bread")
     assert contents(both) == ["Mila prefers rye bread", "Tom bakes bread"]
     assert any("2 users" in note for note in both.notes)
-    assert any("2 users" in notice for notice in sentences(memory.notices))
+    assert any("2 users" in notice for notice in sentences(memory.about.notices))
     assert contents(await recalled(memory, "bread", user="tom")) == ["Tom bakes bread"]
     assert contents(await recalled(memory, "bread", user="nobody")) == []
 

@@ -138,7 +138,7 @@ def crashed(make_store, tmp_path) -> Path:
 
 async def test_an_unfinished_write_is_taken_back_and_told(crashed, open_store):
     async with open_store(crashed) as memory:
-        assert any("The unfinished write was rolled back" in notice for notice in sentences(memory.notices))
+        assert any("The unfinished write was rolled back" in notice for notice in sentences(memory.about.notices))
         assert {entry.content for entry in await memory.list()} == {"x" * 2000}
     assert os.listdir(crashed.parent) == ["brain.db"]
 

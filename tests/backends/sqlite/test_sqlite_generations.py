@@ -113,15 +113,15 @@ async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newes
         assert (facets.superseded is None) is ("superseded" in absent)
         (entry,) = await entries_of(memory, MemoryFilter())
         assert (entry.importance is None) is ("importance" in absent)
-        assert memory.notices == ()
+        assert memory.about.notices == ()
 
 
 async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_store):
     path = make_store([{"key": "a"}, {"key": "b"}], HYDRATED)
     async with open_store(path) as memory:
         assert await memory.count() == 2
-        assert "no ZeroClaw version can open it" in sentences(memory.notices)[0]
-        assert memory.why_not["write"] == sentences(memory.notices)[0]
+        assert "no ZeroClaw version can open it" in sentences(memory.about.notices)[0]
+        assert memory.why_not["write"] == sentences(memory.about.notices)[0]
         health = await memory.health()
         assert not health.ok
         assert "drop the table embedding_cache" in " ".join(health.findings)

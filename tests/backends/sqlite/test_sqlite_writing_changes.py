@@ -181,7 +181,7 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
     small_store.change(path, "UPDATE memories SET mood = x'00ff'")
     async with opened(path) as memory:
         assert "write" not in memory.why_not
-        assert sentences(memory.notices) == (
+        assert sentences(memory.about.notices) == (
             "The memories table has mood, which ZeroClaw does not know: it stays as it is.",
         )
         written = await edited(memory, "id-000", content="new")

@@ -128,7 +128,7 @@ def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> No
 async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_it(tmp_path: Path) -> None:
     chosen = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="sqlite"))
     assert chosen.why_not["write"] == 'Nothing is stored: the backend "none" keeps nothing.'
-    assert "because memory.backend" not in " ".join((*sentences(chosen.notices), *chosen.why_not.values()))
+    assert "because memory.backend" not in " ".join((*sentences(chosen.about.notices), *chosen.why_not.values()))
     configured = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="none"))
     assert configured.why_not == none().why_not
     assert "because memory.backend is" in configured.why_not["write"]

@@ -37,6 +37,7 @@ from zeroclaw_tui.backends.markdown.files import (
 )
 from zeroclaw_tui.backends.markdown.sources import Sources, stamp_of
 from zeroclaw_tui.backends.markdown.write import NoteChanges
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.files.database import is_database
@@ -266,7 +267,11 @@ class MarkdownMemory(LoadedMemory):
             notices = (self._nothing_yet,)
         else:
             notices = notes.problems
-        self.notices = tuple(map(Notice, notices))
+        self.about = replace(self.about, notices=tuple(map(Notice, notices)))
+
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(maker=self)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""

@@ -56,6 +56,7 @@ from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
+from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.change import Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, UsageError
@@ -189,8 +190,8 @@ class PostgresMemory(SqlMemory):
             rule = OwnRule("cosine only")
         else:
             rule = OwnRule("no recall without pgvector", takes_vector=False)
-        self.about = replace(self.about, rule=rule)
-        self.notices = tuple(Notice(sentence, is_minor=True) for sentence in self._warnings())
+        notices = tuple(Notice(sentence, is_minor=True) for sentence in self._warnings())
+        self.about = replace(self.about, rule=rule, notices=notices)
 
     def _warnings(self) -> Iterator[str]:
         refused = [
@@ -205,6 +206,10 @@ class PostgresMemory(SqlMemory):
         """Stop what runs and let go of every connection."""
         self.connections.stop()
         await self.connections.close()
+
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(maker=self)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make the table as the ZeroClaw of that profile does, and look at it; with `dry_run` roll it back.

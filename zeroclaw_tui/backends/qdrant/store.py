@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored, check_writable
-from zeroclaw_tui.backends.fallback import stamp_of
+from zeroclaw_tui.backends.fallback import version_of
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -130,14 +130,13 @@ class QdrantMemory(LoadedMemory):
         seconds: float = TOTAL_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.about = replace(self.about, location=address.location)
         self._client = QdrantClient(address, api_key, seconds=seconds)
         self._embedder = embedder
         reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
         self._no_embedder = f"{NO_EMBEDDER}: {reason}"
         is_open_to_others = bool(api_key) and address.is_unencrypted
         self._warnings = (Notice("The API key is sent unencrypted over plain HTTP."),) if is_open_to_others else ()
-        self.notices = self._warnings
+        self.about = replace(self.about, location=address.location, notices=self._warnings)
         self._clock = clock
         self._dimensions, self._distance = 0, _COSINE
         self._loaded_at: tuple[Loaded, float] | None = None
@@ -175,12 +174,12 @@ class QdrantMemory(LoadedMemory):
             )
         self._dimensions, self._distance = vectors["size"], str(vectors.get("distance"))
         self._loaded_at = None
-        self.about = replace(self.about, rule=OwnRule(f"{self._scale} only", takes_vector=False))
         problem = self._embedding_problem()
         notices = [] if problem is None else [Notice(f"{problem.message} {problem.hint}")]
         if (points := await self.count()) > MAX_LOADED:
             notices.append(Notice(TooManyPoints(self._client.address.collection, points).message))
-        self.notices = (*self._warnings, *notices)
+        rule = OwnRule(f"{self._scale} only", takes_vector=False)
+        self.about = replace(self.about, rule=rule, notices=(*self._warnings, *notices))
 
     async def close(self) -> None:
         self._loaded_at = None
@@ -190,7 +189,7 @@ class QdrantMemory(LoadedMemory):
 
     @property
     def upkeep(self) -> Upkeep:
-        return Upkeep(embedder=self._embedder)
+        return Upkeep(maker=self, embedder=self._embedder)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Create the collection with the length of the embedder's vectors, cosine distance and no payload index.
@@ -258,7 +257,7 @@ class QdrantMemory(LoadedMemory):
             return await super().rows(query)
         # A version needs no vector, and only the server has vectors.
         entries = await self._find_entries(query)
-        found: Any = [stamp_of(entry) for entry in entries]
+        found: Any = [version_of(entry) for entry in entries]
         return found  # type: ignore[no-any-return]
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
@@ -315,7 +314,7 @@ class QdrantMemory(LoadedMemory):
             return Counts(await self._client.count_points(conditions))
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return stamp_of(self._entry(row))
+        return version_of(self._entry(row))
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         check_writable(self)

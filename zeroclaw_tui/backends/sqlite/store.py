@@ -127,7 +127,7 @@ class SqliteMemory(SqlMemory):
     def upkeep(self) -> Upkeep:
         from zeroclaw_tui.backends.sqlite.upkeep import SqliteUpkeep
 
-        return Upkeep(SqliteUpkeep(self))
+        return Upkeep(SqliteUpkeep(self), maker=self)
 
     def refuse_read_only(self) -> None:
         """Raise Refused if the store was opened to be read only."""
@@ -155,8 +155,8 @@ class SqliteMemory(SqlMemory):
             generation=schema.generation,
             newest_version=schema.newest_version,
             not_opened_because=schema.read_only_because if schema.hydrate_made else None,
+            notices=(*taken_back, *schema.notices),
         )
-        self.notices = (*taken_back, *schema.notices)
         because = (
             schema.read_only_because
             or (_FOLDER_READ_ONLY if connection.notice else None)
@@ -286,7 +286,7 @@ class SqliteMemory(SqlMemory):
         """The facts of the file and the tables, and what follows from them."""
         from zeroclaw_tui.backends.sqlite.health import health
 
-        schema, path, notices = self.schema, self.path, sentences(self.notices)
+        schema, path, notices = self.schema, self.path, sentences(self.about.notices)
         return await self.reads.run(lambda connection: health(connection, schema, path, notices))
 
     async def recall(

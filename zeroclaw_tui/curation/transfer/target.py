@@ -10,6 +10,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.lookup import make_store
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.profile_choice import profile_to_make
@@ -60,7 +61,7 @@ class Target:
         if self.library is None:
             memory = self._not_made()
             try:
-                await memory.make(await asyncio.to_thread(profile_to_make, self.config, self.profile))
+                await make_store(memory, await asyncio.to_thread(profile_to_make, self.config, self.profile))
             finally:
                 await memory.close()
             self.library = await open_library(self.config, self.profile)
@@ -77,13 +78,13 @@ class Target:
         with temporary_folder("zeroclaw-tui-") as folder:
             try:
                 if memory.about.path is None:
-                    await memory.make(profile, dry_run=True)
+                    await make_store(memory, profile, dry_run=True)
                 else:
                     # A database elsewhere shows what the new one will store.
                     sample = self.config._replace(location=str(folder / "brain.db"), read_only=False)
                     memory = create_memory(sample)
                     memory.about = replace(memory.about, location=self.location)
-                    await memory.make(profile)
+                    await make_store(memory, profile)
                     await memory.open()
                 yield memory
             finally:

@@ -536,7 +536,7 @@ class BrowserPanes(Vertical):
         remarks = tuple(sorted(remarks, key=lambda note: note == library.why_no_vectors))
         notes = (*remarks, self._vector_words())
         if memory.about.keeps_nothing:
-            notes = sentences(memory.notices)
+            notes = sentences(memory.about.notices)
         return why_empty(
             self.view,
             memory,

@@ -128,7 +128,7 @@ def notices_of(library: Library) -> tuple[str, ...]:
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
     found = (
         *read_only,
-        *(notice.sentence for notice in library.memory.notices),
+        *(notice.sentence for notice in library.memory.about.notices),
         *library.config.warnings,
         *keyword_only,
     )
@@ -137,7 +137,7 @@ def notices_of(library: Library) -> tuple[str, ...]:
 
 def needing_attention(library: Library) -> tuple[str, ...]:
     """Those of `notices_of` that are no plain facts, and that the line does not say in other words already."""
-    minor = {notice.sentence for notice in library.memory.notices if notice.is_minor}
+    minor = {notice.sentence for notice in library.memory.about.notices if notice.is_minor}
     facts = {*minor, *library.config.warned_about("fact"), library.why_no_vectors}
     if not library.memory.about.keeps_nothing:
         facts.add(library.read_only_because)
