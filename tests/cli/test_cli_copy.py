@@ -35,10 +35,8 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
         f"  The directory {notes} is created first.",
         "  8 new",
         "  Markdown does not store the session (3).",
-        "  Markdown has only the categories core and daily, so others become daily (1).",
-        "  Markdown stores only the date of daily memories, no date for core memories, and no ids (8).",
-        "  Each line of Markdown is a memory, so line breaks become blanks (1).",
-        "  Keys that are blank or contain ** or line breaks are read back differently (1).",
+        "  Markdown has a line for each memory: no ids, dates in place of times, the categories core and daily only, no"
+        " line breaks, and no ** in keys (8).",
         "  1 superseded memory is left out; --superseded show takes it along.",
         f"  `zeroclaw memory undo --config-dir {install} --backend markdown --location {notes}` reverses that.",
     ]

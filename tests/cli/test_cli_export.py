@@ -73,7 +73,7 @@ def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory
 def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
     file = tmp_path / "x.data"
     told = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
-    assert told["lost"][0].startswith("CSV holds text only")
+    assert told["lost"][0].startswith("CSV holds Unicode text only")
     del told["lost"]
     assert told == {
         "file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv", "superseded_hidden": 1,

@@ -7,9 +7,9 @@ ONE_CHILD: set[str] = set()
 HANDED_ON = {"LoadedRows.get", "ReaderRoom.why_dimmed", "Target.close"}
 """Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
 NO_BACKENDS = {
-    # A place where copies lie, a format of files, what old agents were told apart by, Textual's animations, and who
+    # A kind of place, what old agents were told apart by, Textual's animations, and who
     # makes vectors.
-    *("place.kind", "self._format"),
+    "place.kind",
     *("profile.agent_scope", "self.app.animation_level"),
     *("provider", "after.get('memory.embedding_provider')"),
 }

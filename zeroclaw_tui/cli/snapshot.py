@@ -132,7 +132,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
         yield (Styled(f"  {sentence} Pass --replace-foreign to replace it.", YELLOW),)
     yield from ((f"  {sentence}",) for sentence in plan.sentences())
     for key, lost in plan.lossy[:MOST_SHOWN]:
-        yield ("  ", _key_cell(key), "  ", Styled(", ".join(lost), DIM))
+        yield ("  ", _key_cell(key), "  ", Styled(lost, DIM))
     if len(plan.lossy) > MOST_SHOWN:
         yield (Styled(f"  … {len(plan.lossy) - MOST_SHOWN:,} more; --json has all", DIM),)
 
@@ -191,7 +191,7 @@ def _difference_lines(difference: Difference, mark: Styled) -> Iterator[Line]:
     if difference.where == "changed" and difference.there is not None:
         yield ("    ", padded("in the file:", KEY_CELLS, right=True), "  ", _text_cell(difference.there.content))
     if difference.lost:
-        yield ("    ", Styled(f"lost by ZeroClaw's format: {', '.join(difference.lost)}", DIM))
+        yield ("    ", Styled(f"lost by ZeroClaw's format: {difference.lost}", DIM))
 
 
 def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence[Difference]) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence
                 "where": difference.where,
                 "here": difference.here.as_json() if difference.here else None,
                 "there": difference.there.as_json() if difference.there else None,
-                "lost": list(difference.lost),
+                "lost": difference.lost or None,
             }
             for difference in found
         ],

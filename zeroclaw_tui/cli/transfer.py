@@ -270,10 +270,9 @@ async def import_(library: Library, given: argparse.Namespace, now: datetime) ->
 
     Its document is that of every change (see `print_change`) with these names: "file", "format", "title" and "why"
     (what it is taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are
-    there the same, have an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first
-    three new memories as they will stand), "categories" (how many would be brought in of which), "makes" (a sentence,
-    or null: what is made first) and "on_clash" ("skip", "overwrite" or "rename"). `count` is how many were brought in,
-    or would be.
+    there the same, have a key that is taken), "samples" (the first keys that are taken), "previews" (the first three
+    new memories as the store will have them), "makes" (a sentence, or null: what is made first) and "on_clash" ("skip",
+    "overwrite" or "rename"). `count` is how many were brought in, or would be.
     """
     from zeroclaw_tui.curation.transfer.target import Target
 
@@ -378,7 +377,7 @@ def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome)
 
 
 def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
-    return {**plan.as_json(), "categories": plan.categories(given.on_clash), "on_clash": given.on_clash}
+    return {**plan.as_json(), "on_clash": given.on_clash}
 
 
 def _copy_options(parser: argparse.ArgumentParser) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
-from zeroclaw_tui.curation.known_vectors import KnownVectors
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.incoming import KnownVectors
 from zeroclaw_tui.files.disk import (
     copy_owner_and_mode,
     remove_stale_temp_files,
@@ -22,7 +22,7 @@ from zeroclaw_tui.files.disk import (
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import one_line
 
 ExportFormat = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
@@ -52,54 +52,38 @@ class _Cancelled(Exception):
     """`on_progress` said no."""
 
 
+@dataclass(slots=True)
 class _Writer:
     """Writes each row it is given, on whichever thread that is."""
 
-    def __init__(
-        self, out: BinaryIO, format: ExportFormat, *, vectors: bool, on_progress: ProgressCallback | None
-    ) -> None:
-        self._out, self._format, self._vectors, self._on_progress = out, format, vectors, on_progress
-        self._has_vectors, self._inexact = False, 0
-        self.count = self.size = 0
+    out: BinaryIO
+    format: ExportFormat
+    vectors: bool
+    on_progress: ProgressCallback | None
+    count: int = 0
+    size: int = 0
+    lost: dict[str, None] = field(default_factory=dict)
 
     def write(self, data: bytes) -> None:
         """Write some bytes and count them."""
-        self._out.write(data)
+        self.out.write(data)
         self.size += len(data)
 
     def write_row(self, row: Row) -> None:
         """Write one memory. Raises _Cancelled where nobody wants more."""
         if self.count % _ROWS_PER_QUESTION == 0 and not self.is_wanted():
             raise _Cancelled
-        if self._format == "jsonl":
-            self._has_vectors = self._has_vectors or row.values.get("embedding") is not None
-            self.write(jsonl.line_of(row, vectors=self._vectors))
-        elif self._format == "csv":
-            self._inexact += not csv_file.is_exact(row)
-            self.write(csv_file.line_of(row))
+        if self.format == "jsonl":
+            if not self.vectors and row.values.get("embedding") is not None:
+                self.lost[_NO_VECTORS] = None
+            self.write(jsonl.line_of(row, vectors=self.vectors))
         else:
-            self.write(markdown.section(row))
+            self.write(csv_file.line_of(row) if self.format == "csv" else markdown.section(row))
         self.count += 1
 
     def is_wanted(self) -> bool:
         """Tell how many are written; whether to go on."""
-        return self._on_progress is None or self._on_progress(self.count)
-
-    def outcome(self, *, cancelled: bool) -> ExportOutcome:
-        """What was written."""
-        lost: list[str] = []
-        if self._format == "jsonl" and self._has_vectors and not self._vectors:
-            lost.append(_NO_VECTORS)
-        elif self._format == "csv":
-            lost.append(csv_file.LOSES)
-        elif self._format == "markdown":
-            lost.append(markdown.LOSES)
-        if self._inexact:
-            have = "has" if self._inexact == 1 else "have"
-            lost.append(
-                f"{counted(self._inexact)} {have} a key or content that is not Unicode text, which a table changes."
-            )
-        return ExportOutcome(self.count, self.size, self._format, tuple(lost), cancelled)
+        return self.on_progress is None or self.on_progress(self.count)
 
 
 async def export_memories(
@@ -117,27 +101,29 @@ async def export_memories(
     """
     if vectors and format != "jsonl":
         raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
-    writer = _Writer(out, format, vectors=vectors, on_progress=on_progress)
-    memory = library.memory
+    writer = _Writer(out, format, vectors, on_progress)
     if format == "jsonl":
         writer.write(await header_for(library, vectors=vectors))
     elif format == "csv":
         writer.write(csv_file.header_line())
+        writer.lost[csv_file.LOSES] = None
     else:
-        writer.write(markdown.header_line(_moment(library), memory.name))
+        writer.write(markdown.header_line(_moment(library), library.memory.name))
+        writer.lost[markdown.LOSES] = None
+    cancelled = False
     try:
-        await memory.scan(writer.write_row, filter)
+        await library.memory.scan(writer.write_row, filter)
+        writer.is_wanted()
     except _Cancelled:
-        return writer.outcome(cancelled=True)
+        cancelled = True
     except asyncio.CancelledError:
         # A filter may find nothing for long, and then the task itself is cancelled.
         task = asyncio.current_task()
         if writer.is_wanted() or task is None:
             raise
         task.uncancel()
-        return writer.outcome(cancelled=True)
-    writer.is_wanted()
-    return writer.outcome(cancelled=False)
+        cancelled = True
+    return ExportOutcome(writer.count, writer.size, format, tuple(writer.lost), cancelled)
 
 
 async def header_for(library: Library, *, vectors: bool) -> bytes:
@@ -174,7 +160,9 @@ async def export_file(
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as out:
                 outcome = await export_memories(library, filter, out, format, vectors=vectors, on_progress=on_progress)
             if not outcome.cancelled:
-                await asyncio.to_thread(_put_in_place, temp_path, handle, target, path, overwrite=overwrite)
+                await asyncio.to_thread(_put_in_place, temp_path, handle, target, overwrite=overwrite)
+    except FileExistsError as error:
+        raise _exists(path) from error
     except OSError as error:
         message = f"{one_line(str(path))} cannot be written: {error.strerror}."
         raise Unreadable(message, hint="Name another place.") from error
@@ -194,11 +182,12 @@ def left_out_sentences(superseded: int, filtered: int = 0, way: str = "--superse
     return " ".join(sentences)
 
 
-def refuse_own_files(library: Library, target: Path, name: str) -> None:
-    """Raises Refused where a file to be written is the store itself, its log, the trash or the config.
-
-    `target` is without links, `name` what people call it.
-    """
+def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
+    """Where it goes: a link is followed. Raises Refused for what must not be replaced."""
+    target, name = Path(os.path.realpath(path)), one_line(str(path))
+    if target.exists() and not target.is_file():
+        kind = "a directory" if target.is_dir() else "not a regular file"
+        raise Refused(f"{name} is {kind}.", hint="Name a file; without a name the memories go to stdout.")
     install, store = library.config.install, Path(os.path.realpath(library.memory.about.location))
     places = [Path(library.memory.about.location), library.trash.file, *filter(None, [install.config_file])]
     # A database has files next to it whose names begin with its own; a folder of notes has not.
@@ -210,31 +199,19 @@ def refuse_own_files(library: Library, target: Path, name: str) -> None:
     is_note = store.is_dir() and target.suffix == ".md" and target.parent in (store, store / DAILY_FOLDER)
     if is_own or is_note:
         raise Refused(f"{name} belongs to the store itself.", hint="Name another file.")
-
-
-def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
-    """Where it goes: a link is followed. Raises Refused for what must not be replaced."""
-    target, name = Path(os.path.realpath(path)), one_line(str(path))
-    if target.is_dir():
-        raise Refused(f"{name} is a directory.", hint="Name the file to write.")
-    if target.exists() and not target.is_file():
-        raise Refused(f"{name} is not a regular file.", hint="Name a file; without a name the memories go to stdout.")
-    refuse_own_files(library, target, name)
     if os.path.lexists(target) and not overwrite:
         raise _exists(path)
     return target
 
 
-def _put_in_place(temp_path: Path, handle: int, target: Path, path: Path, *, overwrite: bool) -> None:
+def _put_in_place(temp_path: Path, handle: int, target: Path, *, overwrite: bool) -> None:
+    """Raises FileExistsError where another program wrote the file meanwhile."""
     copy_owner_and_mode(handle, target)
     os.fsync(handle)
     if overwrite:
         temp_path.replace(target)
     else:
-        try:
-            rename_exclusive(temp_path, target)
-        except FileExistsError as error:
-            raise _exists(path) from error
+        rename_exclusive(temp_path, target)
     sync_folder(target.parent)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,36 +11,34 @@ from typing import Literal
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.formats.snapshot import Snapshot, missing_file, what_is_lost, what_is_read
+from zeroclaw_tui.curation.formats.snapshot import Snapshot, as_zeroclaw_reads, losses, missing_file
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot import core_of, place_of
+from zeroclaw_tui.curation.snapshot import CoreMemories, core_of, place_of
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused, Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.errors import Refused
 
 Where = Literal["only here", "only there", "changed", "same"]
 """Here is the store, there the snapshot."""
 _ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
-_JSONL = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One key. `here` is the store's memory, `there` the file's; None where it has none.
 
-    `lost` says what ZeroClaw's format loses of it.
+    `lost` says what ZeroClaw's format loses of the store's; "" for nothing.
     """
 
     key: str
     where: Where
     here: MemoryEntry | None
     there: MemoryEntry | None
-    lost: tuple[str, ...] = ()
+    lost: str = ""
 
 
 async def hydrate_target(config: MemoryConfig, profile: str | None = None) -> Target:
@@ -66,20 +65,11 @@ async def plan_hydrate(
             f"ZeroClaw hydrates only for the backends sqlite and lucid; this one is {target.config.backend}.",
             hint="`zeroclaw memory import` brings memories into any store.",
         )
-    if await asyncio.to_thread(lambda: path.exists() and not path.is_file()):
-        raise Unreadable(f"{one_line(str(path))} is not a regular file.", hint="Name a snapshot or a JSONL export.")
     if not await asyncio.to_thread(path.exists):
         raise missing_file(path)
-    name = "jsonl" if path.suffix.lower() in _JSONL else "snapshot"
+    name = "jsonl" if path.suffix.lower() in (".jsonl", ".ndjson") else "snapshot"
     options = ImportOptions(name, agent=agent, keys=None if keys is None else frozenset(keys), verb="hydrate")
     return await plan_import(target, path, options, on_progress=on_progress)
-
-
-async def compare(library: Library, snapshot: Snapshot) -> tuple[Difference, ...]:
-    """Snapshot and core memories of the store, by key and by owner where the file has one; changed ones first."""
-    core = await core_of(library)
-    entries = [row.entry() for row in core.rows]
-    return await asyncio.to_thread(_differences, entries, [row.entry() for row in snapshot.rows])
 
 
 def is_empty_store(config: MemoryConfig) -> bool:
@@ -97,32 +87,33 @@ def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
     return file if not config.read_only and file.is_file() and is_empty_store(config) else None
 
 
-def _differences(here: Sequence[MemoryEntry], there: Sequence[MemoryEntry]) -> tuple[Difference, ...]:
+async def compare(library: Library, snapshot: Snapshot) -> tuple[Difference, ...]:
+    """Snapshot and core memories of the store, by key and by owner where the file has one; changed ones first."""
+    return await asyncio.to_thread(_differences, await core_of(library), snapshot)
+
+
+def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ...]:
     """What names no owner in the file is compared with every memory of its key."""
-    by_key: dict[str, list[MemoryEntry]] = {}
-    for entry in here:
-        by_key.setdefault(entry.key, []).append(entry)
-    # Lines of a memory can look like another entry; that one is not a difference.
-    parts = {part for entry in here for part in what_is_read(entry)}
+    rest: dict[str, list[MemoryEntry]] = defaultdict(list)
+    for row in core.rows:
+        rest[row.key].append(row.entry())
+    lost = {row.id: what for row, what in losses(core.rows)}
+    # What ZeroClaw's format leaves of each. Lines of a memory can look like another one, which is no difference.
+    read_back = dict(as_zeroclaw_reads(row.entry() for row in core.written))
     found: list[Difference] = []
-    met: set[str] = set()
-    for read in there:
-        owned = [entry for entry in by_key.get(read.key, []) if entry.id not in met]
-        candidates = [entry for entry in owned if read.agent in (None, entry.agent)]
-        same = next((entry for entry in candidates if _is_same(entry, read)), None)
-        match = same or next(iter(candidates), None)
-        if match is None:
-            if (read.key, read.content) not in parts:
-                found.append(Difference(read.key, "only there", None, read, what_is_lost(read)))
-        else:
-            met.add(match.id)
-            found.append(Difference(read.key, "same" if same else "changed", match, read, what_is_lost(match)))
+    for there in (row.entry() for row in snapshot.rows):
+        candidates = [entry for entry in rest[there.key] if there.agent in (None, entry.agent)]
+        is_read_back = read_back.get(there.key) == there.content
+        equal = [entry for entry in candidates if is_read_back or entry.content == there.content]
+        if candidates:
+            here = (equal or candidates)[0]
+            rest[there.key].remove(here)
+            found.append(Difference(there.key, "same" if equal else "changed", here, there, lost.get(here.id, "")))
+        elif not is_read_back:
+            found.append(Difference(there.key, "only there", None, there))
     found += [
-        Difference(entry.key, "only here", entry, None, what_is_lost(entry)) for entry in here if entry.id not in met
+        Difference(entry.key, "only here", entry, None, lost.get(entry.id, ""))
+        for entries in rest.values()
+        for entry in entries
     ]
     return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))
-
-
-def _is_same(entry: MemoryEntry, read: MemoryEntry) -> bool:
-    """Whether the file has this content, or what ZeroClaw's format leaves of it."""
-    return read.content in (entry.content, dict(what_is_read(entry)).get(entry.key))

@@ -8,14 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.external import canonical
-from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.days import Day, day_of_note
+from zeroclaw_tui.memory.days import Day
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
@@ -231,46 +228,3 @@ def _setting(config: MemoryConfig, name: str) -> Any:
 def brain_database(root: Path) -> Path:
     """The database whose rows ZeroClaw's hygiene deletes."""
     return canonical(root / "memory" / "brain.db")
-
-
-class ExpiryRules:
-    """Which rule will archive or delete a memory that is stored with the date it has.
-
-    `is_line_based` says that the store consists of notes, of which only those without an agent are archived.
-    """
-
-    def __init__(self, rules: HygieneRules, as_of: datetime, *, is_line_based: bool) -> None:
-        self._rules, self._is_line_based = rules, is_line_based
-        self._retention = rules.retention(as_of)
-        self._note_cutoff = rules.cutoff("archive memory files", as_of)
-
-    @classmethod
-    def of(cls, config: MemoryConfig, memory: Memory, version: str, as_of: datetime) -> ExpiryRules | None:
-        """The rules for a store; None where hygiene archives and deletes none of its memories."""
-        rules = rules_for(config, version)
-        if not rules.is_enabled or not config.install.has_workspace:
-            return None
-        if memory.about.keeps_lines and config.location is None:
-            return cls(rules, as_of, is_line_based=True)
-        is_brain = has_database(memory.name) and canonical(config.database) == brain_database(config.install.root)
-        return cls(rules, as_of, is_line_based=False) if is_brain else None
-
-    def rule(self, row: Row) -> HygieneRule | None:
-        """The rule that archives or deletes a memory, None where it stays."""
-        if self._is_line_based:
-            return self._rules.rule("archive memory files") if self._is_old_note(row) else None
-        category = row.values.get("category")
-        cutoff = self._retention.cutoffs.get(category) if isinstance(category, str) else None
-        date = row.values.get("created_at" if category == "core" else "updated_at")
-        if cutoff is None or not isinstance(date, str) or date >= cutoff:
-            return None
-        if self._rules.spares_pinned and row.values.get("pinned"):
-            return None
-        return self._rules.rule(CATEGORY_RULES[str(category)])
-
-    def _is_old_note(self, row: Row) -> bool:
-        stem = row.values.get("created_at")
-        if self._note_cutoff is None or row.agent is not None or not isinstance(stem, str):
-            return False
-        day = day_of_note(f"{stem}.md", reads_long=self._rules.reads_long_dates)
-        return day is not None and self._note_cutoff.is_expired(day)

@@ -13,9 +13,8 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.export import header_for
-from zeroclaw_tui.curation.formats.jsonl import header_of_line, line_of
+from zeroclaw_tui.curation.formats.jsonl import MARK, line_of
 from zeroclaw_tui.curation.formats.snapshot import (
-    LEFT_OUT,
     NAME,
     SIDE_CAR,
     Snapshot,
@@ -31,8 +30,7 @@ from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
 from zeroclaw_tui.memory.days import absolute_time
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -53,7 +51,7 @@ class SnapshotPlan:
     file: Path
     copy: Path
     count: int
-    lossy: tuple[tuple[str, tuple[str, ...]], ...]
+    lossy: tuple[tuple[str, str], ...]
     replaces: Snapshot | None
     foreign: tuple[str, ...]
     has_vectors: bool
@@ -72,7 +70,7 @@ class SnapshotPlan:
             "file": str(self.file),
             "beside": str(self.copy),
             "memories": self.count,
-            "lossy": [{"key": key, "lost": list(lost)} for key, lost in self.lossy],
+            "lossy": [{"key": key, "lost": lost} for key, lost in self.lossy],
             "vectors": self.has_vectors,
             "replaces": replaces,
             "foreign": list(self.foreign),
@@ -106,7 +104,7 @@ class CoreMemories:
     """The core memories in ZeroClaw's order; `written` are those that its format can have."""
 
     rows: Sequence[Row]
-    written: Sequence[MemoryEntry]
+    written: Sequence[Row]
     has_vectors: bool
 
 
@@ -136,13 +134,10 @@ async def core_of(library: Library) -> CoreMemories:
         size += len(vector) if isinstance(vector, bytes) else 0
         rows.append(row if size <= MAX_VECTOR_BYTES else _without_vector(row))
 
-    def ordered() -> CoreMemories:
-        has_vectors = size <= MAX_VECTOR_BYTES
-        found = in_order(rows if has_vectors else map(_without_vector, rows))
-        return CoreMemories(found, [row.entry() for row in found if can_be_written(row)], has_vectors)
-
     await library.memory.scan(see, _CORE)
-    return await asyncio.to_thread(ordered)
+    has_vectors = size <= MAX_VECTOR_BYTES
+    found = await asyncio.to_thread(in_order, rows if has_vectors else map(_without_vector, rows))
+    return CoreMemories(found, list(filter(can_be_written, found)), has_vectors)
 
 
 async def plan_snapshot(library: Library) -> SnapshotPlan:
@@ -152,8 +147,7 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
     def plan() -> SnapshotPlan:
         copy, present = file.with_name(SIDE_CAR), read_bytes(file)
-        left_out = [(row.entry().key, LEFT_OUT) for row in core.rows if not can_be_written(row)]
-        lossy = (*left_out, *((entry.key, lost) for entry, lost in losses(core.written)))
+        lossy = tuple((row.entry().key, lost) for row, lost in losses(core.rows))
         replaces = None if present is None else look(present)
         foreign = _foreign_files(present, read_bytes(copy))
         return SnapshotPlan(file, copy, len(core.written), lossy, replaces, foreign, core.has_vectors)
@@ -186,8 +180,8 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
         lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
         new_copy = external.file_row(copy_path, b"".join((header, *lines)))
         # ZeroClaw writes its snapshot at each start: undo must not put an older one in place of that.
-        text = snapshot_text(core.written, library.trash.now().astimezone()).encode()
-        new = external.file_row(path, text, stays_if_changed=True)
+        text = snapshot_text((row.entry() for row in core.written), library.trash.now().astimezone())
+        new = external.file_row(path, text.encode(), stays_if_changed=True)
         return [RowChange(old_copy, new_copy), RowChange(old, new)]
 
     planned = await asyncio.to_thread(changes)
@@ -213,13 +207,6 @@ def _foreign_files(snapshot: bytes | None, copy: bytes | None) -> tuple[str, ...
     found = []
     if snapshot is not None and not (read := look(snapshot)).is_zeroclaws:
         found.append(f"It is not ZeroClaw's. {read.because}")
-    if copy is not None and not _is_export(copy):
+    if copy is not None and not copy.startswith(f'{{"{MARK}"'.encode()):
         found.append(f"{SIDE_CAR} is no export of this program.")
     return tuple(found)
-
-
-def _is_export(data: bytes) -> bool:
-    try:
-        return header_of_line(data.partition(b"\n")[0] + b"\n") is not None
-    except UsageError:
-        return False

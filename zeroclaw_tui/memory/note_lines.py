@@ -62,8 +62,3 @@ def line_of(key: str, content: str) -> str:
 def in_one_line(text: str) -> str:
     """Replace line breaks by blanks and what is not UTF-8 by U+FFFD, and strip the blanks around."""
     return unicode_text(_LINE_BREAKS.sub(" ", text)).strip(WHITE_SPACE)
-
-
-def is_read_back(key: str) -> bool:
-    """Whether a key before a content is read back as it was."""
-    return bool(key.strip(WHITE_SPACE)) and "**" not in key and key == in_one_line(key)

@@ -32,7 +32,7 @@ BEES = {"id": "9a1b0000-0000-4000-8000-000000000001", "memory": "Mila keeps bees
 
 def _read(path: Path, name: str | None = None) -> tuple[list[Row], Counter[str]]:
     source, lost = Source(path), Counter[str]()
-    rows = list(find_format(source, name)[0].read(source, lost))
+    rows = list(find_format(source, name).read(source, lost))
     assert len({(row.agent, row.key) for row in rows}) == len(rows), "a key comes twice"
     return rows, lost
 
@@ -85,7 +85,7 @@ def _json(folder: Path, document: Any) -> Path:
                     "project: When frames are swapped\n\nFrames are swapped in April. See [[smoker]]."
                 ),
             },
-            {"files of instructions, which are not memories": 1},
+            {},
         ),
         (
             "server_memory.jsonl",
@@ -123,9 +123,7 @@ def test_each_tools_memories_come_with_stable_keys(
     sample: str, expected: dict[str, str], losses: dict[str, int]
 ) -> None:
     source = Source(DATA / "formats" / sample)
-    found, reason = find_format(source)
-    assert found.name == SAMPLES[sample]
-    assert reason
+    assert find_format(source).name == SAMPLES[sample]
     rows, lost = _read(source.path)
     assert {row.key: f"{row.values['category']}: {row.values['content']}" for row in rows} == expected
     assert lost == losses
@@ -229,16 +227,15 @@ def test_openclaw_has_a_workspace_an_agent_and_dates_in_headings(tmp_path: Path)
     _written(tmp_path / "workspace", MEMORY="- Bees\n", SOUL="Be kind.\n")
     _written(tmp_path / "workspace-helper", memory__x="- Bees\n", MEMORY="# M\n\n## 2026-02-03 Hive\n- Bees\n")
     _written(tmp_path / "workspace", **{"memory/dreaming/x": "- Dreams\n", "memory/.cache/x": "- Cache\n"})
-    rows, lost = _read(tmp_path)
+    rows, _ = _read(tmp_path)
     assert [(row.agent, row.values.get("created_at")) for row in rows] == [
         (None, None),
         ("helper", "2026-02-03T00:00:00+00:00"),
         ("helper", None),
     ]
-    assert lost == {"files of instructions, which are not memories": 1}
 
 
-def test_claude_code_has_a_namespace_a_project_and_hints_in_its_index(tmp_path: Path) -> None:
+def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> None:
     for project, name in (("-home-mila-hive", "a"), ("-home-mila-bread", "b")):
         topic = f"---\nname: {name}\ndescription: b\ntype: user\n---\nBees\n"
         index = f"- [A]({name}.md) — where they live\n- [Secret](../../secret.md) — one\n\n# Prose\n\nMoved.\n- May\n"
@@ -250,8 +247,8 @@ def test_claude_code_has_a_namespace_a_project_and_hints_in_its_index(tmp_path: 
         ("home-mila-bread", "Secret — one"),
         ("home-mila-bread", "Prose\nMoved.\n- May"),
         ("home-mila-hive", "Secret — one"),
-        ("home-mila-bread", "where they live\n\nb\n\nBees"),
-        ("home-mila-hive", "where they live\n\nb\n\nBees"),
+        ("home-mila-bread", "b\n\nBees"),
+        ("home-mila-hive", "b\n\nBees"),
     ]
 
 

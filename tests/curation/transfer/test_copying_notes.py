@@ -49,9 +49,8 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
         assert plan.losses == (
             "Markdown does not store the session (1).",
             "Markdown does not store the vector (1).",
-            "Markdown has only the categories core and daily, so others become daily (1).",
-            "Markdown stores only the date of daily memories, no date for core memories, and no ids (4).",
-            "Each line of Markdown is a memory, so line breaks become blanks (1).",
+            "Markdown has a line for each memory: no ids, dates in place of times, the categories core and daily only,"
+            " no line breaks, and no ** in keys (4).",
         )
         assert not notes.exists()
         outcome = await copied(library, "markdown", notes)

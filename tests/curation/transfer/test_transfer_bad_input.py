@@ -39,7 +39,7 @@ TABLE = b"key,content\r\n"
         (
             "x.csv",
             TABLE + b'a,"A\r\nand no end',
-            "Line 2 is not a line of a table: the file seems to have been cut off",
+            "Line 2 is not a line of a table: unexpected end of data",
         ),
         ("x.csv", TABLE + b'a,"A"B\r\n', "Line 2 is not a line of a table"),
         ("x.csv", TABLE + b"a,\xe9\r\n", "Line 2 is not UTF-8"),

@@ -50,7 +50,7 @@ async def test_a_memory_comes_as_it_was_shown_and_one_undo_takes_it_back(tmp_pat
     file = mem0(tmp_path / "anything.data", BEES)
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        assert (plan.format, plan.new, plan.same, plan.taken) == ("mem0", 1, 0, 0)
+        assert (plan.format.name, plan.new, plan.same, plan.taken) == ("mem0", 1, 0, 0)
         (shown,) = plan.previews
         assert (await import_memories(library, plan, "skip")).count == 1
         stored = await library.memory.get(shown.key)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +14,11 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.export import ExportFormat, export_file
-from zeroclaw_tui.curation.hygiene import plan_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import OnClash
-from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -338,32 +332,3 @@ async def _entries(library: Library) -> list[MemoryEntry]:
 def _lines(path: Path, *objects: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(parts) + "\n" for parts in objects))
     return path
-
-
-@pytest.mark.parametrize("backend", ["sqlite", "markdown"])
-async def test_what_hygiene_would_take_at_once_is_said_before_it_comes(tmp_path: Path, backend: str) -> None:
-    """As many as its own plan takes afterwards; pinned ones stay where ZeroClaw knows of pins."""
-    (tmp_path / "config.toml").write_text(
-        f'schema_version = 3\n[memory]\nbackend = "{backend}"\nhygiene_enabled = true\ncore_retention_days = 90\n'
-    )
-    now, old = datetime.now(UTC).isoformat(), "2026-01-02T03:04:05+00:00"
-    rows = [
-        {"key": f"{category} {at} {pinned}", "category": category, "content": at, "timestamp": at, "pinned": pinned}
-        for category in ("core", "daily", "conversation", "recipes")
-        for at in (now, old)
-        for pinned in (False, True)
-    ]
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    target = await Target.at(configs_for(OpenOptions(config_dir=tmp_path), {"HOME": str(tmp_path)})[0])
-    plan = await plan_import(target, file)
-    said = [re.search(r"hygiene will archive or delete (\d+)", note) for note in plan.notes]
-    await import_memories(target, plan, "skip")
-    library = target.library
-    assert library is not None
-    taken = (await plan_hygiene(library, library.trash.now())).items
-    root = library.config.install.root
-    notes = "".join((root / item.name).read_text() for item in taken if item.name.endswith(".md"))
-    going = notes.count("\n- ") if backend == "markdown" else len(taken)
-    assert sum(int(found[1]) for found in said if found) == going > 0
-    await target.close()

@@ -19,14 +19,13 @@ from zeroclaw_tui.curation.formats.source import MAX_LINE_SIZE, Source, numbered
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.memory.text import one_line
 
 COLUMNS = (
     "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance", "superseded_by",
     "kind", "pinned", "agent", "id",
 )  # fmt: skip
-"""The columns in their order."""
-LOSES = "CSV holds text only: no vectors, no further columns, and an empty text becomes nothing."
+LOSES = "CSV holds Unicode text only: no vectors, no further columns, and an empty text becomes nothing."
 _STORED_NAMES = {"timestamp": "created_at"}
 _TIMES = ("timestamp", "updated_at")
 _SINCE_1970 = re.compile(r"\d{9,13}(\.\d+)?", re.ASCII)
@@ -35,13 +34,12 @@ _MAX_NAME = 40
 _HINT = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """Whether the first line names the columns key and content."""
-    if source.is_folder:
-        return None
-    first = source.head().partition(b"\n")[0].decode("utf-8", "replace")
-    is_table = {"key", "content"} <= {cell.strip().strip('"').lower() for cell in first.split(",")}
-    return "its first line names the columns key and content" if is_table else None
+    first = b"" if source.is_folder else source.head().partition(b"\n")[0]
+    return {"key", "content"} <= {
+        cell.strip().strip('"').lower() for cell in first.decode("utf-8", "replace").split(",")
+    }
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
@@ -64,12 +62,6 @@ def line_of(row: Row) -> bytes:
     return _line([_cell(name, row) for name in COLUMNS])
 
 
-def is_exact(row: Row) -> bool:
-    """Whether a line holds the key and the content of a memory exactly."""
-    texts = (row.values.get("key"), row.values.get("content"))
-    return all(isinstance(text, str) and is_unicode(text) for text in texts)
-
-
 def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
     table = csv.reader(_decoded_lines(reader), strict=True)
     number = 1
@@ -81,16 +73,13 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
             cells = next(table, None)
             if cells is None:
                 return
-            if not cells:
-                continue
-            if len(cells) != len(names):
+            if cells and len(cells) != len(names):
                 counts = f"{len(cells)} cells where the first line names {len(names)}"
                 raise UsageError(f"Line {number:,} has {counts}.", hint=_HINT)
-            yield _row(dict(zip(names, cells, strict=True)), lost, is_export=is_export)
+            if cells:
+                yield _row(dict(zip(names, cells, strict=True)), lost, is_export=is_export)
     except csv.Error as error:
-        is_cut_off = "unexpected end" in str(error)
-        reason = "the file seems to have been cut off" if is_cut_off else one_line(str(error))
-        raise UsageError(f"Line {number:,} is not a line of a table: {reason}.", hint=_HINT) from error
+        raise UsageError(f"Line {number:,} is not a line of a table: {one_line(str(error))}.", hint=_HINT) from error
 
 
 def _decoded_lines(reader: BinaryIO) -> Iterator[str]:
@@ -119,31 +108,29 @@ def _row(cells: dict[str, str], lost: Counter[str], *, is_export: bool) -> Row:
         if name in ("key", "content", "agent") or name not in COLUMNS:
             continue
         column = _STORED_NAMES.get(name, name)
-        if not cell:
-            # A blank category becomes core, which the plan says.
-            if (is_export and name != "id") or name == "category":
-                values[column] = None
-            continue
-        try:
-            values[column] = _value(name, cell, is_export=is_export)
-        except (ValueError, KeyError):
-            lost[UNREADABLE_TIMES if name in _TIMES else f"{name} that cannot be read"] += 1
+        if cell:
+            try:
+                values[column] = _value(name, cell, is_export=is_export)
+            except (ValueError, KeyError):
+                lost[UNREADABLE_TIMES if name in _TIMES else f"{name} that cannot be read"] += 1
+        elif is_export and name != "id":
+            values[column] = None
     return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
 
 
 def _value(name: str, cell: str, *, is_export: bool) -> Value:
     """Raises ValueError or KeyError for what cannot be read."""
+    text = cell.strip()
     if name == "importance":
-        number = float(cell)
+        number = float(text)
         if not math.isfinite(number):
             raise ValueError("not a finite number")
         return number
     if name == "pinned":
-        return _PINNED[cell.strip().lower()]
+        return _PINNED[text.lower()]
     if name == "kind":
         return kind_stored(cell)
     if name in _TIMES and not is_export:
-        text = cell.strip()
         moment = moment_of(float(text) if _SINCE_1970.fullmatch(text) else text)
         if moment is None:
             raise ValueError("not a time")

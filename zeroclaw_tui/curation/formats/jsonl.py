@@ -1,8 +1,7 @@
 """Our own JSON Lines: a header line, then a memory a line, every column exactly as its store has it.
 
 A line has the names that the commands print. What JSON cannot say exactly is also in `columns`: an object of one name,
-{"base64"} for a blob, {"text_bytes"} for text whose bytes are not UTF-8, {"surrogates"} for text with other lone
-surrogates, {"real"} for "inf", "-inf" or "nan".
+{"base64"} for a blob, {"surrogates"} for text that is not Unicode, {"real"} for "inf", "-inf" or "nan".
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import column_text, kind_from
@@ -40,10 +38,8 @@ _COLUMNS = {
 """The names of a line, and the columns they stand for."""
 _NAMES = {column: name for name, column in _COLUMNS.items()}
 _OTHER_NAMES = frozenset({"embedding", "embedding_dimensions", "columns", "rowid", "agent"})
-T = TypeVar("T")
-_TIMES = ("created_at", "updated_at")
 _MAX_NAME = 40
-_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
+_INTEGERS = range(-(2**63), 2**63)
 _HINT = "Lines need at least key and content, as `zeroclaw memory export` writes them."
 
 
@@ -63,32 +59,26 @@ class Header(NamedTuple):
     embedding: Identity | None
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """Whether the first line is a header of ours, or an object with key and content."""
     if source.is_folder:
-        return None
+        return False
     first = source.head().partition(b"\n")[0]
     if first.startswith(f'{{"{MARK}"'.encode()):
-        return "its first line is the header of an export"
+        return True
     try:
         parts = json.loads(first)
     except (ValueError, RecursionError):
-        return None
-    if isinstance(parts, dict) and (MARK in parts or {"key", "content"} <= parts.keys()):
-        return "its first line is an object with key and content"
-    return None
+        return False
+    return isinstance(parts, dict) and (MARK in parts or {"key", "content"} <= parts.keys())
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory in constant memory. Raises UsageError naming the line that is not one."""
     with source.opened() as reader:
-        is_export = False
         for number, line in numbered_lines(reader):
-            if number == 1 and header_of_line(line) is not None:
-                is_export = True
-            elif line.strip():
-                row = row_of_line(line, number, lost)
-                yield row if is_export else _with_readable_times(row, lost)
+            if line.strip() and (number > 1 or header_of_line(line) is None):
+                yield row_of_line(line, number, lost)
 
 
 def identity(source: Source) -> Identity | None:
@@ -118,13 +108,12 @@ def header_of_line(line: bytes) -> Header | None:
             f"This export has version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
             hint="A newer zeroclaw-tui wrote it. Update this one.",
         )
-    exported, made_by = parts.get("exported"), parts.get("embedding")
-    identity = None
-    if isinstance(made_by, dict):
-        provider, model, dimensions = (made_by.get(name) for name in ("provider", "model", "dimensions"))
-        if isinstance(provider, str) and isinstance(model, str) and isinstance(dimensions, int):
-            identity = Identity(provider, model, dimensions)
-    return Header(exported if isinstance(exported, str) else "", identity)
+    made_by: Any = parts.get("embedding")
+    try:
+        identity = Identity(str(made_by["provider"]), str(made_by["model"]), int(made_by["dimensions"]))
+    except (TypeError, KeyError, ValueError):
+        identity = None
+    return Header(str(parts.get("exported") or ""), identity)
 
 
 def line_of(row: Row, *, vectors: bool) -> bytes:
@@ -134,20 +123,18 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
     for column, value in row.values.items():
         name = _NAMES.get(column)
         if name is not None:
-            parts[name], is_exact = _shown(name, value)
-            if not is_exact:
-                exact[column] = pack(value)
+            parts[name] = _shown(name, value)
+            if not _is_exact(name, parts[name], value):
+                exact[column] = _pack(value)
         elif column != "embedding":
-            exact[column] = pack(value)
-        elif isinstance(value, bytes):
-            parts["embedding_dimensions"] = len(value) // 4
-            if vectors:
-                parts["embedding"] = _as_base64(value)
+            exact[column] = _pack(value)
         else:
-            parts["embedding_dimensions"] = None
-            if vectors and value is not None:
-                exact[column] = pack(value)
-    parts["agent"] = pack(row.agent)
+            parts["embedding_dimensions"] = len(value) // 4 if isinstance(value, bytes) else None
+            if vectors and isinstance(value, bytes):
+                parts["embedding"] = _as_base64(value)
+            elif vectors and value is not None:
+                exact[column] = _pack(value)
+    parts["agent"] = _pack(row.agent)
     if isinstance(row.handle, int):
         parts["rowid"] = row.handle
     if exact:
@@ -159,36 +146,17 @@ def row_of_line(line: bytes, number: int, lost: Counter[str]) -> Row:
     """The memory of a line; `lost` counts the names that nobody knows. Raises UsageError naming the line."""
     parts = _object(line, number)
     try:
-        return _row(parts, lost, is_checked=b"\\u" not in line and "columns" not in parts)
+        row = _row(parts, lost)
+        # Only an escape can name half a character, which no database takes.
+        if b"\\u" in line or "columns" in parts:
+            for value in (row.id, row.agent, *row.values.values()):
+                if isinstance(value, str):
+                    value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"Line {number:,} is not a memory: it has half a character.", hint=_HINT) from error
     except ValueError as error:
         raise UsageError(f"Line {number:,} is not a memory: {error}.", hint=_HINT) from error
-
-
-def pack(value: Value) -> Any:
-    """A value as JSON: itself where JSON has it, else an object of one name."""
-    if isinstance(value, str):
-        return value if is_unicode(value) else _packed_text(value)
-    if isinstance(value, bytes):
-        return {"base64": _as_base64(value)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"real": repr(value)}
-    return int(value) if isinstance(value, bool) else value
-
-
-def unpack(packed: Any) -> Value:
-    """The value that was packed. Raises ValueError for anything else."""
-    if isinstance(packed, bool):
-        return int(packed)
-    if isinstance(packed, int | float):
-        return _number(packed)
-    if packed is None or isinstance(packed, str):
-        return packed
-    if not isinstance(packed, dict) or len(packed) != 1:
-        raise ValueError("neither a value nor an object that stands for one")
-    ((name, text),) = packed.items()
-    if not isinstance(text, str) or name not in _UNPACKED:
-        raise ValueError("an object that stands for no value")
-    return _UNPACKED[name](text)
+    return row
 
 
 def readable(value: Value) -> str:
@@ -205,7 +173,7 @@ def kind_stored(kind: Any) -> str:
     return stored
 
 
-def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> Row:
+def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     exact = parts.get("columns", {})
     if not isinstance(exact, dict):
         raise ValueError("its columns are not an object")
@@ -214,27 +182,24 @@ def _row(parts: Mapping[str, Any], lost: Counter[str], *, is_checked: bool) -> R
         column = _COLUMNS.get(name)
         if column is not None:
             is_plain = value is None or (type(value) is str and name not in _STATED)
-            values[column] = value if is_plain else _read_value(name, _STATED.get(name, _text), value)
+            values[column] = value if is_plain else _read(name, _STATED.get(name, _text), value)
         elif name not in _OTHER_NAMES:
             lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
     if "embedding_dimensions" in parts or "embedding" in parts:
         vector = parts.get("embedding")
-        values["embedding"] = None if vector is None else _read_value("embedding", _from_base64, vector)
+        values["embedding"] = None if vector is None else _read("embedding", _from_base64, vector)
     for column, value in exact.items():
-        values[column] = _read_value(one_line(column)[:_MAX_NAME], unpack, value)
+        values[column] = _read(one_line(column)[:_MAX_NAME], _unpack, value)
     for name in ("key", "content"):
         if values.get(name) is None:
             raise ValueError(f"it has no {name}")
     agent, handle = parts.get("agent"), parts.get("rowid")
-    owner = None if agent is None else _read_value("agent", lambda packed: _text(unpack(packed)), agent)
-    is_rowid = type(handle) is int and _MIN_INTEGER <= handle <= _MAX_INTEGER
-    row = Row(column_text(values.get("id")), values, handle if is_rowid else None, owner)
-    if not is_checked:
-        _refuse_half_characters(row)
-    return row
+    owner = None if agent is None else column_text(_read("agent", lambda packed: _text(_unpack(packed)), agent))
+    is_rowid = type(handle) is int and handle in _INTEGERS
+    return Row(column_text(values.get("id")), values, handle if is_rowid else None, owner)
 
 
-def _read_value(name: str, read: Callable[[Any], T], value: Any) -> T:
+def _read(name: str, read: Callable[[Any], Value], value: Any) -> Value:
     """Raises ValueError that names the value."""
     try:
         return read(value)
@@ -248,64 +213,64 @@ def _text(value: Any) -> str:
     return value
 
 
-def _refuse_half_characters(row: Row) -> None:
-    """Raises ValueError for a lone surrogate that stands for no byte: no database takes it."""
-    try:
-        for value in (row.id, row.agent, *row.values.values()):
-            if isinstance(value, str):
-                value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        raise ValueError("it has half a character, which no database takes") from error
-
-
-def _with_readable_times(row: Row, lost: Counter[str]) -> Row:
-    """A memory that no export wrote, its times as ZeroClaw reads them; what is not a time is left out."""
-    values = dict(row.values)
-    for name in _TIMES:
-        stated = values.pop(name, None)
-        moment = moment_of(stated)
-        if moment is not None:
-            values[name] = moment
-        elif stated is not None:
-            lost[UNREADABLE_TIMES] += 1
-    return Row(row.id, values, row.handle, row.agent)
-
-
-def _shown(name: str, value: Value) -> tuple[Any, bool]:
-    """A column's value under the name of a line, and whether that is exact."""
-    if value is None:
-        return None, True
-    if name == "kind":
-        kind = kind_from(value)
-        return kind, kind is not None and kind_stored(kind) == value
-    if name == "pinned":
-        return bool(value), value in (0, 1) and isinstance(value, int)
-    if name == "importance":
-        is_exact = type(value) in (int, float) and math.isfinite(float(value))
-        return (value, True) if is_exact else (None, False)
-    return readable(value), isinstance(value, str) and is_unicode(value)
-
-
 def _number(value: Any) -> int | float:
     """A number that a store takes. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("not a number")
-    if isinstance(value, int) and not _MIN_INTEGER <= value <= _MAX_INTEGER:
+    if isinstance(value, int) and value not in _INTEGERS:
         raise ValueError("a number of more than 64 bits")
     if not math.isfinite(value):
         raise ValueError("not a finite number")
     return value
 
 
-def _packed_text(text: str) -> dict[str, str]:
-    """Bytes that are not UTF-8 are surrogate escapes in text; other lone surrogates have no bytes of their own."""
+def _shown(name: str, value: Value) -> Any:
+    """A column's value under the name of a line."""
+    if value is None:
+        return None
+    if name == "kind":
+        return kind_from(value)
+    if name == "pinned":
+        return bool(value)
+    if name == "importance":
+        return value if type(value) in (int, float) and math.isfinite(float(value)) else None
+    return readable(value)
+
+
+def _is_exact(name: str, shown: Any, value: Value) -> bool:
+    """Whether a line's value is read as the column's."""
+    if value is None:
+        return True
     try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        data = b""
-    if data.decode("utf-8", "surrogateescape") == text:
-        return {"text_bytes": _as_base64(data)}
-    return {"surrogates": _as_base64(text.encode("utf-8", "surrogatepass"))}
+        back = _STATED.get(name, _text)(shown)
+    except ValueError:
+        return False
+    return back == value and type(back) is type(value)
+
+
+def _pack(value: Value) -> Any:
+    """A value as JSON: itself where JSON has it, else an object of one name."""
+    if isinstance(value, str):
+        return value if is_unicode(value) else {"surrogates": _as_base64(value.encode("utf-8", "surrogatepass"))}
+    if isinstance(value, bytes):
+        return {"base64": _as_base64(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"real": repr(value)}
+    return value
+
+
+def _unpack(packed: Any) -> Value:
+    """The value that was packed. Raises ValueError for anything else."""
+    if isinstance(packed, bool):
+        return int(packed)
+    if isinstance(packed, int | float):
+        return _number(packed)
+    if packed is None or isinstance(packed, str):
+        return packed
+    for name, read in _UNPACKED.items():
+        if isinstance(packed, dict) and packed.keys() == {name} and isinstance(packed[name], str):
+            return read(packed[name])
+    raise ValueError("an object that stands for no value")
 
 
 def _as_base64(data: bytes) -> str:
@@ -313,10 +278,8 @@ def _as_base64(data: bytes) -> str:
 
 
 def _from_base64(text: Any) -> bytes:
-    if not isinstance(text, str):
-        raise ValueError("not base64")
     try:
-        return base64.b64decode(text, validate=True)
+        return base64.b64decode(_text(text), validate=True)
     except ValueError as error:
         raise ValueError("not base64") from error
 
@@ -324,14 +287,15 @@ def _from_base64(text: Any) -> bytes:
 _STATED: Mapping[str, Callable[[Any], Value]] = {
     "importance": _number,
     "kind": kind_stored,
-    "pinned": lambda value: _number(int(value)) if isinstance(value, bool) else _number(value),
+    "pinned": lambda value: int(value) if isinstance(value, bool) else _number(value),
 }
 """What reads the columns of a line that are not text."""
 _UNPACKED: Mapping[str, Callable[[str], Value]] = {
     "real": float,
     "base64": _from_base64,
-    "text_bytes": lambda text: _from_base64(text).decode("utf-8", "surrogateescape"),
     "surrogates": lambda text: _from_base64(text).decode("utf-8", "surrogatepass"),
+    # As earlier versions wrote it.
+    "text_bytes": lambda text: _from_base64(text).decode("utf-8", "surrogateescape"),
 }
 
 

@@ -9,105 +9,85 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
-from zeroclaw_tui.curation.formats.rows import (
-    EMPTY,
-    INVALID,
-    RELATION,
-    count_lost,
-    distinct,
-    memory_row,
-    text_at,
-    titled_key,
-)
+from zeroclaw_tui.curation.formats.rows import EMPTY, INVALID, count_lost, memory_row, text_at, titled_key
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.errors import InspectorError
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 _ENTITY = ("type", "name", "entityType", "observations")
 _RELATION = ("from", "relationType", "to")
+_FACT = '{"semantic":"fact"}'
+"""The kind of a relation between two names: ZeroClaw has none of its own for it."""
 _SNIFFED = 6
 """How many objects are looked at to recognise a graph."""
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """By the first objects."""
-    if source.is_folder and not any(file.suffix.lower() in _SUFFIXES for file in source.files()):
-        return None
-    for _, record in zip(range(_SNIFFED), _records(source, Counter()), strict=False):
-        if _is_entity(record) or _is_relation(record):
-            return "it has entities with observations, and relations between them"
-    return None
+    return any(_is_entity(record) or _is_relation(record) for record in islice(_records(source), _SNIFFED))
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every observation and every relation is a memory, and an entity that has neither."""
-    return distinct(_rows(source, lost), lost)
-
-
-def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     related: set[str] = set()
     bare: list[Mapping[str, Any]] = []
-    for record in _records(source, lost):
+    for record in _records(source):
         if _is_relation(record):
             start, what, end = (record[name] for name in _RELATION)
             related |= {start, end}
             count_lost(record, ("type", *_RELATION), lost)
             content = f"{start} {what} {end}"
-            yield memory_row(titled_key("mcp", start, content), content, "relation", kind=RELATION)
+            yield memory_row(titled_key("mcp", start, content), content, "relation", kind=_FACT)
         elif _is_entity(record):
             count_lost(record, _ENTITY, lost)
-            if not record["observations"]:
-                bare.append(record)
-            yield from _observations(record, lost)
+            for text in record["observations"]:
+                if isinstance(text, str) and text.strip():
+                    yield _about(record, f"{record['name']}: {text}")
+                else:
+                    lost[EMPTY] += 1
+            bare += [] if record["observations"] else [record]
         else:
             lost[INVALID] += 1
     for record in bare:
-        name, kind = record["name"], text_at(record, "entityType")
-        if name in related:
+        if record["name"] in related:
             lost[EMPTY] += 1
         else:
-            content = f"{name} ({kind})" if kind else name
-            yield memory_row(titled_key("mcp", name, content), content, kind)
+            kind = text_at(record, "entityType")
+            yield _about(record, f"{record['name']} ({kind})" if kind else record["name"])
 
 
-def _observations(entity: Mapping[str, Any], lost: Counter[str]) -> Iterator[Row]:
-    name, kind = entity["name"], text_at(entity, "entityType")
-    for text in entity["observations"]:
-        if isinstance(text, str) and text.strip():
-            content = f"{name}: {text}"
-            yield memory_row(titled_key("mcp", name, content), content, kind)
-        else:
-            lost[EMPTY] += 1
+def _about(entity: Mapping[str, Any], content: str) -> Row:
+    return memory_row(titled_key("mcp", entity["name"], content), content, text_at(entity, "entityType"))
 
 
-def _records(source: Source, lost: Counter[str]) -> Iterator[Mapping[str, Any]]:
-    """The objects of each file: the parts of one graph, or the lines."""
+def _records(source: Source) -> Iterator[Mapping[str, Any]]:
+    """The objects of each file: the parts of one graph, or the lines; an empty one for what is no object."""
     for file in source.files():
         if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() not in _SUFFIXES):
             continue
         if source.head(file).lstrip()[:1] != b"{":
             continue
-        try:
-            document = source.document(file)
-            graph = [*document.get("entities", ()), *document.get("relations", ())] or [document]
-        except (InspectorError, TypeError, AttributeError):
+        text = source.text(file)
+        graph = _parsed(text)
+        lists = [graph.get(name) for name in ("entities", "relations")]
+        parts = [part for one in lists if isinstance(one, list) for part in one]
+        if parts or graph:
+            yield from (part if isinstance(part, dict) else {} for part in parts or [graph])
+        else:
             # Several lines, each an object of its own, are not one JSON document.
-            graph = [_parsed(line) for line in source.text(file).split("\n") if line.strip()]
-        for record in graph:
-            if isinstance(record, dict):
-                yield record
-            else:
-                lost[INVALID] += 1
+            yield from (_parsed(line) for line in text.split("\n") if line.strip())
 
 
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+def _parsed(text: str) -> Mapping[str, Any]:
+    with suppress(ValueError, RecursionError):
+        document = json.loads(text)
+        if isinstance(document, dict):
+            return document
+    return {}
 
 
 def _is_entity(record: Mapping[str, Any]) -> bool:

@@ -18,7 +18,6 @@ from zeroclaw_tui.curation.formats.rows import (
     EMPTY,
     INVALID,
     count_lost,
-    distinct,
     identified_key,
     json_documents,
     memory_row,
@@ -29,7 +28,6 @@ from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 
 _TEXTS = ("memory", "text", "content")
-_MARKS = ("hash", "user_id", "agent_id", "created_at")
 _READ = (
     *_TEXTS, "id", "created_at", "updated_at", "user_id", "agent_id", "run_id", "expiration_date", "categories",
     "text_lemmatized", "score",
@@ -37,36 +35,27 @@ _READ = (
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """By the fields of its memories."""
-    is_mem0 = any(_is_export(document) for document in json_documents(source))
-    return "it is a list of memories with the fields that mem0 gives them" if is_mem0 else None
+    return any(_is_export(document) for document in json_documents(source))
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory that has not expired."""
-    return distinct(_rows(source, lost), lost)
-
-
-def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for document in json_documents(source):
-        for item in _items(document):
-            if not isinstance(item, dict):
-                lost[INVALID] += 1
-            elif (row := _memory(_snake_case(item), lost)) is not None:
-                yield row
+        for record in _records(document):
+            content, expires = text_at(record, *_TEXTS), moment_of(record.get("expiration_date"))
+            if content is None:
+                lost[EMPTY if record else INVALID] += 1
+            elif expires is not None and datetime.fromisoformat(expires) < datetime.now(UTC):
+                lost["expired memories"] += 1
+            else:
+                yield _memory(record, content, lost)
         if isinstance(document, dict) and isinstance(document.get("relations"), list):
             lost["relations of the graph memory"] += len(document["relations"])
 
 
-def _memory(record: Mapping[str, Any], lost: Counter[str]) -> Row | None:
-    content = text_at(record, *_TEXTS)
-    if content is None:
-        lost[EMPTY] += 1
-        return None
-    if _has_expired(record.get("expiration_date")):
-        lost["expired memories"] += 1
-        return None
+def _memory(record: Mapping[str, Any], content: str, lost: Counter[str]) -> Row:
     count_lost(record, _READ, lost)
     stated = record.get("categories")
     categories = [name for name in stated if isinstance(name, str)] if isinstance(stated, list) else []
@@ -85,31 +74,22 @@ def _memory(record: Mapping[str, Any], lost: Counter[str]) -> Row | None:
 
 
 def _is_export(document: Any) -> bool:
-    records = [_snake_case(item) for item in _items(document)[:50] if isinstance(item, dict)]
+    records = _records(document)[:50]
     if rmem.memories_of(document) or any("key" in record for record in records):
         return False
-    return any(_is_memory(record) for record in records)
+    return any(
+        (text_at(record, "memory") and record.keys() & {"id", "hash", "user_id", "agent_id", "created_at"})
+        or (text_at(record, "text", "content") and record.keys() & {"user_id", "agent_id"})
+        for record in records
+    )
 
 
-def _is_memory(record: Mapping[str, Any]) -> bool:
-    if text_at(record, "memory"):
-        return bool(record.keys() & {"id", *_MARKS})
-    if text_at(record, "text", "content"):
-        return bool(record.keys() & {"user_id", "agent_id"})
-    # A memory that has lost its text.
-    return record.get("memory", 0) in (None, "") and bool(record.keys() & set(_MARKS))
-
-
-def _items(document: Any) -> list[Any]:
+def _records(document: Any) -> list[dict[str, Any]]:
+    """The objects of a document with the names of their fields in lower case; an empty one for what is no object."""
     if isinstance(document, dict):
         document = document["results"] if isinstance(document.get("results"), list) else [document]
-    return document if isinstance(document, list) else []
-
-
-def _snake_case(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in record.items()}
-
-
-def _has_expired(expires: Any) -> bool:
-    moment = moment_of(expires)
-    return moment is not None and datetime.fromisoformat(moment) < datetime.now(UTC)
+    items = document if isinstance(document, list) else []
+    return [
+        {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in item.items()} if isinstance(item, dict) else {}
+        for item in items
+    ]

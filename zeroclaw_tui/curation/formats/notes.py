@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
 INSTRUCTIONS = frozenset(
     {"claude.md", "claude.local.md", "agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md"}
 )
-"""Files that tell agents what to do, in lower case; they lie among notes and are not memories."""
+"""Files that tell agents what to do, in lower case; they are among notes and are not memories."""
 MAX_FRONT_MATTER = 64 * 1024
 _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_BOLD = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?):?\*\*:?")
+_TITLE = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?)(?::\*\*|\*\*:)")
 _COMMENTS = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
 _ZEROCLAWS = (snapshot.TITLE, markdown.TITLE)
 
@@ -43,22 +42,18 @@ class Block:
     @property
     def title(self) -> str:
         """What names it: the bold words it begins with before a colon, else the heading above it."""
-        bold = _BOLD.match(self.text)
-        if bold and ":" in bold[0][-3:]:
-            return bold[1].strip()
-        return self.headings[-1] if self.headings else ""
+        bold = _TITLE.match(self.text)
+        return bold[1].strip() if bold else (self.headings or ("",))[-1]
 
     @property
     def has_text(self) -> bool:
         """Whether it says more than its bold title."""
-        bold = _BOLD.match(self.text)
-        rest = self.text[bold.end() :] if bold and ":" in bold[0][-3:] else self.text
-        return bool(rest.strip())
+        return bool(_TITLE.sub("", self.text, 1).strip())
 
 
 def note_files(source: Source) -> list[PurePosixPath]:
-    """The Markdown files of a source."""
-    return [file for file in source.files() if file.suffix.lower() == ".md"]
+    """The Markdown files of a source but those of instructions."""
+    return [file for file in source.files() if file.suffix.lower() == ".md" and file.name.lower() not in INSTRUCTIONS]
 
 
 def note_head(source: Source, file: PurePosixPath) -> str:
@@ -71,13 +66,6 @@ def read_note(source: Source, file: PurePosixPath) -> tuple[Mapping[str, Any], s
     """The front matter and the text of a note; both empty for a file that ZeroClaw or this program wrote for people."""
     text = source.text(file)
     return ({}, "") if text.startswith(_ZEROCLAWS) else front_matter(text)
-
-
-def count_instructions(source: Source, lost: Counter[str]) -> None:
-    """Count the files of instructions, which are not read."""
-    count = sum(file.name.lower() in INSTRUCTIONS for file in source.files())
-    if count:
-        lost["files of instructions, which are not memories"] += count
 
 
 def front_matter(text: str) -> tuple[Mapping[str, Any], str]:
@@ -110,8 +98,7 @@ def blocks_of(text: str) -> Iterator[Block]:
         first, end = token.map
         if token.type == "heading_open":
             level = len(token.markup)
-            while path and path[-1][0] >= level:
-                path.pop()
+            path = [(other, heading) for other, heading in path if other < level]
             path.append((level, one_line(lines[first].strip().strip("#").strip())))
         elif token.nesting >= 0 and token.type not in ("hr", "bullet_list_open", "ordered_list_open"):
             is_item = token.type == "list_item_open"
@@ -128,7 +115,7 @@ def field_text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _without_marker(lines: list[str]) -> str:
-    """An item's lines without its bullet, those below moved left as far as its text stands to the right."""
+    """An item's lines without its bullet, those below moved left as far as its text is to the right."""
     marker = _MARKER.match(lines[0])
     width = len(marker[0]) if marker else 0
     below = (line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in lines[1:])

@@ -9,29 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from zeroclaw_tui.curation.formats.notes import (
-    INSTRUCTIONS,
-    Block,
-    blocks_of,
-    count_instructions,
-    front_matter,
-    note_files,
-    note_head,
-    read_note,
-)
-from zeroclaw_tui.curation.formats.rows import (
-    EMPTY,
-    count_lost,
-    digest,
-    distinct,
-    first_moment,
-    memory_row,
-    moment_of,
-    slug,
-)
+from zeroclaw_tui.curation.formats.notes import Block, blocks_of, front_matter, note_files, note_head, read_note
+from zeroclaw_tui.curation.formats.rows import EMPTY, count_lost, digest, first_moment, memory_row, moment_of, slug
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.days import date_of_note
@@ -50,55 +32,50 @@ _ZEROCLAWS = re.compile(r"\s*# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d\d
 _MAX_LEAD_IN = 200
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """By daily notes, or a MEMORY.md that is neither an index of other notes nor ZeroClaw's own."""
-    notes = _notes(source)
-    texts = {file: text for file in _newest(notes) if (text := note_head(source, file))}
+    newest = sorted(_notes(source), key=lambda file: (file.name.lower() == _CORE[0], date_of_note(file.name)))[-8:]
+    texts = {file: text for file in newest if (text := note_head(source, file))}
     if not texts or any(_ZEROCLAWS.match(text) for text in texts.values()):
-        return None
+        return False
     if sum(bool(front_matter(text)[0]) for text in texts.values()) * 2 > len(texts):
-        return None
+        return False
     if any(date_of_note(file.name) for file in texts):
-        return "it has daily notes with headings and lists"
+        return True
     # In a folder memory it is Claude Code's index.
     memories = [
         text
         for file, text in texts.items()
         if file.name.lower() == _CORE[0] and source.path_of(file).parent.name != _FOLDER
     ]
-    is_prose = bool(memories) and not any(_INDEX_LINE.search(text) for text in memories)
-    return "it has a MEMORY.md with headings and lists" if is_prose else None
+    return bool(memories) and not any(_INDEX_LINE.search(text) for text in memories)
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every item, paragraph, table and fence is a memory: of MEMORY.md and USER.md core, of a day daily."""
-    count_instructions(source, lost)
-    return distinct(_rows(source, lost), lost)
-
-
-def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for file, agent in _notes(source).items():
         fields, text = read_note(source, file)
         count_lost(fields, _DATES, lost)
         created = _moment_of_name(file.name) or first_moment(fields, *_DATES)
         category = "core" if file.name.lower() in _CORE else "daily"
-        session, is_dump = None, _DUMP.fullmatch(file.name) is not None
-        for block, content in _with_lead_ins(blocks_of(text)):
+        if _DUMP.fullmatch(file.name):
+            category = "conversation"
+        session = None
+        for block, content in _with_lead_ins(list(blocks_of(text))):
             dump = _SESSION.fullmatch(block.headings[0]) if block.headings else None
             if dump is not None:
-                is_dump, created = True, moment_of(dump[1])
+                category, created = "conversation", moment_of(dump[1])
             if dump is not None and block.is_item and block.title.lower() in _SESSION_FIELDS:
                 found = _SESSION_ID.match(block.text)
                 session = found[1] if found else session
             elif block.is_item and not block.has_text:
                 lost[EMPTY] += 1
             else:
-                stem = slug(PurePosixPath(file.name).stem)
-                parts = ("openclaw", stem, slug(block.title), digest(content))
+                parts = dict.fromkeys(("openclaw", slug(file.stem), slug(block.title), digest(content)))
                 yield memory_row(
-                    "_".join(part for index, part in enumerate(parts) if part and part not in parts[:index]),
+                    "_".join(filter(None, parts)),
                     content,
-                    "conversation" if is_dump else category,
+                    category,
                     agent=agent,
                     created_at=_moment_of_headings(block) or created,
                     session_id=session,
@@ -113,43 +90,27 @@ def _notes(source: Source) -> dict[PurePosixPath, str | None]:
         workspace = _WORKSPACE.fullmatch(parts[0]) if len(parts) > 1 else None
         if workspace is not None:
             agent, parts = workspace[1], parts[1:]
-        name = file.name.lower()
-        is_core = name in _CORE and len(parts) == 1
         is_in_memory = parts[0] == _FOLDER or source.path.name == _FOLDER or not source.is_folder
-        is_daily = is_in_memory and name not in (*_CORE, *INSTRUCTIONS)
-        is_machine_made = any(part.startswith(".") or part == "dreaming" for part in parts[:-1])
-        if (is_core or is_daily) and not is_machine_made:
+        is_note = len(parts) == 1 if file.name.lower() in _CORE else is_in_memory
+        if is_note and not any(part.startswith(".") or part == "dreaming" for part in parts[:-1]):
             found[file] = agent
     return found
 
 
-def _newest(notes: Iterable[PurePosixPath]) -> list[PurePosixPath]:
-    """MEMORY.md and the newest days."""
-    return sorted(notes, key=lambda file: (file.name.lower() == _CORE[0], date_of_note(file.name)), reverse=True)[:8]
-
-
-def _with_lead_ins(blocks: Iterable[Block]) -> Iterator[tuple[Block, str]]:
+def _with_lead_ins(blocks: list[Block]) -> Iterator[tuple[Block, str]]:
     """The blocks, each with its content: a paragraph that ends in a colon goes before what it introduces."""
-    lead: Block | None = None
-    is_used = True
-    for block in blocks:
-        if lead is not None and (block.headings != lead.headings or not (block.is_item or not is_used)):
-            if not is_used:
-                yield lead, lead.text
-            lead = None
-        is_lead = (
-            not block.is_item and block.text.rstrip("*_").endswith((":", "：")) and len(block.text) <= _MAX_LEAD_IN
-        )
-        if lead is not None:
-            yield block, f"{lead.text}\n\n{block.text}"
-            is_used = True
-            lead = lead if block.is_item else None
-        elif is_lead:
-            lead, is_used = block, False
-        else:
-            yield block, block.text
-    if lead is not None and not is_used:
-        yield lead, lead.text
+    lead = ""
+    for at, block in enumerate(blocks):
+        is_after_list = at > 0 and blocks[at - 1].is_item and not block.is_item
+        if is_after_list or (at > 0 and blocks[at - 1].headings != block.headings):
+            lead = ""
+        is_short = not block.is_item and len(block.text) <= _MAX_LEAD_IN
+        follows = at + 1 < len(blocks) and blocks[at + 1].headings == block.headings
+        if not lead and is_short and follows and block.text.rstrip("*_").endswith((":", "：")):
+            lead = block.text
+            continue
+        yield block, f"{lead}\n\n{block.text}" if lead else block.text
+        lead = lead if block.is_item else ""
 
 
 def _moment_of_name(name: str) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, mcp, mem0, openclaw, rmem, snapshot
 from zeroclaw_tui.curation.formats.jsonl import Identity
+from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.database import DATABASE_HEADER
 from zeroclaw_tui.memory.change import Row
@@ -20,44 +21,50 @@ from zeroclaw_tui.memory.text import cut, one_line, shell_word
 _MAX_NAME = 40
 
 
-def _no_vectors(source: Source) -> Identity | None:
-    """Other tools' memories come without vectors."""
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format: `name` is what `--from` calls it, `title` what people call it.
 
-    `sniff` says in a few words why a source is of this format, or None. `read` yields its memories and counts in `lost`
-    what finds no place. `identity` says what made the vectors. All three block.
+    `sniff` says whether a source is of this format, and `why` what it goes by; "" for our own. `reader` yields its
+    memories and counts in `lost` what finds no place. `identity` says what made the vectors, if there can be any. All
+    three block.
     """
 
     name: str
     title: str
-    sniff: Callable[[Source], str | None]
-    read: Callable[[Source, Counter[str]], Iterator[Row]]
-    identity: Callable[[Source], Identity | None] = _no_vectors
-    is_ours: bool = False
+    sniff: Callable[[Source], bool]
+    reader: Callable[[Source, Counter[str]], Iterator[Row]]
+    why: str = ""
+    identity: Callable[[Source], Identity | None] | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether ZeroClaw or this program writes it."""
+        return not self.why
+
+    def read(self, source: Source, lost: Counter[str]) -> Iterator[Row]:
+        """The memories, each of another tool once and with a key of its own."""
+        rows = self.reader(source, lost)
+        return rows if self.is_ours else distinct(rows, lost)
 
 
 FORMATS = {
     found.name: found
     for found in (
-        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, jsonl.identity, is_ours=True),
-        Format("csv", "a table", csv_file.sniff, csv_file.read, is_ours=True),
-        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, snapshot.identity, is_ours=True),
-        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
-        Format("claude", "Claude Code", claude_code.sniff, claude_code.read),
-        Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read),
-        Format("mem0", "mem0", mem0.sniff, mem0.read),
-        Format("rmem", "R-Mem", rmem.sniff, rmem.read),
+        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, identity=jsonl.identity),
+        Format("csv", "a table", csv_file.sniff, csv_file.read),
+        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, identity=snapshot.identity),
+        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read, "it has daily notes, or a MEMORY.md with lists"),
+        Format("claude", "Claude Code", claude_code.sniff, claude_code.read, "it has topics, or an index of them"),
+        Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read, "it has entities with observations"),
+        Format("mem0", "mem0", mem0.sniff, mem0.read, "it has memories with the fields that mem0 gives them"),
+        Format("rmem", "R-Mem", rmem.sniff, rmem.read, "its memories have user_id, text and category"),
     )
 }
 
 
-def find_format(source: Source, name: str | None = None) -> tuple[Format, str]:
-    """The format of a source by its content, and why it is taken for another tool's; or the format of that name.
+def find_format(source: Source, name: str | None = None) -> Format:
+    """The format of a source by its content, or the format of that name.
 
     Raises UsageError for an unknown name, and where no format or several answer.
     """
@@ -65,24 +72,24 @@ def find_format(source: Source, name: str | None = None) -> tuple[Format, str]:
         if name not in FORMATS:
             known = ", ".join(FORMATS)
             raise UsageError(f"No format is called {cut(one_line(name), _MAX_NAME)!r}.", hint=f"There are {known}.")
-        return FORMATS[name], ""
+        return FORMATS[name]
+    # Only our own files may be larger than a reader of another tool takes.
     for one in FORMATS.values():
-        # Only our own files may be larger than a reader of another tool takes.
         if one.is_ours and one.sniff(source):
-            return one, ""
-    reasons = {one.name: reason for one in FORMATS.values() if not one.is_ours and (reason := one.sniff(source))}
-    if len(reasons) > 1:
-        listed = "; ".join(f"{name}, because {reason}" for name, reason in reasons.items())
+            return one
+    found = [one for one in FORMATS.values() if not one.is_ours and one.sniff(source)]
+    if not found:
+        raise _unknown(source)
+    if len(found) > 1:
+        listed = "; ".join(f"{one.name}, because {one.why}" for one in found)
         raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
-    for found, reason in reasons.items():
-        return FORMATS[found], reason
-    raise _unknown(source)
+    return found[0]
 
 
 def recognize(path: Path) -> Format | None:
-    """The format of what lies at a path; None for what has none or several, or cannot be read."""
+    """The format of what is at a path; None for what has none or several, or cannot be read."""
     with suppress(InspectorError):
-        return find_format(Source(path))[0]
+        return find_format(Source(path))
     return None
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from zeroclaw_tui.curation.formats.rows import (
     EMPTY,
     count_lost,
-    distinct,
     identified_key,
     json_documents,
     memory_row,
@@ -27,27 +26,13 @@ from zeroclaw_tui.memory.change import Row
 _READ = ("id", "user_id", "text", "category", "created_at", "updated_at")
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """By the fields of its memories."""
-    is_answer = any(memories_of(document) for document in json_documents(source))
-    return "its memories have user_id, text and category" if is_answer else None
+    return any(memories_of(document) for document in json_documents(source))
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory with its category, and its user as namespace."""
-    return distinct(_rows(source, lost), lost)
-
-
-def memories_of(document: Any) -> list[Mapping[str, Any]]:
-    """The memories of an answer; none where it is not one of R-Mem's."""
-    if isinstance(document, dict) and "success" in document:
-        document = document.get("data")
-    records = document if isinstance(document, list) else []
-    is_answer = all(isinstance(record, dict) and record.keys() >= {"user_id", "text", "category"} for record in records)
-    return records if is_answer else []
-
-
-def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for document in json_documents(source):
         for record in memories_of(document):
             content = text_at(record, "text")
@@ -63,3 +48,12 @@ def _rows(source: Source, lost: Counter[str]) -> Iterator[Row]:
                 updated_at=moment_of(record.get("updated_at")),
                 namespace=text_at(record, "user_id"),
             )
+
+
+def memories_of(document: Any) -> list[Mapping[str, Any]]:
+    """The memories of an answer; none where it is not one of R-Mem's."""
+    if isinstance(document, dict) and "success" in document:
+        document = document.get("data")
+    records = document if isinstance(document, list) else []
+    is_answer = all(isinstance(record, dict) and record.keys() >= {"user_id", "text", "category"} for record in records)
+    return records if is_answer else []

@@ -7,7 +7,6 @@ so that a second import finds it.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -20,11 +19,9 @@ from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line, unicode_text
 
-RELATION = '{"semantic":"fact"}'
-"""The kind of a relation between two names: ZeroClaw has none of its own for it."""
 EMPTY, INVALID, TWICE = "memories without text", "records of another form", "memories that come twice"
 UNREADABLE_TIMES = "times that cannot be read"
-"""Sentences under which `lost` counts what is not a memory."""
+"""Names under which `lost` counts what is not imported."""
 _MAX_SLUG, _MAX_NAME = 40, 40
 _MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
@@ -89,19 +86,17 @@ def moment_of(value: Any) -> str | None:
     milliseconds from 1e11 on.
     """
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if not math.isfinite(value) or value < 0:
-                return None
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
             return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS_FROM else value, UTC).isoformat()
         if not isinstance(value, str):
             return None
         text = value.strip()
         parsed = datetime.fromisoformat(text)
+        if _RFC_3339.fullmatch(text):
+            return text
         if _NAIVE_UTC.fullmatch(text):
             return parsed.replace(tzinfo=UTC).isoformat()
-        if parsed.tzinfo is not None:
-            return text if _RFC_3339.fullmatch(text) else parsed.isoformat()
-        return parsed.astimezone().isoformat()
+        return (parsed if parsed.tzinfo is not None else parsed.astimezone()).isoformat()
     except (ValueError, OverflowError, OSError):
         return None
 

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from zeroclaw_tui.curation.formats.jsonl import Identity, header_of_line, row_of_line
-from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
+from zeroclaw_tui.curation.formats.rows import moment_of
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.entry import MemoryEntry, column_text
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, size_shown
 
@@ -39,22 +39,19 @@ _TOTAL = re.compile(r"\*\*Total core memories:\*\*\s*(\d{1,18})")
 _TIMES = re.compile(r"\*Created:([^|\n]*)\|\s*Updated:(.*)\*")
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
-LEFT_OUT = ("the whole memory: it is not UTF-8, and ZeroClaw leaves it out",)
-_BLANK = ("the whole memory: its key or its content is blank",)
-_SAME_KEY = ("the whole memory: another one with the same key comes before it",)
-_NOT_EXACT = ("its exact text: blanks around it, or lines like `---`, `*Created:` and `### 🔑` are part of the format",)
+_WHOLE = "the whole memory: it is blank, not UTF-8, or another one with the same key comes before it"
+_NOT_EXACT = "its exact text: blanks around it, or lines like `---`, `*Created:` and `### 🔑` are part of the format"
 _NOT_ZEROCLAWS = (
     "It has neither the title of ZeroClaw's snapshots nor an entry of that form, so another program wrote it."
 )
 _ALL_LOSE = "The file has no id, session, namespace, importance or vector of any memory."
-_JSONL = (".jsonl", ".ndjson")
 _MAX_SIZE = 200_000_000
 """How many bytes a snapshot may have; it is read as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The memories of a snapshot, or of one of our JSONL files.
+    """The memories of a snapshot, or of the lossless copy next to it.
 
     `because` says why the file is another program's; "" for ZeroClaw's own. `is_exact` is False where the memories went
     through ZeroClaw's format. `total` is the number in its head, `exported` its date, `vectors_by` what made the
@@ -67,7 +64,6 @@ class Snapshot:
     total: int | None = None
     exported: str | None = None
     vectors_by: Identity | None = None
-    unreadable_times: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -85,24 +81,20 @@ class Part:
 
     key: str
     content: str
-    start: int = 0
-    end: int = 0
+    start: int
+    end: int
 
 
-def sniff(source: Source) -> str | None:
+def sniff(source: Source) -> bool:
     """By ZeroClaw's title."""
-    if source.is_folder:
-        return None
-    first = source.head().decode("utf-8", "replace").lstrip(WHITE_SPACE).partition("\n")[0]
-    return "it begins with the title of ZeroClaw's snapshots" if first.strip(WHITE_SPACE) == TITLE else None
+    head = b"" if source.is_folder else source.head()
+    return head.decode("utf-8", "replace").lstrip(WHITE_SPACE).partition("\n")[0].rstrip(WHITE_SPACE) == TITLE
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory of a snapshot, exactly where the lossless copy next to it says the same."""
     snapshot = load(source.path)
     lost.update(dict.fromkeys(snapshot.notes, 1))
-    if snapshot.unreadable_times:
-        lost[UNREADABLE_TIMES] += snapshot.unreadable_times
     yield from snapshot.rows
 
 
@@ -112,16 +104,12 @@ def identity(source: Source) -> Identity | None:
 
 
 def load(path: Path) -> Snapshot:
-    """A MEMORY_SNAPSHOT.md, or one of our JSONL exports. Blocks.
+    """A MEMORY_SNAPSHOT.md. Blocks.
 
-    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the notes say so,
-    or why not. Raises NotFound, Unreadable, UsageError naming the line of a broken export, and Refused for a file that
-    is neither.
+    The lossless copy next to it is used where ZeroClaw would have written that snapshot of it; the notes say so, or why
+    not. Raises NotFound, Unreadable, and Refused for another program's file.
     """
-    data = _read(path)
-    if path.suffix.lower() in _JSONL:
-        return _load_jsonl(data)
-    snapshot = look(data)
+    snapshot = look(_read(path))
     if not snapshot.is_zeroclaws:
         raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
     side_car = path.with_name(SIDE_CAR)
@@ -129,17 +117,15 @@ def load(path: Path) -> Snapshot:
     if path.name != NAME or not side_car.exists():
         return lossy
     try:
-        copy = _load_jsonl(_read(side_car))
+        copy = _load_copy(_read(side_car))
     except InspectorError as error:
         note = f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}."
         return replace(lossy, notes=(note, *lossy.notes))
-    ordered = tuple(in_order(copy.rows))
-    written = as_zeroclaw_reads(row.entry() for row in ordered if can_be_written(row))
-    if written != [(row.key, row.values["content"]) for row in snapshot.rows]:
+    if as_zeroclaw_reads(row.entry() for row in copy.rows if can_be_written(row)) != as_pairs(snapshot.rows):
         note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
         return replace(lossy, notes=(note, *lossy.notes))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
-    return replace(copy, rows=ordered, total=snapshot.total, exported=snapshot.exported, notes=(note,))
+    return replace(copy, total=snapshot.total, exported=snapshot.exported, notes=(note,))
 
 
 def missing_file(path: Path) -> NotFound:
@@ -151,7 +137,7 @@ def missing_file(path: Path) -> NotFound:
 
 
 def look(data: bytes) -> Snapshot:
-    """What lies in the place of a snapshot, whatever it is."""
+    """What is in the place of a snapshot, whatever it is."""
     try:
         return read_snapshot(data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -166,71 +152,54 @@ def read_snapshot(text: str) -> Snapshot:
     first: dict[str, Part] = {}
     for part in read:
         first.setdefault(part.key, part)
-    times = [_times_in(lines[part.start : part.end]) for part in first.values()]
     head = [line.strip(WHITE_SPACE) for line in lines[: parts[0].start if parts else len(lines)]]
     if TITLE not in head and not first:
         return Snapshot(because=_NOT_ZEROCLAWS if text.strip(WHITE_SPACE) else "It is empty.")
+    times = [_times_in(lines[part.start : part.end]) for part in first.values()]
+    unreadable = sum(moment_of(time) is None for pair in times for time in pair if time)
     left_out = len(read) - len(first)
+    notes = [f"Of memories with the same key the first is taken: {left_out:,} left out."] if left_out else []
+    notes += [f"Left out: times that cannot be read ({unreadable:,})."] if unreadable else []
     return Snapshot(
         tuple(_row(part, *pair) for part, pair in zip(first.values(), times, strict=True)),
         total=next((int(found[1]) for line in head if (found := _TOTAL.fullmatch(line))), None),
         exported=next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
-        unreadable_times=sum(moment_of(time) is None for pair in times for time in pair if time),
-        notes=(f"Of memories with the same key the first is taken: {left_out:,} left out.",) if left_out else (),
+        notes=tuple(notes),
     )
 
 
 def snapshot_text(entries: Iterable[MemoryEntry], now: datetime) -> str:
-    """The file ZeroClaw writes of these core memories, in this order; `now` in local time.
-
-    A memory whose text is no UTF-8 is left out, as ZeroClaw leaves it out.
-    """
-    written = [_written(entry) for entry in entries if is_written(entry)]
+    """The file ZeroClaw writes of these core memories, in this order; `now` in local time."""
+    written = [
+        _ENTRY.format(
+            key=entry.key, content=entry.content, created=entry.timestamp, updated=entry.updated_at or entry.timestamp
+        )
+        for entry in entries
+    ]
     return _HEAD.format(exported=f"{now:%Y-%m-%d %H:%M:%S}", total=len(written)) + "".join(written)
-
-
-def is_written(entry: MemoryEntry) -> bool:
-    """Whether ZeroClaw can read this row at all when it writes the snapshot: all of it has to be UTF-8."""
-    return all(map(is_unicode, (entry.key, entry.content, entry.category, entry.timestamp, entry.updated_at or "")))
-
-
-def what_is_read(entry: MemoryEntry) -> list[tuple[str, str]]:
-    """Keys and contents that ZeroClaw reads of what it wrote of one memory; more than one where lines look like it."""
-    if _is_plain(entry) and is_written(entry):
-        content = entry.content.strip(WHITE_SPACE)
-        return [(entry.key, content)] if content else []
-    return as_zeroclaw_reads([entry])
 
 
 def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> list[tuple[str, str]]:
     """Keys and contents that ZeroClaw would read of a snapshot of these memories."""
-    read = read_snapshot(snapshot_text(entries, _LONG_AGO)).rows
-    return [(row.key, column_text(row.values["content"])) for row in read]
+    return as_pairs(read_snapshot(snapshot_text(entries, _LONG_AGO)).rows)
 
 
-def what_is_lost(entry: MemoryEntry) -> tuple[str, ...]:
-    """What of one memory ZeroClaw's format cannot bring back, in a few words; empty where nothing is lost but what
-    every memory loses (id, session, namespace, importance, vector)."""
-    if not is_written(entry):
-        return LEFT_OUT
-    if what_is_read(entry) == [(entry.key, entry.content)]:
-        return ()
-    return _NOT_EXACT if entry.key and entry.content.strip(WHITE_SPACE) else _BLANK
+def as_pairs(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """The keys and contents of the memories of a snapshot."""
+    return [(row.key, str(row.values["content"])) for row in rows]
 
 
-def losses(entries: Iterable[MemoryEntry]) -> list[tuple[MemoryEntry, tuple[str, ...]]]:
-    """Those memories of one snapshot, in its order, that lose something, also to one another."""
-    every = list(entries)
-    whole = dict(as_zeroclaw_reads(every))
-    found: list[tuple[MemoryEntry, tuple[str, ...]]] = []
-    before: set[str] = set()
-    for entry in every:
-        lost = what_is_lost(entry)
-        if not lost and (entry.key in before or whole.get(entry.key) != entry.content):
-            lost = _SAME_KEY if entry.key in before else _NOT_EXACT
-        if lost:
-            found.append((entry, lost))
-        before.update(key for key, _ in what_is_read(entry))
+def losses(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """Those memories of one snapshot, in its order, that ZeroClaw's format cannot bring back, each with what is lost.
+
+    What every memory loses (id, session, namespace, importance, vector) is not among it.
+    """
+    read = dict(as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)))
+    found: list[tuple[Row, str]] = []
+    for row in rows:
+        content = read.pop(row.key, None) if can_be_written(row) else None
+        if content != row.values.get("content"):
+            found.append((row, _WHOLE if content is None else _NOT_EXACT))
     return found
 
 
@@ -257,38 +226,25 @@ def parts_in(lines: Sequence[str]) -> list[Part]:
     """
     heads = [(at, key) for at, line in enumerate(lines) if (key := key_in(line)) is not None]
     ends = [*(at for at, _ in heads), len(lines)][1:]
-    return [Part(key, content_of(lines[at + 1 : end]), at, end) for (at, key), end in zip(heads, ends, strict=True)]
+    return [Part(key, _content(lines[at + 1 : end]), at, end) for (at, key), end in zip(heads, ends, strict=True)]
 
 
 def key_in(line: str) -> str | None:
     """The key of the entry that a line opens, which may be empty; None for any other line."""
-    if _OPENS not in line:
-        return None
     trimmed = line.strip(WHITE_SPACE)
     if not (trimmed.startswith(_OPENS) and trimmed.endswith(_CLOSES)):
         return None
     return trimmed[len(_OPENS) : -len(_CLOSES)]
 
 
-def content_of(lines: Iterable[str]) -> str:
+def _content(lines: Iterable[str]) -> str:
     """The content ZeroClaw reads in the lines after the head of an entry."""
-    content = [line.removesuffix("\n").removesuffix("\r") for line in lines if not _is_dropped(line)]
+    content = []
+    for line in lines:
+        trimmed = line.strip(WHITE_SPACE)
+        if trimmed != _RULE and not trimmed.startswith(_CREATED):
+            content.append(line.removesuffix("\n").removesuffix("\r"))
     return "\n".join(content).strip(WHITE_SPACE)
-
-
-def _is_dropped(line: str) -> bool:
-    """Whether ZeroClaw takes a line for none of the content."""
-    trimmed = line.strip(WHITE_SPACE)
-    return trimmed == _RULE or trimmed.startswith(_CREATED)
-
-
-def _is_plain(entry: MemoryEntry) -> bool:
-    """Whether nothing in a memory can be taken for anything but its content; nearly all are, and need no reading."""
-    return bool(
-        entry.key
-        and not any(part in entry.content for part in (_OPENS, _RULE, _CREATED, "\r"))
-        and not any("\n" in text for text in (entry.key, entry.timestamp, entry.updated_at or ""))
-    )
 
 
 def _times_in(lines: Sequence[str]) -> tuple[str | None, str | None]:
@@ -296,12 +252,6 @@ def _times_in(lines: Sequence[str]) -> tuple[str | None, str | None]:
     filled = [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE)) and trimmed != _RULE]
     found = _TIMES.fullmatch(filled[-1]) if filled else None
     return (found[1].strip(WHITE_SPACE) or None, found[2].strip(WHITE_SPACE) or None) if found else (None, None)
-
-
-def _written(entry: MemoryEntry) -> str:
-    return _ENTRY.format(
-        key=entry.key, content=entry.content, created=entry.timestamp, updated=entry.updated_at or entry.timestamp
-    )
 
 
 def _read(path: Path) -> bytes:
@@ -323,12 +273,10 @@ def _row(part: Part, created: str | None, updated: str | None) -> Row:
     return Row("", values)
 
 
-def _load_jsonl(data: bytes) -> Snapshot:
-    lines = [(number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip()]
-    if not lines:
-        raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
-    header = header_of_line(lines[0][1])
-    rows = tuple(row_of_line(line, number, Counter()) for number, line in lines[0 if header is None else 1 :])
-    if header is None:
-        return Snapshot(rows, is_exact=True, total=len(rows))
-    return Snapshot(rows, is_exact=True, total=len(rows), exported=header.exported, vectors_by=header.embedding)
+def _load_copy(data: bytes) -> Snapshot:
+    lines = io.BytesIO(data)
+    about = header_of_line(next(lines, b""))
+    if about is None:
+        raise UsageError("It is no export of this program.")
+    rows = [row_of_line(line, number, Counter()) for number, line in enumerate(lines, 2)]
+    return Snapshot(tuple(in_order(rows)), is_exact=True, vectors_by=about.embedding)

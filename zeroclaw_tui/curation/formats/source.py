@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -56,7 +56,8 @@ class Source:
         if not self.is_folder and not stat.S_ISREG(mode):
             raise UsageError(f"{name} is not a regular file.", hint="Save it to a file first.")
         self.unread: dict[str, str] = {}
-        self._documents: dict[PurePosixPath, Any] = {}
+        self.document = cache(self._document)
+        """The JSON value of a file. Raises as `text`, and UsageError for what is not JSON."""
 
     @property
     def name(self) -> str:
@@ -110,19 +111,15 @@ class Source:
             self.unread[one_line(str(file or self.path.name))] = "bytes that are not UTF-8"
         return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
-    def document(self, file: PurePosixPath | None = None) -> Any:
-        """The JSON value of a file, which is parsed once. Raises as `text`, and UsageError for what is not JSON."""
-        at = file or PurePosixPath(self.path.name)
-        if at not in self._documents:
-            try:
-                self._documents[at] = json.loads(self.text(file))
-            except (ValueError, RecursionError) as error:
-                where = f" (line {error.lineno:,})" if isinstance(error, json.JSONDecodeError) else ""
-                raise UsageError(
-                    f"{one_line(at.name)} is not JSON that can be read{where}.",
-                    hint="It may have been cut off; export it again.",
-                ) from error
-        return self._documents[at]
+    def _document(self, file: PurePosixPath | None = None) -> Any:
+        try:
+            return json.loads(self.text(file))
+        except (ValueError, RecursionError) as error:
+            where = f" (line {error.lineno:,})" if isinstance(error, json.JSONDecodeError) else ""
+            raise UsageError(
+                f"{one_line(self.path_of(file).name)} is not JSON that can be read{where}.",
+                hint="It may have been cut off; export it again.",
+            ) from error
 
     def state(self) -> str:
         """A text that changes when another program writes any of its files."""
@@ -174,8 +171,6 @@ def numbered_lines(reader: BinaryIO) -> Iterator[tuple[int, bytes]]:
     while line := reader.readline(MAX_LINE_SIZE + 1):
         number += 1
         if len(line) > MAX_LINE_SIZE:
-            raise UsageError(
-                f"Line {number:,} is longer than {size_shown(MAX_LINE_SIZE)}.",
-                hint="This is hardly a file of memories.",
-            )
+            size = size_shown(MAX_LINE_SIZE)
+            raise UsageError(f"Line {number:,} is longer than {size}.", hint="This is hardly a file of memories.")
         yield number, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line

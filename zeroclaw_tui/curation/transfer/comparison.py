@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.hygiene_rules import ExpiryRules, HygieneRule
 from zeroclaw_tui.curation.transfer.incoming import Incoming, Supply
 from zeroclaw_tui.curation.transfer.losses import Losses
-from zeroclaw_tui.curation.transfer.plan import Plan, What
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
@@ -28,12 +26,13 @@ from zeroclaw_tui.memory.query import EXCERPTS, ROWS, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import cut, one_line
 
+What = Literal["new", "same", "taken"]
+"""What a memory that comes is to the store."""
+
 _SAMPLES, _PREVIEWS = 5, 3
 """How many taken keys a plan names, and how many memories it shows as the store will have them."""
 _PREVIEW_LENGTH = 400
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
-_MAX_CATEGORIES = 200
-AnyPlan = TypeVar("AnyPlan", bound=Plan)
 
 
 class Stopped(InspectorError):
@@ -66,18 +65,20 @@ class Comparison:
     memory: Memory
     incoming: Incoming
     is_empty: bool
-    with_vectors: bool = False
+    with_vectors: bool
     counts: Counter[What] = field(default_factory=Counter)
     _seen: dict[int, int] = field(default_factory=dict)
     """Hashes of the contents that came, by the hash of agent and key."""
     _lines: Counter[tuple[str | None, str]] | None = None
 
     @classmethod
-    async def of(cls, supply: Supply, memory: Memory, target: Target, now: datetime) -> Comparison:
+    async def of(
+        cls, supply: Supply, memory: Memory, target: Target, now: datetime, *, with_vectors: bool = False
+    ) -> Comparison:
         """Prepare a comparison with the open store of a target, or with the one that will be made."""
         exists = target.library is not None
         incoming = await Incoming.of(supply, memory, now, exists=exists)
-        return cls(memory, incoming, not exists or await memory.count() == 0)
+        return cls(memory, incoming, not exists or await memory.count() == 0, with_vectors)
 
     async def compare(self, rows: Sequence[Row]) -> list[Compared]:
         """Compare a batch, in the same order."""
@@ -102,17 +103,17 @@ class Comparison:
         found = []
         for row, new in zip(rows, stored, strict=True):
             identity, content = self.incoming.identity(new), hash(new.values["content"])
-            known = hash(identity)
-            present = None
-            what: What = "new"
+            known, present = hash(identity), existing.get(identity)
             if known in self._seen:
                 # Agents that the store does not have may each have had a memory of this key.
-                what = "same" if self._seen[known] == content else "taken"
-            elif (present := existing.get(identity)) is not None:
-                is_same = self.incoming.is_same(row, new, present, with_vector=self.with_vectors)
-                what = "same" if is_same else "taken"
+                is_same, present = self._seen[known] == content, None
+            else:
+                is_same = present is not None and self.incoming.is_same(
+                    row, new, present, with_vector=self.with_vectors
+                )
+            is_new = known not in self._seen and present is None
             self._seen.setdefault(known, content)
-            found.append(Compared(row, new, what, present))
+            found.append(Compared(row, new, "new" if is_new else "same" if is_same else "taken", present))
         return found
 
     async def _settled(self, found: list[Compared]) -> list[Compared]:
@@ -151,60 +152,6 @@ class Comparison:
         return found
 
 
-@dataclass(slots=True)
-class PlanCounts:
-    """Counts for a plan what a comparison found."""
-
-    comparison: Comparison
-    expiry: ExpiryRules | None
-    losses: Losses
-    samples: list[str] = field(default_factory=list)
-    previews: list[MemoryEntry] = field(default_factory=list)
-    categories: Counter[tuple[str, What]] = field(default_factory=Counter)
-    expiring: Counter[HygieneRule] = field(default_factory=Counter)
-
-    def add(self, found: Sequence[Compared]) -> None:
-        """Count a batch. Blocks."""
-        for one in found:
-            self.losses.add(one.row, one.stored)
-            category = column_text(one.stored.values.get("category")), one.what
-            if category in self.categories or len(self.categories) < _MAX_CATEGORIES:
-                self.categories[category] += 1
-            if one.what == "new":
-                self._add_new(one.stored)
-            elif one.what == "taken" and len(self.samples) < _SAMPLES:
-                self.samples.append(short_key(one.stored.key))
-
-    def _add_new(self, stored: Row) -> None:
-        rule = None if self.expiry is None else self.expiry.rule(stored)
-        if rule is not None:
-            self.expiring[rule] += 1
-        if len(self.previews) < _PREVIEWS:
-            entry = stored.entry()
-            self.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
-
-    def plan(self, kind: Callable[..., AnyPlan], makes: str | None, notes: Sequence[str] = (), **more: Any) -> AnyPlan:
-        """Make the plan; `more` is what its kind has besides."""
-        counts = self.comparison.counts
-        return kind(
-            new=counts["new"],
-            same=counts["same"],
-            taken=counts["taken"],
-            samples=tuple(self.samples),
-            previews=tuple(self.previews),
-            by_category=tuple((*category, number) for category, number in self.categories.items()),
-            losses=tuple(self.losses.sentences()),
-            makes=makes if counts else None,
-            notes=(*self._expiring(), *notes),
-            **more,
-        )
-
-    def _expiring(self) -> Iterator[str]:
-        for rule, count in self.expiring.items():
-            says = f"{rule.sentence} ({', '.join(rule.keys)})"
-            yield f"ZeroClaw's hygiene will archive or delete {count:,} of them: {says}."
-
-
 def renamed(incoming: Incoming, stored: Row) -> Row:
     """Return a memory under a key made from its content, which is the same each time."""
     content = stored.values["content"]
@@ -214,17 +161,35 @@ def renamed(incoming: Incoming, stored: Row) -> Row:
 
 async def compare_all(
     supply: Supply, memory: Memory, target: Target, now: datetime, on_progress: ProgressCallback | None
-) -> PlanCounts:
-    """Compare everything that comes, for a plan. Raises Stopped if `on_progress` says no."""
-    profile = target.scoring_profile()
-    expiry = await asyncio.to_thread(ExpiryRules.of, target.config, memory, profile.version, now)
+) -> dict[str, Any]:
+    """Compare everything that comes; gives what every plan has. Raises Stopped if `on_progress` says no."""
     comparison = await Comparison.of(supply, memory, target, now)
-    counts = PlanCounts(comparison, expiry, Losses(comparison.incoming))
+    counts, losses = comparison.counts, Losses(comparison.incoming)
+    samples: list[str] = []
+    previews: list[MemoryEntry] = []
+
+    def add(found: Sequence[Compared]) -> None:
+        for one in found:
+            losses.add(one.row, one.stored)
+            if one.what == "new" and len(previews) < _PREVIEWS:
+                entry = one.stored.entry()
+                previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
+            elif one.what == "taken" and len(samples) < _SAMPLES:
+                samples.append(short_key(one.stored.key))
+
     async for rows in supply.batches(memory.about.keeps_lines):
-        if on_progress is not None and not on_progress(comparison.counts.total()):
+        if on_progress is not None and not on_progress(counts.total()):
             raise Stopped("Reading was stopped.", hint="Nothing was imported.")
-        await asyncio.to_thread(counts.add, await comparison.compare(rows))
-    return counts
+        await asyncio.to_thread(add, await comparison.compare(rows))
+    return {
+        "new": counts["new"],
+        "same": counts["same"],
+        "taken": counts["taken"],
+        "samples": tuple(samples),
+        "previews": tuple(previews),
+        "losses": tuple(losses.sentences()),
+        "makes": target.makes(memory) if counts.total() else None,
+    }
 
 
 def short_key(key: str) -> str:

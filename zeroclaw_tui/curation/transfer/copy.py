@@ -45,19 +45,14 @@ async def open_target(
     """
     variables = os.environ if environ is None else environ
     config = await asyncio.to_thread(_config, source.config, backend, location, variables)
-    memory = create_memory(config)
-    try:
-        _refuse_itself(source, memory)
-    finally:
-        await memory.close()
     target = await Target.at(config, profile)
-    if target.library is not None:
-        try:
-            # An opened store knows its place exactly.
+    try:
+        # A store that is not there yet is not the source.
+        if target.library is not None:
             _refuse_itself(source, target.library.memory)
-        except BaseException:
-            await target.close()
-            raise
+    except BaseException:
+        await target.close()
+        raise
     return target
 
 
@@ -174,17 +169,16 @@ async def plan_copy(
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
     async with target.planned_store() as memory:
         supply = await store_supply(source.memory, filter)
-        found = await compare_all(supply, memory, target, source.trash.now(), on_progress)
-        hidden = await source.superseded_hidden(filter)
-        rest = await source.memory.count() - found.comparison.counts.total() - hidden
-        return found.plan(
-            CopyPlan,
-            target.makes(memory),
-            source=source.memory.about.location,
-            target=target.location,
-            superseded_hidden=hidden,
-            filtered_out=0 if filter.is_empty else max(0, rest),
-        )
+        facts = await compare_all(supply, memory, target, source.trash.now(), on_progress)
+    hidden = await source.superseded_hidden(filter)
+    rest = await source.memory.count() - facts["new"] - facts["same"] - facts["taken"] - hidden
+    return CopyPlan(
+        **facts,
+        source=source.memory.about.location,
+        target=target.location,
+        superseded_hidden=hidden,
+        filtered_out=0 if filter.is_empty else max(0, rest),
+    )
 
 
 async def copy_memories(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from uuid import uuid4
 
@@ -25,22 +24,22 @@ _MAX_DIFFERING = 100
 
 @dataclass(slots=True)
 class Delivery:
-    """Writes batch by batch, in one change set."""
+    """Writes batch by batch, in one change set.
+
+    `left` counts the memories that were left out because their key is taken; `left_out` has hashes of their agents and
+    keys. `skipped` counts those whose key or id was taken between the comparison and the write.
+    """
 
     library: Library
     supply: Supply
     comparison: Comparison
     on_clash: OnClash
-    now: datetime
     written: int = 0
     renamed: dict[str, str] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     left: int = 0
-    """How many were left out because their key is taken."""
     left_out: set[int] = field(default_factory=set)
-    """Hashes of agent and key of those."""
     skipped: int = 0
-    """How many were left out because their key or id was taken between the comparison and the write."""
 
     async def write(self, action: RunningAction, on_progress: ProgressCallback) -> bool:
         """Compare and write everything; `on_progress` gets how many are written. Returns False if it said no."""
@@ -82,11 +81,11 @@ class Delivery:
 
     def _new_agents(self, changes: Sequence[Change]) -> list[Change]:
         """The agents that memories refer to and the store does not have yet."""
-        known = self.comparison.incoming.agents
+        incoming = self.comparison.incoming
         aliases = dict.fromkeys(change.after.agent for change in changes if isinstance(change.after, Row))
-        unknown = [alias for alias in aliases if alias is not None and alias not in known]
-        known |= set(unknown)
-        made = [{"id": str(uuid4()), "alias": alias, "created_at": self.now.isoformat()} for alias in unknown]
+        unknown = [alias for alias in aliases if alias is not None and alias not in incoming.agents]
+        incoming.agents |= set(unknown)
+        made = [{"id": str(uuid4()), "alias": alias, "created_at": incoming.now} for alias in unknown]
         return [Change(None, Row(agent["id"], agent, None, agent["alias"], AGENTS)) for agent in made]
 
 
@@ -105,9 +104,8 @@ async def deliver(
 ) -> tuple[Outcome, Delivery]:
     """Bring everything that comes into an open store as one change set. Raises what writing raises."""
     refuse_read_only(library)
-    now = library.trash.now()
-    comparison = await Comparison.of(supply, library.memory, target, now)
-    delivery = Delivery(library, supply, comparison, on_clash, now)
+    comparison = await Comparison.of(supply, library.memory, target, library.trash.now())
+    delivery = Delivery(library, supply, comparison, on_clash)
 
     async def work(action: RunningAction, report_progress: ProgressCallback) -> Outcome:
         is_whole = await delivery.write(action, report_progress)
@@ -129,8 +127,7 @@ async def verify(
     Raises Stopped if `on_progress` says no.
     """
     library, supply = delivery.library, delivery.supply
-    comparison = await Comparison.of(supply, library.memory, target, library.trash.now())
-    comparison.with_vectors = True
+    comparison = await Comparison.of(supply, library.memory, target, library.trash.now(), with_vectors=True)
     differing: list[str] = []
     differs = 0
     async for rows in supply.batches(library.memory.about.keeps_lines):

@@ -16,7 +16,6 @@ from zeroclaw_tui.backends.fallback import copy_hint
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.curation.known_vectors import KnownVectors
 from zeroclaw_tui.curation.library import Library, unknown_agent
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import compare_all
@@ -31,14 +30,17 @@ from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
-_KEY_CELLS, _NAME_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 40, 400, 4
+_NAME_CELLS, _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 40, 60, 400, 4
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What a person says of a source beside its path: the name of its format, whether texts come too that seem to
-    contain a secret or a threat, the agent that shall own all of it (None: as the source says), and the keys of the
-    memories that shall come (None: all). `verb` is what the action in the journal is called."""
+    """What a person says of a source besides its path.
+
+    `format` is the name of its format, `with_flagged` takes texts that seem to contain a secret or a threat, `agent`
+    shall own all of it (None: as the source says), `keys` are those of the memories that shall come (None: all). `verb`
+    is what the action in the journal is called.
+    """
 
     format: str | None = None
     with_flagged: bool = False
@@ -51,14 +53,12 @@ class ImportOptions:
 class ImportPlan(Plan):
     """What a file or folder would bring.
 
-    `format` is the name of its format, `title` what people call it, `why` completes "It looks like that: …" (empty
-    where it was said). `state` is that of the files as they were read. `flagged` memories seem to hold a secret or a
-    threat, and stay out unless the options take them.
+    `why` says what a format was recognised by, if it is another tool's. `state` is that of the files as they were read.
+    `flagged` memories seem to hold a secret or a threat, and stay out unless the options take them.
     """
 
     path: Path
-    format: str
-    title: str
+    format: Format
     why: str
     options: ImportOptions
     state: str
@@ -67,8 +67,7 @@ class ImportPlan(Plan):
     @property
     def source_text(self) -> str:
         """What the file is taken for, and why."""
-        why = f": {one_line(self.why)}" if self.why else ""
-        return f"{cut(one_line(self.path.name), _NAME_CELLS)} looks like {self.title}{why}."
+        return f"{cut(one_line(self.path.name), _NAME_CELLS)} looks like {self.format.title}: {self.why}."
 
     def as_json(self) -> dict[str, Any]:
         """The plan's part of the document of import."""
@@ -76,34 +75,36 @@ class ImportPlan(Plan):
             {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
             for entry in self.previews
         ]
-        facts = {"file": str(self.path), "format": self.format, "title": self.title, "why": self.why or None}
+        about = {"format": self.format.name, "title": self.format.title, "why": self.why or None}
         # The dataclass is rebuilt with slots, so that super() needs its names.
-        return {**facts, **super(ImportPlan, self).as_json(), "previews": previews}
+        return {"file": str(self.path), **about, **super(ImportPlan, self).as_json(), "previews": previews}
 
 
 @dataclass(slots=True)
 class _Reading:
     """The memories of a file or folder, which can be read more than once, without what nobody should import unseen.
 
-    The counts are those of the last reading.
+    `state` is that of the files as they were first read. `lost` counts what is not imported, `flags` how many texts
+    seem to hold which kind of secret or threat, and `flagged` has their keys; all three in the last reading.
     """
 
     source: Source
     format: Format
     options: ImportOptions
     state: str
-    """The files as they were when they were first read."""
     lost: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
-    """How many texts seem to hold which kind of secret or threat."""
     flagged: list[str] = field(default_factory=list)
-    """The keys of those."""
 
     async def supply(self) -> Supply:
         """The memories, with what made their vectors."""
-        vectors = KnownVectors(await asyncio.to_thread(self.format.identity, self.source))
-        has_own_times = self.format.is_ours and self.format.name != "snapshot"
-        return Supply(self._batches, vectors=vectors, has_own_times=has_own_times, owner=self.options.agent)
+        identity = self.format.identity
+        return Supply(
+            self._batches,
+            vectors_by=None if identity is None else await asyncio.to_thread(identity, self.source),
+            has_own_times=self.format.name in ("jsonl", "csv"),
+            owner=self.options.agent,
+        )
 
     async def _batches(self, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
         rows = _in_order_of_lines(self._each()) if to_notes else self._each()
@@ -122,7 +123,7 @@ class _Reading:
         for row in self.format.read(self.source, self.lost):
             if self.options.keys is not None and row.key not in self.options.keys:
                 continue
-            flags = _flags_of(str(row.values["content"])) if is_searched else []
+            flags = _flags_of(str(row.values["content"])) if is_searched else set()
             if flags:
                 self.flags.update(flags)
                 self.flagged.append(row.key)
@@ -145,9 +146,13 @@ class _Reading:
             yield f"Not read: {first_names(named, longest=_LONGEST_FILE)}."
 
 
-def _flags_of(content: str) -> list[str]:
+def _flags_of(content: str) -> set[str]:
     """What a text seems to contain that an agent should not be given unseen."""
-    return list(dict.fromkeys([*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))]))
+    return {*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))}
+
+
+def _listed(counts: Sequence[tuple[str, int]]) -> str:
+    return first_names([f"{name} ({count:,})" for name, count in counts], longest=_KEY_CELLS)
 
 
 def _in_order_of_lines(rows: Iterable[Row]) -> Iterator[Row]:
@@ -179,21 +184,19 @@ async def plan_import(
     async with to.planned_store() as memory:
         if to.library is not None:
             refuse_read_only(to.library)
-        read, why = await asyncio.to_thread(_readable, path, options)
+        read = await asyncio.to_thread(_readable, path, options)
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
-        found = await compare_all(await read.supply(), memory, to, now, on_progress)
-        return found.plan(
-            ImportPlan,
-            to.makes(memory),
-            tuple(masked(note) for note in read.notes()),
-            path=path,
-            format=read.format.name,
-            title=read.format.title,
-            why=why,
-            options=options,
-            state=read.state,
-            flagged=len(read.flagged),
-        )
+        facts = await compare_all(await read.supply(), memory, to, now, on_progress)
+    return ImportPlan(
+        **facts,
+        notes=tuple(masked(note) for note in read.notes()),
+        path=path,
+        format=read.format,
+        why=read.format.why if options.format is None else "",
+        options=options,
+        state=read.state,
+        flagged=len(read.flagged),
+    )
 
 
 async def import_memories(
@@ -214,7 +217,7 @@ async def import_memories(
     to = _target(target)
     library = await to.make()
     refuse_read_only(library)
-    read, _ = await asyncio.to_thread(_readable, plan.path, replace(plan.options, format=plan.format))
+    read = await asyncio.to_thread(_readable, plan.path, replace(plan.options, format=plan.format.name))
     read.state = plan.state
     summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"
     outcome, _ = await deliver(library, verb, summary, await read.supply(), to, on_clash, on_progress)
@@ -232,18 +235,10 @@ def _target(given: Library | Target) -> Target:
     return Target.of(given) if isinstance(given, Library) else given
 
 
-def _readable(path: Path, options: ImportOptions) -> tuple[_Reading, str]:
-    """What lies at a path, by its content or the name of a format, and why it is taken for another tool's.
-
-    Raises UsageError for the store of a program.
-    """
+def _readable(path: Path, options: ImportOptions) -> _Reading:
+    """What is at a path, by its content or the name of a format. Raises UsageError for the store of a program."""
     source = Source(path)
     profile = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
     if profile is not None and options.format is None:
         raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copy_hint(source.path))
-    found, why = find_format(source, options.format)
-    return _Reading(source, found, options, source.state()), why
-
-
-def _listed(counts: Sequence[tuple[str, int]]) -> str:
-    return first_names([f"{name} ({count:,})" for name, count in counts], longest=_KEY_CELLS)
+    return _Reading(source, find_format(source, options.format), options, source.state())

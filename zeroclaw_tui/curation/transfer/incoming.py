@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.known_vectors import KnownVectors
+from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.library import without_agents
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import moment
@@ -32,6 +33,35 @@ FIELDS = frozenset(
 """The columns that a memory of any store may have."""
 OF_THE_STORE = frozenset({"id", "agent_id", "embedding_dimensions"})
 """Columns that mean something only in the store that a row comes from."""
+_BYTES_EACH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVectors:
+    """What a store says of its vectors: `identity` as ZeroClaw >= 0.8.3 notes it, `dimensions` those of most."""
+
+    identity: Identity | None = None
+    dimensions: int | None = None
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> KnownVectors:
+        """Read it from the facts of a store's health."""
+        noted: Mapping[str, Any] = facts.get("embedding identity") or {}
+        parts = [noted.get(f"embedding_{name}") for name in ("provider", "model", "dimensions")]
+        if all(isinstance(part, str) for part in parts) and str(parts[2]).isdecimal():
+            identity = Identity(str(parts[0]), str(parts[1]), int(str(parts[2])))
+            return cls(identity, identity.dimensions)
+        lengths: Mapping[str, int] = facts.get("embedded by dimensions") or {}
+        most = max(lengths, key=lambda length: lengths[length], default=None)
+        return cls(None, None if most is None else int(most))
+
+    def fits(self, vector: Value, made_by: Identity | None) -> bool:
+        """Whether a vector fits among them, as far as both sides say what made theirs."""
+        if not isinstance(vector, bytes) or not vector or len(vector) % _BYTES_EACH:
+            return False
+        if self.dimensions is not None and len(vector) != _BYTES_EACH * self.dimensions:
+            return False
+        return made_by is None or self.identity is None or made_by == self.identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +73,7 @@ class Supply:
 
     batches: Callable[[bool], AsyncIterator[Sequence[Row]]]
     is_file: bool = True
-    is_notes: bool = False
-    vectors: KnownVectors = field(default_factory=KnownVectors)
+    vectors_by: Identity | None = None
     embeds_itself: bool = False
     """Whether its vectors are of key and content together."""
     has_own_times: bool = True
@@ -73,10 +102,10 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
             yield await memory.rows(Query(ROWS, handles=handles[start : start + BATCH_ROWS]))
 
     if memory.about.keeps_lines:
-        return Supply(lines, is_file=False, is_notes=True, has_own_times=False)
+        return Supply(lines, is_file=False, has_own_times=False)
     facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
-    vectors = KnownVectors.from_facts(facts)
-    return Supply(rows, is_file=False, vectors=vectors, embeds_itself=memory.about.embeds_itself)
+    made_by = KnownVectors.from_facts(facts).identity
+    return Supply(rows, is_file=False, vectors_by=made_by, embeds_itself=memory.about.embeds_itself)
 
 
 @dataclass(slots=True)
@@ -101,11 +130,6 @@ class Incoming:
         agents = set(facts.get("agents") or ()) if has_agents else set()
         return cls(supply, memory, agents, KnownVectors.from_facts(facts), now.isoformat())
 
-    def takes_vector(self, vector: Value) -> bool:
-        """Whether a vector fits among those of the store, which may be of key and content together."""
-        is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
-        return is_alike and self.vectors.fits(vector, self.supply.vectors.identity)
-
     def completed(self, row: Row) -> Row:
         """Return a memory with all that the store needs to take it.
 
@@ -123,10 +147,10 @@ class Incoming:
             values["updated_at"] = values["created_at"]
         if values.get("pinned", 0) is None:
             del values["pinned"]
-        if VECTOR in values and not self.takes_vector(values[VECTOR]):
+        if VECTOR in values and not self._takes_vector(values[VECTOR]):
             del values[VECTOR]
         owner = self._owner(row.agent)
-        new_id = row.id or self.new_id(row.key, row.values.get("content"), owner)
+        new_id = row.id or self._new_id(row.key, row.values.get("content"), owner)
         if row.id and self.supply.owner not in (None, row.agent):
             # The original may be in the store too, as another agent's memory.
             new_id = _id_for(owner, row.id)
@@ -136,14 +160,9 @@ class Incoming:
         handle = row.handle if self.supply.is_file and isinstance(row.handle, int) else None
         return Row(new_id, values, handle, owner)
 
-    def new_id(self, key: str, content: Value, owner: str | None) -> str:
-        """Make the id of a memory that has none: always the same in one store."""
-        place = self.memory.about.location
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {owner!r} {key!r} {content!r}"))
-
     def with_key(self, row: Row, key: str) -> Row:
         """Return a row under a key with a new id."""
-        new_id = self.new_id(key, row.values["content"], row.agent)
+        new_id = self._new_id(key, row.values["content"], row.agent)
         return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
 
     def identity(self, row: Row) -> tuple[str | None, str]:
@@ -184,6 +203,16 @@ class Incoming:
         if len(self.agents) == 1:
             return next(iter(self.agents))
         return agent if self.supply.is_file else DEFAULT_AGENT
+
+    def _new_id(self, key: str, content: Value, owner: str | None) -> str:
+        """Make the id of a memory that has none: always the same in one store."""
+        place = self.memory.about.location
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {owner!r} {key!r} {content!r}"))
+
+    def _takes_vector(self, vector: Value) -> bool:
+        """Whether a vector fits among those of the store, which may be of key and content together."""
+        is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
+        return is_alike and self.vectors.fits(vector, self.supply.vectors_by)
 
     def _stated(self, row: Row, stored: Row) -> list[str]:
         """The fields that a memory of the supply states and the store has."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -11,8 +10,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
-What = Literal["new", "same", "taken"]
-"""What a memory that comes is to the store."""
 
 _PREVIEW_CELLS = 100
 
@@ -36,20 +33,18 @@ _CLASHES: dict[OnClash, str] = {
 class Plan:
     """What would come: how many new memories, how many that are there already, and how many whose key is taken.
 
-    `samples` are the first taken keys, `previews` the first new memories as the store will have them. `by_category`
-    counts those of a category by what they are to the store. `losses` are sentences about what the store does not keep.
-    `makes` is a sentence about what is created first, or None. `notes` are sentences about what was read, and about
-    what ZeroClaw would soon delete of it.
+    `samples` are the first taken keys, `previews` the first new memories as the store will have them. `losses` are
+    sentences about what the store does not keep, `notes` about what was read. `makes` is a sentence about what is
+    created first, or None.
     """
 
     new: int
     same: int
     taken: int
-    samples: tuple[str, ...] = ()
-    previews: tuple[MemoryEntry, ...] = ()
-    by_category: tuple[tuple[str, What, int], ...] = ()
-    losses: tuple[str, ...] = ()
-    makes: str | None = None
+    samples: tuple[str, ...]
+    previews: tuple[MemoryEntry, ...]
+    losses: tuple[str, ...]
+    makes: str | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -60,14 +55,6 @@ class Plan:
     def brings(self, on_clash: OnClash) -> int:
         """How many would be written."""
         return self.new + (0 if on_clash == "skip" else self.taken)
-
-    def categories(self, on_clash: OnClash) -> dict[str, int]:
-        """How many of which category would be written, the most first."""
-        counts: Counter[str] = Counter()
-        for category, what, number in self.by_category:
-            if what == "new" or (what == "taken" and on_clash != "skip"):
-                counts[category] += number
-        return dict(counts.most_common())
 
     def facts(self, on_clash: OnClash | None = None) -> Iterator[Fact]:
         """What comes, what is there, what is taken and, where it is decided, what becomes of that, and what is lost."""

@@ -17,7 +17,6 @@ from zeroclaw_tui.curation.profile_choice import profile_to_make
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import NothingYet
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 
 @dataclass(slots=True)
@@ -89,12 +88,6 @@ class Target:
                 yield memory
             finally:
                 await memory.close()
-
-    def scoring_profile(self) -> ScoringProfile:
-        """The rules of the ZeroClaw that uses the store, or will use the planned one."""
-        if self.library is not None:
-            return self.library.profile.profile
-        return profile_to_make(self.config, self.profile)
 
     def makes(self, memory: Memory) -> str | None:
         """A sentence about what is made first, for the store or the planned one; None where it is there."""

@@ -120,7 +120,7 @@ class SnapshotTab(UpkeepTab):
         here, there = difference.here, difference.there
         parts = [(key_words(difference.key), STRONG), (f"\n{_where_text(difference)}", MUTED)]
         if difference.lost:
-            parts.append((f"\n! ZeroClaw's own format loses: {'; '.join(map(one_line, difference.lost))}.", WARNING))
+            parts.append((f"\n! ZeroClaw's own format loses: {difference.lost}.", WARNING))
         lines: list[DiffLine] = []
         text = mask_secrets(entry.content) if (entry := there or here) is not None else ""
         if here is not None and there is not None:
@@ -216,7 +216,7 @@ _COLUMNS: Sequence[Column[Difference]] = (
     Column("where", lambda one: one.where, width=10, look="muted"),
     Column("key", _key, shortened=cut_key),
     Column("memory", _beginning, flex=True),
-    Column("lost in the file", lambda one: "; ".join(one.lost), width=30, hidden_below=100, look="muted"),
+    Column("lost in the file", lambda one: one.lost, width=30, hidden_below=100, look="muted"),
 )
 
 
@@ -240,7 +240,7 @@ def _write_question(plan: SnapshotPlan) -> Question[bool]:
     parts += [(f"\n! {shown_words(sentence)}", WARNING) for sentence in plan.foreign]
     parts += [f"\n{shown_words(sentence)}" for sentence in plan.sentences()]
     for key, lost in plan.lossy[:_MAX_LOSSES]:
-        parts.append((f"\n  {cut(key_words(key), _MAX_KEY)}: {shown_words('; '.join(map(one_line, lost)))}", MUTED))
+        parts.append((f"\n  {cut(key_words(key), _MAX_KEY)}: {lost}", MUTED))
     if len(plan.lossy) > _MAX_LOSSES:
         parts.append((f"\n  … and {len(plan.lossy) - _MAX_LOSSES:,} more", MUTED))
     old = "The old file goes to the trash. " if plan.foreign else ""
