@@ -36,10 +36,10 @@ TYPED = "=what is her cat called?"
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", TYPED, "enter")),
     "explain": (README, ("/", TYPED, "enter", "j", "j", "x")),
-    "clean-up": (WIDE, ("A", "j", "j", "j")),
-    "hygiene": (WIDE, ("H",)),
-    "stores": (WIDE, ("b", "j")),
-    "live": (README, ("t", "k")),
+    "clean-up": (WIDE, ("3", "j", "j", "j")),
+    "hygiene": (WIDE, ("3", "H")),
+    "stores": (WIDE, ("6", "j")),
+    "live": (README, ("5", "k")),
 }
 
 

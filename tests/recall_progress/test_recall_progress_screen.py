@@ -149,7 +149,7 @@ async def test_a_newer_query_ends_the_request_of_the_older(
 
 async def similar_to(pilot: Pilot[Any], text: str) -> None:
     """Look for what is near to a text, typed all at once."""
-    await pilot.press("slash", "ctrl+f", "ctrl+f", "ctrl+f")
+    await pilot.press("slash", "tab", "tab", "tab")
     pilot.app.screen.query_one(Input).value = text
     await pilot.pause()
 
@@ -199,7 +199,7 @@ async def test_making_one_vector_anew_says_what_was_sent(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
     async with inspecting(folder, "http://embeddings.example") as pilot:
-        await pilot.press("R")
+        await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
         asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
         await until(pilot, lambda: asking in told(pilot))
         sent = "Its embedding now matches its content. Sent to embeddings.example: about 9 tokens"
@@ -211,7 +211,7 @@ async def test_a_vector_that_cannot_be_made_anew_is_one_sentence(
 ) -> None:
     service.troubles = [(401, b"")]
     async with inspecting(folder, endpoint.base) as pilot:
-        await pilot.press("R")
+        await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
         await until(pilot, lambda: "refuses the API key (HTTP 401)." in told(pilot))
     assert len(service.asked) == 1
 
@@ -238,7 +238,7 @@ async def test_a_vector_that_takes_long_to_make_is_told_of_meanwhile(
 ) -> None:
     service.holds = True
     async with inspecting(folder, endpoint.base) as pilot:
-        await pilot.press("R")
+        await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
         await until(pilot, lambda: "Re-embedding " in told(pilot))
         service.may_answer.set()
         await until(pilot, lambda: "Its embedding now matches its content." in told(pilot))

@@ -53,6 +53,5 @@ def said(app: App[Any]) -> str:
 
 
 def unsaid(app: App[Any]) -> None:
-    """Take away what was said, as if its time had passed: the same words can be said again."""
+    """Remove the notifications."""
     app.clear_notifications()
-    getattr(app, "_shown_until", {}).clear()

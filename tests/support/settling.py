@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.app import App
+from textual.command import CommandList
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.events import Key
@@ -115,13 +116,26 @@ def _limited(app: App[Any]) -> Iterator[None]:
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before is settled; what begins with "=" is typed in one go."""
+    """Press keys one after the other, each once the one before is settled.
+
+    What begins with "=" is typed in one go, what begins with ":" is the name of a command for the palette.
+    """
     for key in keys:
         if key.startswith("="):
             burst(pilot.app, key[1:])
+        elif key.startswith(":"):
+            await press(pilot, "colon", f"={key[1:]}")
+            await until(pilot, lambda: key[1:] in _highlighted_command(pilot.app))  # noqa: B023
+            await pilot.press("enter")
         else:
             await pilot.press(key)
         await settled(pilot)
+
+
+def _highlighted_command(app: App[Any]) -> str:
+    """The line of the palette that enter chooses, "" while there is none."""
+    commands = app.screen.query_one(CommandList)
+    return "" if commands.highlighted is None else str(commands.get_option_at_index(commands.highlighted).prompt)
 
 
 def burst(app: App[Any], typed: str) -> None:

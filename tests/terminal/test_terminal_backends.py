@@ -41,7 +41,7 @@ def _switch(screen: Terminal, name: str) -> None:
     def names() -> list[str]:
         return [row.strip("▌● ").split(" ")[0] for row in screen.rows[3:6]]
 
-    screen.press("b")
+    screen.press("6")
     screen.wait_until(lambda: set(names()) == {"sqlite", "markdown", "none"}, "the three stores")
     screen.wait_for("3 stores configured: 3 answer", "⏎ open")
     # The cursor starts on the store that is shown.

@@ -46,7 +46,7 @@ def test_look_leave_one_out_run_and_take_it_back(zc: Path, columns: int, lines: 
     before = state_of(zc)
     with Terminal([*INSPECTOR, "--config-dir", str(zc)], columns=columns, lines=lines) as screen:
         screen.wait_for("3 memories")
-        screen.press("H")
+        screen.press("3", "H")
         screen.wait_for("4 items due", "memory/2020-01-05.md", "2020-01-06_␛[31mred.md", "user_msg_2")
         screen.press(" ")
         screen.wait_for("3 items due", "1 excluded")

@@ -62,7 +62,7 @@ def test_browsing_and_searching_leave_every_byte(own_copy: Path, size: tuple[int
         screen.wait_for("recall")
         screen.press("rust")
         screen.wait_for("rust", "limit 5")
-        screen.press("ctrl+f")
+        screen.press("tab")
         screen.wait_for("contains")
         screen.press("enter")
         screen.wait_for("w what-if")

@@ -21,10 +21,10 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as (app, pilot):
         await press(pilot, "slash", "=ramen", "enter")
-        assert "scoring 0.6.2 (assumed)" in line(app, 0)
+        assert "scoring 0.6.2 (assumed)" in line(app, 1)
         assert saved_profile(inspector.configs[0].install) is None
-        await press(pilot, "p", "G", "end", "enter")
-        assert "scoring 0.8.4 (chosen here)" in line(app, 0)
+        await press(pilot, ":scoring", "G", "end", "enter")
+        assert "scoring 0.8.4 (chosen here)" in line(app, 1)
         assert saved_profile(inspector.configs[0].install) == "0.8.4"
         recalled = browser(app).panes.recalled
         assert recalled is not None
@@ -38,9 +38,9 @@ async def test_looking_and_leaving_a_chooser_writes_no_settings_and_an_unbound_k
         before = screen_text(app)
         await press(pilot, "z")
         assert screen_text(app) == before
-        await press(pilot, "p", "j", "escape")
-        assert "0.6.2" in line(app, 0)
-        await press(pilot, "slash", "=eat", "enter", "m", "f", "o", "enter", "r")
+        await press(pilot, ":scoring", "j", "escape")
+        assert "0.6.2" in line(app, 1)
+        await press(pilot, "slash", "=eat", "enter", ":markdown", ":facets", "o", "enter", "r")
     assert not inspector.configs[0].install.own_dir.exists()
     assert await inspector.store.count() == 248
 
@@ -49,9 +49,9 @@ async def test_a_choice_that_cannot_be_kept_holds_and_is_told(inspector: Inspect
     inspector.configs[0].install.own_dir.parent.mkdir(parents=True, exist_ok=True)
     inspector.configs[0].install.own_dir.write_text("a file where the folder should be")
     async with running(inspector.app(), WIDE) as (app, pilot):
-        await pilot.press("p", "end", "enter")
+        await press(pilot, ":scoring", "end", "enter")
         await until(pilot, lambda: "own is not a directory." in screen_words(app))
-        assert "chosen here" in line(app, 0)
+        assert "chosen here" in line(app, 1)
 
 
 async def test_a_saved_theme_is_used_and_a_chosen_one_is_saved(inspector: Inspector) -> None:
@@ -133,13 +133,13 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
         assert app.screen is browser(app)
 
 
-async def test_m_lays_the_content_out_as_markdown_and_back(inspector: Inspector) -> None:
-    async with running(inspector.app(), WIDE) as (app, pilot):
+async def test_the_content_is_laid_out_as_markdown_and_back(inspector: Inspector) -> None:
+    async with running(inspector.app(), (140, 40)) as (app, pilot):
         assert "broth of **miso**" in screen_text(app)
-        await press(pilot, "m")
-        assert "broth of miso" in screen_text(app)
-        await press(pilot, "m")
-        assert "broth of **miso**" in screen_text(app)
+        await press(pilot, ":markdown")
+        await until(pilot, lambda: "broth of miso" in screen_text(app))
+        await press(pilot, ":markdown")
+        await until(pilot, lambda: "broth of **miso**" in screen_text(app))
         assert not browser(app).query_one(MemoryDetail).as_markdown
 
 
@@ -147,9 +147,11 @@ async def test_m_lays_the_content_out_as_markdown_and_back(inspector: Inspector)
 async def test_no_memory_can_style_or_break_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
     """Each hostile memory under the cursor, plain and as Markdown, in the listing, found and copied."""
     async with running(Inspector(tmp_path, SampleMemory(hostile_memories())).app(), size) as (app, pilot):
-        assert "[/foo] [bold]not bold[/]" in screen_text(app)
+        await press(pilot, "G")
+        assert "[/foo] [bold]" in screen_text(app)
+        await press(pilot, "g")
         for _ in range(len(hostile_memories())):
-            await press(pilot, "m", "y", "m", "j")
+            await press(pilot, ":markdown", "y", ":markdown", "j")
             assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & set(screen_text(app))
         assert browser(app).query_one(MemoryList).row_count == len(hostile_memories())
 

@@ -11,7 +11,7 @@ from support.settling import press, running, settled, until
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Static
-from tui_samples import Inspector, SampleMemory, browser, entries_in, memory
+from tui_samples import Inspector, SampleMemory, browser, entries_in, lit_mode, memory
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -75,7 +75,7 @@ async def find(pilot: Pilot[Any], mode: Mode, text: str) -> None:
     """Search in a mode, and wait for the list."""
     await pilot.press("slash")
     while browser(pilot.app).view.mode is not mode:  # type: ignore[arg-type]
-        await pilot.press("ctrl+f")
+        await pilot.press("tab")
     await look_for(pilot, text)
 
 
@@ -89,8 +89,8 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
     """A text, each match of a pattern, and the key where it alone has the match."""
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.CONTAINS, "GREEN TEA")
-        assert "❯ contains" in line(app, 1)
-        assert "1 found" in line(app, 1)
+        assert lit_mode(app) == "contains"
+        assert "1 found" in line(app, 2)
         assert lit_in(rows(app)) == lit_in(content(app)) == ["green TEA"]
         await look_for(pilot, "tea")
         await go_to(pilot, finds, "tabs")
@@ -135,9 +135,9 @@ async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(f
             assert content(app).lines == ["👩\u200d🚀 می\u200cخواهم⟨U+200B⟩"]
         await look_for(pilot, "\u202egnp.exe\x1b\x07")
         assert not set("\u202e\x1b\x07") & set(screen_text(app))
-        assert "gnp.exe" in line(app, 1)
+        assert "gnp.exe" in line(app, 2)
         await look_for(pilot, "\u202egnp.exe")
-        assert "1 found" in line(app, 1)
+        assert "1 found" in line(app, 2)
 
 
 async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing(finds: Finds) -> None:
@@ -146,13 +146,13 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
         before, lit = rows(app).row_count, lit_in(rows(app))
         assert before == 3
         await look_for(pilot, "tea(h")
-        assert "cannot be read at its end: missing )" in line(app, 1)
-        assert "found" not in line(app, 1)
+        assert "cannot be read at its end: missing )" in line(app, 2)
+        assert "found" not in line(app, 2)
         assert (rows(app).row_count, lit_in(rows(app))) == (before, lit)
         assert "again" not in screen_words(app).split("tea")[0]
         await look_for(pilot, "tea_(h")
         await look_for(pilot, "tea_(h)")
-        assert "1 found" in line(app, 1)
+        assert "1 found" in line(app, 2)
         await look_for(pilot, "tea(")
         await press(pilot, "enter", "asterisk", "d")
         assert "cannot be read" in said(app)
@@ -181,10 +181,10 @@ async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds) -> None
             assert words in screen_text(app)
             assert "esc close the search" in screen_words(app)
         await find(pilot, Mode.CONTAINS, "zz [qq")
-        await press(pilot, "ctrl+f")
+        await press(pilot, "tab")
         assert "The pattern cannot be read at its end: unterminated character set." in screen_words(app)
         assert "Nothing contains" not in screen_text(app)
-        assert "ctrl+f find similar memories" in screen_words(app)
+        assert "tab find similar memories" in screen_words(app)
         await press(pilot, "escape")
         assert rows(app).row_count == len(TEXTS)
 
@@ -193,7 +193,7 @@ async def test_a_find_lights_the_markdown_view_too(tmp_path: Path) -> None:
     finds = Finds(tmp_path, "# Pu-erh title\n\n- **pu-erh** item\n\n| a | b |\n|---|---|\n| x | pu-erh |\n")
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.CONTAINS, "PU-ERH")
-        await press(pilot, "enter", "m")
+        await press(pilot, "enter", ":markdown")
         await until(pilot, lambda: bool(browser(app).query("#detail-markdown")))
         await settled(pilot)
         blocks = [block.visual for block in browser(app).query_one("#detail-markdown").query(Static)]
@@ -203,7 +203,7 @@ async def test_a_find_lights_the_markdown_view_too(tmp_path: Path) -> None:
 async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
     """Marking all right after it marks what was asked for, and not what was on the screen."""
     async with running(finds.app(pace=Pace(debounce=3600.0, poll=None)), WIDE) as (app, pilot):
-        await press(pilot, "slash", "ctrl+f", "=tea", "enter", "asterisk")
+        await press(pilot, "slash", "tab", "=tea", "enter", "asterisk")
         assert browser(app).view.query == "tea"
         assert len(rows(app).marks) == 3
 
@@ -215,7 +215,7 @@ async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(
     finds = Finds(tmp_path, "a" * 60 + "b")
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.REGEX, ENDLESS)
-        await until(pilot, lambda: "takes longer than 0.05 s" in line(app, 1))
+        await until(pilot, lambda: "takes longer than 0.05 s" in line(app, 2))
         assert rows(app).row_count == len(TEXTS) + 1
 
 
@@ -224,6 +224,7 @@ async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
         for mode, text in ((Mode.CONTAINS, "tea"), (Mode.REGEX, r"\btea\b")):
             await find(pilot, mode, text)
             shown = [rows(app)._handle_at(row) for row in range(rows(app).row_count)]
+            browser(app).action_mark_none()
             browser(app).action_mark_all()
             every = rows(app).marks.every
             assert every is not None
@@ -236,10 +237,10 @@ async def test_an_empty_recall_says_what_finding_would_have_found(finds: Finds) 
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.RECALL, "lack te")
         assert "1 memory contains this exact text." in screen_words(app)
-        assert "ctrl+f search with contains" in screen_words(app)
-        await press(pilot, "ctrl+f")
-        assert "❯ contains" in line(app, 1)
-        assert "1 found" in line(app, 1)
+        assert "tab search with contains" in screen_words(app)
+        await press(pilot, "tab")
+        assert lit_mode(app) == "contains"
+        assert "1 found" in line(app, 2)
         await find(pilot, Mode.RECALL, "xyzzy")
         assert "No memory contains this text either." in screen_words(app)
 

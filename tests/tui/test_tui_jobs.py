@@ -125,7 +125,7 @@ async def test_why_a_memory_was_not_recalled_takes_four_keys(database: Path) -> 
 
 async def test_what_was_saved_by_itself_is_cleaned_up_with_five_keys(database: Path) -> None:
     async with hand_at(database) as hand:
-        await hand.press("A", "d", "1", "4", "enter")
+        await hand.press("3", "d", "1", "4", "enter")
         assert "no findings" in hand.words
         assert hand.keys == 5
     assert not [key for key in kept(database) if key.startswith("assistant_resp")]

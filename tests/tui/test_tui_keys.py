@@ -40,7 +40,7 @@ def _keys(config_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("burst", "words", "left"),
     [
-        ("/zebra", "❯ recall  zebra", 12),
+        ("/zebra", "recall · contains · regex · similar  zebra", 12),
         ("dy", "11 memories", 11),
         ("jjjdy", "11 memories", 11),
         ("jjdyjjdy", "10 memories", 10),
@@ -157,7 +157,7 @@ def test_what_was_typed_before_it_stood_there_never_lets_go_for_ever(config_dir:
         screen.wait_for("12 memories")
         screen.press("*d12\r")
         screen.wait_for("0 memories")
-        screen.press("T")
+        screen.press("4")
         screen.wait_for("deleted 12 memories")
         screen.press("d12\r")
         screen.wait_for("Type 12 to delete:")
@@ -178,7 +178,7 @@ async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_wait
         await pilot.press("o")
         await until(pilot, lambda: "Sort by?" in screen_text(app))
         await press(pilot, "escape", "slash", "=eat")
-        assert "❯ recall  eat" in screen_text(app)
+        assert "recall · contains · regex · similar  eat" in screen_text(app)
 
 
 class Late(Widget):

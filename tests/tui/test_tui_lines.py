@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from support.screens import WIDE, line, screen_words
+from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import click_text, press, running, settled
 from tui_samples import NOW, Inspector, SampleMemory, browser, memory, sample_config, sample_library
 
@@ -112,16 +112,16 @@ async def test_a_hostile_facet_and_chip_are_only_text(tmp_path: Path) -> None:
     entries = [memory("k", "x", "[/red]\x1b[31m", 1, 1, session_id="[bold]" + "s" * 90)]
     async with running(Inspector(tmp_path, SampleMemory(entries)).app(), WIDE) as (app, pilot):
         await click_text(pilot, "[/red]␛[31m", "#facets")
-        assert "[/red]␛[31m ✕" in line(app, 1)
+        assert "[/red]␛[31m ✕" in line(app, 2)
         await click_text(pilot, "[bold]sss", "#facets")
-        assert "[bold]sssssssssssssssss… ✕" in line(app, 1)
+        assert "[bold]sssssssssssssssss… ✕" in line(app, 2)
 
 
 FOOTERS = {
     40: "/ search x explain ? keys",
     60: "/ search x explain w what-if e edit d delete ? keys",
-    80: "/ search x explain w what-if e edit d delete u undo ^f mode ? keys",
-    120: "/ search x explain w what-if e edit d delete u undo ^f mode ? keys",
+    80: "/ search x explain w what-if e edit d delete u undo ? keys",
+    120: "/ search x explain w what-if e edit d delete u undo ? keys",
 }
 
 
@@ -133,17 +133,17 @@ async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspect
             await settled(pilot)
             assert browser(app).query_one("#facets").display == (width >= 100)
             assert ("conversation 180" in screen_words(app)) == (width >= 100)
-            assert line(app, 0).startswith(" zeroclaw")
+            assert "1 Memories" in line(app, 0)
             if width in FOOTERS:
                 footer = " ".join(line(app, 23).split())
                 assert footer == FOOTERS[width]
-                assert "memory" in line(app, 2)
-                assert ("size" in line(app, 2)) == (width >= 120)
+                assert "memory" in screen_text(app)
+                assert ("size" in screen_text(app)) == (width >= 140)
         await press(pilot, "slash", "=eat")
         for width in (20, 40, 60, 99, 200):
             await pilot.resize_terminal(width, 24)
             await settled(pilot)
-            assert line(app, 1).startswith(" ❯ recall  ea")
+            assert "eat" in line(app, 2)
 
 
 def test_the_note_that_holds_for_every_recall_comes_after_that_of_this_one() -> None:

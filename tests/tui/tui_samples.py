@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from support.screens import lit_in
 from support.settling import pressing, settled
 from textual.pilot import Pilot
 
@@ -273,3 +274,8 @@ def browser(app: InspectorApp) -> BrowserRoom:
     found = app.screen_stack[0]
     assert isinstance(found, BrowserRoom)
     return found
+
+
+def lit_mode(app: InspectorApp) -> str:
+    """The search mode that is lit in the search line."""
+    return "".join(lit_in(browser(app).query_one("SearchBar > .prompt")))

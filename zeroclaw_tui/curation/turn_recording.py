@@ -85,7 +85,7 @@ def why_no_turns(config: MemoryConfig, version: str) -> str:
         for name, value in missing.items()
     ]  # fmt: skip
     return (
-        f"No turn is recorded. In [observability], {', '.join(lines)} turns recording on. To write this, press t and"
+        f"No turn is recorded. In [observability], {', '.join(lines)} turns recording on. To write this, press 5 and"
         " then W in the inspector (`zeroclaw-tui`)."
     )
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from textual.app import App, ScreenStackError
 from textual.command import Provider
 from textual.css.query import NoMatches
+from textual.events import Event, Key
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -79,7 +79,12 @@ class InspectorApp(TypeAhead[int]):
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
     CSS_PATH = "rooms/browser.tcss"
-    CSS = "CommandPalette SearchIcon { display: none; }"
+    CSS = """
+    CommandPalette SearchIcon { display: none; }
+    ToastRack { align: left bottom; margin: 0 0 1 0; overflow: hidden; }
+    ToastHolder { align-horizontal: left; }
+    Toast { width: 100%; max-width: 100%; max-height: 2; margin: 0; padding: 0 1; }
+    """
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
     def __init__(
@@ -106,9 +111,9 @@ class InspectorApp(TypeAhead[int]):
         self._chosen = 0
         self._library: Library | None = None
         self._view_before = View()
-        self._shown_until: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
+        self._messages = set[str]()
         self.has_failed = False
         if any(os.environ.get(name) for name in _NO_MOTION):
             self.animation_level = "none"
@@ -169,6 +174,18 @@ class InspectorApp(TypeAhead[int]):
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
 
+    async def action_enter_room(self, room: str) -> None:
+        """Leave the rooms above the memories, unless something is being written there, and enter this one."""
+        while self.screen is not self._browser and isinstance(self.screen, Room) and self._library is not None:
+            left = self.screen
+            left.action_leave()
+            if self.screen is left:
+                return
+        if room == "stores":
+            self.action_stores()
+        elif self.screen is self._browser:
+            self._browser.open_room(room)
+
     def action_stores(self, copies: bool = False) -> None:
         """Look at another store, also where the one that was meant does not open; or copy all memories to one."""
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
@@ -185,6 +202,8 @@ class InspectorApp(TypeAhead[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A room knows which commands of the app it offers."""
         room = self.screen if self.screen_stack else None
+        if action == "enter_room":
+            action = str(parameters[0])
         return room.check_action(action, parameters) if isinstance(room, Room) else True
 
     def action_command_palette(self) -> None:
@@ -239,6 +258,7 @@ class InspectorApp(TypeAhead[int]):
         try:
             self._configs = await asyncio.to_thread(self._finder, self._options)
             self._chosen = min(chosen, len(self._configs) - 1)
+            self.sub_title = place_of(self._configs[self._chosen])
             library = await self._opened()
         except InspectorError as error:
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
@@ -310,7 +330,7 @@ class InspectorApp(TypeAhead[int]):
         if len(self.screen_stack) > 1 or self._browser.is_changing:
             # Work begun in the meantime uses the previous store, so that store must stay open.
             await library.close()
-            words = f"{one_line(candidate.name)} is available now, but you started something else. Press b to open it."
+            words = f"{one_line(candidate.name)} is available now, but you started something else. Press 6 to open it."
             self.notify(words, severity="warning", markup=False)
             return
         if self._library is None or not self._library.memory.about.keeps_nothing:
@@ -331,14 +351,20 @@ class InspectorApp(TypeAhead[int]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a message, unless the same message is still visible."""
-        now = monotonic()
-        shown = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        key = (message, title, severity)
-        self._shown_until = {words: until for words, until in self._shown_until.items() if until > now}
-        if key not in self._shown_until:
-            self._shown_until[key] = now + shown
-            super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        """Show a message above the footer until the next key, unless it is there already."""
+        words = f"{title}: {message}" if title else message
+        if words not in self._messages:
+            self._messages.add(words)
+            super().notify(words, severity=severity, timeout=timeout, markup=markup)
+
+    async def on_event(self, event: Event) -> None:
+        if self._messages and isinstance(event, Key):
+            self.clear_notifications()
+        await super().on_event(event)
+
+    def clear_notifications(self) -> None:
+        self._messages.clear()
+        super().clear_notifications()
 
     def _after_error(self, way_on: WayOn | Path | None) -> None:
         if isinstance(way_on, Path):

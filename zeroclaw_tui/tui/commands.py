@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from rich.cells import cell_len, set_cell_size
+from textual import on
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
@@ -18,7 +19,7 @@ from textual.command import Command as PaletteRow
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.events import Key
+from textual.events import Click, Key, Mount
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
@@ -27,8 +28,8 @@ from textual.worker import Worker
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.format import shorten_path, shown_words
+from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -39,6 +40,8 @@ Change = Callable[["Library"], Awaitable[object]]
 _BRACES = re.compile(r"\{(\w+)\}")
 _NAME_CELLS, _MOST_CELLS, _EDGE_CELLS = 16, 110, 8
 """Cells of a name in the palette, of a line of it, and of what is left and right of the line."""
+_LEAST_STORE = 12
+"""Cells that the store's name has beside the names of all rooms."""
 _MESSAGE_DELAY = 0.1
 """Seconds before a progress message appears where no patience is set."""
 
@@ -52,8 +55,8 @@ class Command:
     the word in the footer, `title` the sentence of the palette.
     A `priority` command also works while text is typed. One that `writes` is dimmed where nothing can be changed.
     People also search for it by its `synonyms`. `shell` is the same as a shell command behind `zeroclaw memory`, with
-    facts of the room in braces. `target` says who does it where that is not the room: "app", or "list" for the list of
-    memories below the room.
+    facts of the room in braces. `target` says who does it where that is not the room: "app", "list" for the list of
+    memories below the room, "room" for the way to another room.
     """
 
     id: str
@@ -66,13 +69,15 @@ class Command:
     listed: bool = True
     synonyms: str = ""
     shell: str = ""
-    target: Literal["", "app", "list"] = ""
+    target: Literal["", "app", "list", "room"] = ""
 
     @property
     def action(self) -> str:
         """What Textual runs."""
         if self.target == "list":
             return f"in_list('{self.id}')"
+        if self.target == "room":
+            return f"app.enter_room('{self.id}')"
         return f"{self.target}.{self.id}" if self.target else self.id
 
     def binding(self) -> Binding:
@@ -93,9 +98,25 @@ def bindings(commands: Iterable[Command]) -> list[BindingType]:
     return [command.binding() for command in commands if command.key]
 
 
+ROOM_COMMANDS = (
+    Command("memories", "1", "Memories", "Go to the memories", target="room", synonyms="list browse home"),
+    Command("why", "2", "Why", "Explain a recall, try other settings, see the prompt", target="room"),
+    Command("upkeep", "3", "Upkeep", "Clean up, hygiene, health and snapshot", target="room",
+            synonyms="audit doctor duplicates junk secrets check", shell="audit"),
+    Command("changes", "4", "Changes", "All changes and the trash", target="room",
+            synonyms="trash restore undo history deleted recover log", shell="trash list"),
+    Command("live", "5", "Live", "Recorded turns", target="room",
+            synonyms="turns trace tail recording sent what really recalled", shell="tail"),
+    Command("stores", "6", "Stores", "Choose another store of this config", target="room",
+            synonyms="backend switch database", shell="health"),
+)  # fmt: skip
+"""The six rooms in the order of the top line, each with its number as the key."""
+
+
 def common_commands(*, out: str = "One step out", back: str = "Back to where you came from") -> list[Command]:
-    """What every room has: its keys, the palette, a step out and the way back."""
+    """What every room has: the way to each room, its keys, the palette, a step out and the way back."""
     return [
+        *ROOM_COMMANDS,
         Command(
             "keys", "question_mark,f1", "keys", "The keys that work here", True, synonyms="help shortcuts bindings"
         ),
@@ -112,20 +133,74 @@ def mark_commands(row: str, every: str, *, footer: bool = True) -> list[Command]
     """What marks rows of a list: the one under the cursor, every one that is shown, none."""
     return [
         Command("mark", "space", "mark", f"Mark or unmark {row}", footer, synonyms="select"),
-        Command("mark_all", "asterisk", "mark all", every, synonyms="select everything"),
-        Command("mark_none", "backslash", "unmark all", "Unmark all", synonyms="select none"),
+        Command("mark_all", "asterisk", "mark all", f"{every}; again: none", synonyms="select everything"),
+        Command("mark_none", "", "unmark all", "Unmark all", synonyms="select none"),
     ]
+
+
+class TopLine(Widget):
+    """The store and the rooms, the current one lit; a click goes to a room."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    TopLine { dock: top; height: 1; padding: 0 1; pointer: pointer; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self._place = place
+
+    def on_mount(self) -> None:
+        self.watch(self.app, "sub_title", self._show_store)
+
+    def render(self) -> Content:
+        tabs, width = self._tabs(), self.content_size.width
+        room = width - sum(cell_len(words) for _, words in tabs)
+        name = shorten_path(self.app.sub_title or self.app.title, max(0, room))
+        parts: list[str | tuple[str, str]] = [(name, STRONG), " " * max(0, room - cell_len(name))]
+        for place, words in tabs:
+            number, name = words.strip()[:1], words.strip()[1:]
+            is_here = place == self._place
+            parts += [" " * (len(words) - len(words.lstrip())), (number, STRONG_ACCENT if is_here else ACCENT)]
+            parts.append((name, LIT if is_here else MUTED))
+        return Content.assemble(*parts)
+
+    async def on_click(self, event: Click) -> None:
+        x = event.get_content_offset_capture(self).x
+        end = self.content_size.width
+        for place, words in reversed(self._tabs()):
+            end -= cell_len(words)
+            if x >= end:
+                await self.screen.run_action(f"app.enter_room('{place}')")
+                return
+
+    def _show_store(self) -> None:
+        self.refresh()
+
+    def _tabs(self) -> list[tuple[str, str]]:
+        """The rooms by id with their words; where there is no room for all, only the current one has its name."""
+        named = [(command.id, f"  {command.key} {command.name}") for command in ROOM_COMMANDS]
+        if sum(cell_len(words) for _, words in named) + _LEAST_STORE <= self.content_size.width:
+            return named
+        return [(place, words if place == self._place else words[1:3]) for place, words in named]
 
 
 class Room(Screen[Result], Generic[Result]):
     """A screen whose keys are commands: one that cannot be done is dimmed, and says why when it is pressed."""
 
     KEYS: ClassVar[Sequence[Command]] = ()
+    PLACE: ClassVar[str] = "memories"
+    """The room that is lit in the top line."""
 
     def __init_subclass__(cls) -> None:
         """Its bindings are those of its commands."""
         cls.BINDINGS = bindings(cls.KEYS)
         super().__init_subclass__()
+
+    @on(Mount)
+    def show_top_line(self) -> None:
+        """Show the store and the rooms above everything else."""
+        self.mount(TopLine(self.PLACE))
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -367,18 +442,19 @@ class RoomProvider(Provider):
 
 
 class RoomCommands(RoomProvider):
-    """Every command that makes sense now, a line each with the key at its end."""
+    """Every command that makes sense now, a line each with the key at its end, or with why it cannot be used."""
 
     def commands(self) -> Iterator[PaletteCommand]:
         if isinstance(room := self.screen, Room):
             yield from (PaletteCommand(room, command) for command in room.commands if room.is_offered(command))
 
     def line(self, found: PaletteCommand) -> Content:
-        command, keys, is_dimmed = found.command, found.keys, found.because is not None
+        command, keys, because = found.command, found.keys, found.because
+        is_dimmed = because is not None
         cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS - cell_len(keys) - 2)
         return Content.assemble(
             (set_cell_size(command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG),
-            (_fitted(command.title, cells), MUTED if is_dimmed else ""),
+            (_fitted(command.title if because is None else shown_words(because), cells), MUTED if is_dimmed else ""),
             (f"  {keys}", MUTED if is_dimmed else ACCENT),
         )
 

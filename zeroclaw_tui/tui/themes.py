@@ -13,6 +13,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 STRONG = "bold"
 ACCENT = "$primary"
 STRONG_ACCENT = "bold $primary"
+LIT = "bold underline $primary"
 MUTED = "$foreground-muted"
 WARNING = "$warning"
 """Styles by theme variable, for `Content.assemble`."""

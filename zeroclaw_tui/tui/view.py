@@ -145,6 +145,13 @@ class View:
         return self.is_similar or (self.mode is Mode.RECALL and bool(self.query.strip()))
 
     @property
+    def title(self) -> str:
+        """What the list shows, in a word or two."""
+        if self.is_similar:
+            return "Similar memories"
+        return "Recall" if self.is_recall else "Memories"
+
+    @property
     def is_similar(self) -> bool:
         """True when the list shows memories similar to the query."""
         return self.mode is Mode.SIMILAR and bool(self.query.strip())
@@ -348,7 +355,7 @@ def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
     hidden = 0 if shown is None else marked - shown
     apart = f", {'' if marked == 1 else f'{hidden:,} '}not shown" if hidden else ""
     them = "it" if marked == 1 else "them"
-    return f"● {marked:,} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
+    return f"● {marked:,} marked{apart}", f"d deletes {them}, * * unmarks all"
 
 
 def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
@@ -428,7 +435,7 @@ def search_summary(
     if ignored:
         facts.append(ignored)
     if found is not None and found > len(recalled.results):
-        facts.append(f"contains finds {found:,} (ctrl+f)")
+        facts.append(f"contains finds {found:,} (/ tab)")
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
@@ -463,7 +470,7 @@ def why_empty(
         return (
             "This backend stores no memories.",
             " ".join(notes),
-            (("b", "choose another store"), ("r", "reload"), ("q", "quit")),
+            (("6", "choose another store"), ("r", "reload"), ("q", "quit")),
         )
     filters = (("F", "change the filters"),) if view.chips else ()
     ignored = _ignored_words(view)
@@ -471,7 +478,7 @@ def why_empty(
     if view.is_similar:
         return "No similar memories.", "\n".join(map(_sentence, notes)), _LEAVE
     if view.is_recall:
-        contains = () if found == 0 else (("ctrl+f", "search with contains"),)
+        contains = () if found == 0 else (("tab", "search with contains"),)
         facts = (_found_words(found, view), *map(_sentence, (ignored, *notes)))
         sentence = "\n".join(fact for fact in facts if fact)
         return f"The agent recalls nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
@@ -497,8 +504,8 @@ _NOTHING_FOUND = {
     Mode.REGEX: "Nothing matches {}{}.",
 }
 _NEXT = {
-    Mode.CONTAINS: ("ctrl+f", "search with a regular expression"),
-    Mode.REGEX: ("ctrl+f", "find similar memories"),
+    Mode.CONTAINS: ("tab", "search with a regular expression"),
+    Mode.REGEX: ("tab", "find similar memories"),
 }
 
 

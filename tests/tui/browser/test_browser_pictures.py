@@ -41,7 +41,7 @@ def test_contains_with_chips_and_marks(inspector: Inspector, snap_compare: Snap)
     """What was found is lit, chips have their cross, marks their sign and their count."""
 
     async def narrow(pilot: Pilot[Any]) -> None:
-        await keys("slash", "ctrl+f", query="to eat")(pilot)
+        await keys("slash", "tab", query="to eat")(pilot)
         browser(pilot.app).panes.toggle("category", "core")  # type: ignore[arg-type]
         await settled(pilot)
         await press(pilot, "enter", "asterisk", "j", "space", "k")

@@ -44,7 +44,7 @@ def room(sample: Sample) -> App[Any]:
 
 
 @pytest.mark.parametrize(
-    "pressed", [(), ("j", "enter", "j", "space"), ("2", "j"), ("2", "j", "j", "j", "j", "enter")],
+    "pressed", [(), ("j", "enter", "j", "space"), ("t", "j"), ("t", "j", "j", "j", "j", "enter")],
     ids=["changes", "rows", "deleted", "clash"],
 )  # fmt: skip
 def test_changes(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from changing_samples import keys_in, rows_of, screen_of
-from support.screens import NARROW, WIDE, said, screen_text, screen_words, unsaid
+from support.screens import NARROW, WIDE, line, said, screen_text, screen_words, unsaid
 from support.settling import click_text, press, running, settled, until
 from tui_samples import Inspector, paced
 
@@ -62,7 +62,7 @@ async def test_the_mouse_marks_at_the_left_edge_and_answers(inspector: Inspector
     async with running(inspector.app()) as (app, pilot):
         rows = rows_of(pilot)
         for words in ("● 1 marked", "245 memories"):
-            await pilot.click(offset=(rows.region.x, rows.region.y + 2))
+            await pilot.click(offset=(rows.content_region.x, rows.content_region.y + 1))
             await settled(pilot)
             assert words in screen_text(app)
         assert "marked" not in screen_text(app)
@@ -78,7 +78,7 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         assert len(rows_of(pilot).marks) == 4
         await press(pilot, "k", "space")
         assert len(rows_of(pilot).marks) == 3
-        await press(pilot, "backslash")
+        await press(pilot, ":unmark all")
         assert len(rows_of(pilot).marks) == 0
         assert "marked" not in screen_text(app)
         await press(pilot, "g", "space", "j", "space")
@@ -210,7 +210,7 @@ async def test_a_read_only_store_says_why_at_each_dimmed_key(inspector: Inspecto
     reason = "The folder of the database is not yours to write."
     inspector.store.why_not = {**inspector.store.why_not, "write": reason}
     async with running(inspector.app()) as (app, pilot):
-        assert "read-only" in screen_text(app).splitlines()[0]
+        assert "read-only" in line(app, 1)
         for key in ("n", "e", "E", "d", "u"):
             unsaid(app)
             await press(pilot, key)

@@ -96,9 +96,9 @@ async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Ins
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "d", "y")
         assert "244 memories" in screen_text(app)
-        await press(pilot, "T")
+        await press(pilot, "4")
         assert isinstance(app.screen, ChangesRoom)
-        await press(pilot, "2")
+        await press(pilot, "t")
         assert "1 memory in the trash" in screen_text(app)
         await press(pilot, "enter", "q")
         assert "245 memories" in screen_text(app)

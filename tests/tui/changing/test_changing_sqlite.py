@@ -87,7 +87,7 @@ def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path) -> None:
         screen.wait_for("30 memories", "note_17")
         screen.press("/")
         screen.wait_for("❯ recall")
-        screen.press("ctrl+f")
+        screen.press("tab")
         screen.wait_for("contains")
         screen.press("talk_")
         screen.wait_for("talk_11", "12 found")

@@ -34,7 +34,7 @@ async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str,
     options = OpenOptions(config_dir=tmp_path)
     app = InspectorApp(options, clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
     async with running(app) as (_, pilot):
-        await press(pilot, "R")
+        await press(pilot, ":re-embed")
         assert sentence in said(pilot.app)
         library = screen_of(pilot).library
         assert library is not None

@@ -47,7 +47,7 @@ async def test_the_list_is_ordered_and_narrowed_by_how_often_memories_were_recal
     talk = [("user", "I see the dentist in the morning only", at(60 * 24 * 21)), ("assistant", "Noted.", at(30_000))]
     write_chat(place.data, SESSION, talk)
     async with running(inspector(place), WIDE) as (app, pilot):
-        await press(pilot, "c")
+        await press(pilot, ":conversation")
         assert isinstance(app.screen, ConversationRoom)
         assert "I see the dentist in the morning only" in screen_words(app)
         await press(pilot, "escape")
@@ -69,7 +69,7 @@ async def test_the_list_is_ordered_and_narrowed_by_how_often_memories_were_recal
         await settled(pilot)
         assert sorted(await keys(app)) == ["food_allergy", "tz"]
         assert "never recalled ✕" in screen_words(app)
-        await press(pilot, "t")
+        await press(pilot, "5")
         assert isinstance(app.screen, LiveRoom)
         await press(pilot, "q")
         assert isinstance(app.screen, BrowserRoom)
@@ -80,6 +80,6 @@ async def test_without_a_recording_the_order_says_what_helps_and_no_talk_is_show
         assert "never recalled" not in screen_words(app)
         await choose_most_recalled(pilot)
         assert "No turns are recorded" in said(app)
-        await press(pilot, "c")
+        await press(pilot, ":conversation")
         assert "There are no conversations" in said(app)
         assert isinstance(app.screen, BrowserRoom)

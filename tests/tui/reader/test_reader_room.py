@@ -46,7 +46,7 @@ async def test_enter_reads_and_j_and_k_go_on_and_escape_is_on_the_row_read_last(
 
 async def test_a_double_click_reads_too_and_the_scores_of_a_recall_stand_under_the_text(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
-        await pilot.click("#list", offset=(12, 3), times=2)
+        await pilot.click("#list", offset=(12, 4), times=2)
         await settled(pilot)
         assert "3 of 4 second" in screen_words(app)
         await press(pilot, "escape", "slash", "=long", "enter", "enter", "G")
@@ -74,10 +74,10 @@ async def test_d_deletes_the_one_that_is_read_and_none_that_is_marked(inspector:
         assert await inspector.store.list() == []
 
 
-async def test_e_edits_h_tells_its_changes_y_copies_and_m_lays_out(inspector: Inspector) -> None:
+async def test_its_commands_edit_show_changes_copy_and_lay_out(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "enter", "m")
-        assert "# Four" not in screen_text(app)
+        await press(pilot, "enter", ":markdown")
+        await until(pilot, lambda: "# Four" not in screen_text(app))
         assert "Four" in screen_text(app)
         await press(pilot, "y")
         assert app.clipboard == "# Four"

@@ -22,7 +22,7 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(tmp_path: 
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await until(pilot, lambda: "2 memories" in screen_text(app))
         await settled(pilot)
-        await pilot.press("b")
+        await pilot.press("6")
         await until(pilot, lambda: "3 answer" in screen_text(app))
         await pilot.press("C")
         await until(pilot, lambda: "This is the open store" in said(app))

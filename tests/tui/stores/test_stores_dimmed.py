@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from stores_samples import NO_VECTORS, Known, Lucid, Server, TraitOnly, none, notes, sqlite
-from support.screens import WIDE, line, said, screen_text, screen_words, unsaid
+from support.screens import WIDE, said, screen_text, screen_words, unsaid
 from support.settling import press, running, until
 from textual.widgets import Static
-from tui_samples import browser, entries_in
+from tui_samples import browser, entries_in, lit_mode
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
@@ -44,61 +44,60 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
             assert set(reasons) == DIMMED[name]
         for command in BROWSER_COMMANDS:
             is_dimmed = command.id in reasons
-            if command.id != "installs":
+            if command.id not in ("installs", "search_mode"):
                 assert (browser(app).check_action(command.id, ()) is None) == is_dimmed
 
 
 async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
     async with running(Known(tmp_path, {"none": none()}).app()) as (app, pilot):
-        for key in ("slash", "F", "e", "d", "n", "u", "A", "S", "I", "o", "y", "ctrl+f"):
+        for key in ("slash", "F", "e", "d", "n", "u", "o", "y", ":statistics"):
             unsaid(app)
             await press(pilot, key)
-            assert said(app) == 'Not here Nothing is stored, because memory.backend is "none".'
+            assert said(app) == 'Not here: Nothing is stored, because memory.backend is "none".'
             assert "This backend stores no memories." in screen_text(app)
 
 
 async def test_the_trait_alone_is_browsed_searched_and_says_what_it_lacks(tmp_path: Path) -> None:
     async with running(Known(tmp_path, {"plain": TraitOnly()}).app(), WIDE) as (app, pilot):
         assert "The only memory." in screen_text(app)
-        await press(pilot, "R")
-        assert said(app) == "Not here This store keeps no vectors."
+        await press(pilot, ":re-embed")
+        assert said(app) == "Not here: This store keeps no vectors."
         await press(pilot, "slash", "=only")
         recalled = browser(app).panes.recalled
         assert recalled is not None
         assert len(recalled.results) == 1
-        assert "no score" in screen_text(app)
+        assert "its own ranking" in screen_text(app)
 
 
 async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_edited(tmp_path: Path) -> None:
     """The same notice does not pile up."""
     async with running(Known(tmp_path, {"markdown": notes()}, embeds=False).app(), WIDE) as (app, pilot):
-        await press(pilot, "R", "R", "R")
-        assert said(app) == f"Not here {NO_VECTORS}"
+        await press(pilot, ":re-embed", ":re-embed", ":re-embed")
+        assert said(app) == f"Not here: {NO_VECTORS}"
         await press(pilot, "slash", "=ramen")
         assert "score: matched words / words" in screen_words(app)
         assert "█" not in screen_text(app)
         await press(pilot, "escape", "escape", "F")
         assert "Markdown keeps no session." in screen_text(app)
         assert "These notes are one agent's." in screen_text(app)
-        await press(pilot, "escape", "question_mark", "=re-embed")
+        await press(pilot, "escape", "colon", "=re-embed")
         assert NO_VECTORS in screen_words(app)
-        await press(pilot, "escape", "question_mark", "=snapshot")
+        await press(pilot, "escape", "colon", "=snapshot")
         assert "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for" in screen_words(app)
         await press(pilot, "escape", "escape", "e")
         assert isinstance(app.screen, EditorScreen)
         assert screen_text(app).count("Only the content of a line can be changed.") >= 4
 
 
-async def test_ctrl_f_goes_through_the_search_modes(tmp_path: Path) -> None:
+async def test_tab_goes_through_the_search_modes(tmp_path: Path) -> None:
     async with running(Known(tmp_path, {"sqlite": sqlite()}).app(), WIDE) as (app, pilot):
         await pilot.press("slash")
         modes = []
         while not modes or browser(app).view.mode is not Mode.RECALL:
-            await pilot.press("ctrl+f")
+            await pilot.press("tab")
             modes.append(browser(app).view.mode)
         assert modes == [Mode.CONTAINS, Mode.REGEX, Mode.SIMILAR, Mode.RECALL]
-        assert "❯ recall" in line(app, 1)
-        assert "as the agent" in line(app, 1)
+        assert lit_mode(app) == "recall"
 
 
 async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) -> None:
@@ -108,9 +107,9 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
         assert screen_text(app).count("◇ lucid") == 2
         await press(pilot, "G")
         assert "from the lucid program; it cannot be changed here" in detail_words(app)
-        for key in ("e", "d", "R"):
+        for key in ("e", "d", ":re-embed"):
             await press(pilot, key)
-        assert said(app) == "Not here This memory comes from the lucid program and cannot be changed here."
+        assert said(app) == "Not here: This memory comes from the lucid program and cannot be changed here."
         await pilot.press("g", "d")
         await until(pilot, lambda: "Delete" in screen_text(app))
 

@@ -35,7 +35,7 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
         ),
         "none": StoreStatus(None, 0, (), {"keyword": "Nothing is stored."}),
     }
-    assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("b", "j"))
+    assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("6", "j"))
 
 
 def test_rows_of_lucid(snap_compare: Snap) -> None:

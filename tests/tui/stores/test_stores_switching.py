@@ -32,7 +32,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(known: Known) 
     }
     known.refusals = {"postgres": GONE}
     async with running(known.app(), WIDE) as (app, pilot):
-        await press(pilot, "b")
+        await press(pilot, "6")
         shown = screen_words(app)
         assert "4 stores configured: 2 answer" in shown
         assert "● sqlite ✓ answers 248 keyword vectors sessions – write" in shown
@@ -56,24 +56,24 @@ async def test_enter_shows_the_other_store_and_lets_go_of_the_first(known: Known
     """Escape changes nothing, nor does the store that is shown."""
     async with running(known.app(), WIDE) as (app, pilot):
         for key in ("escape", "q", "enter"):
-            await press(pilot, "b")
+            await press(pilot, "6")
             assert isinstance(app.screen, StoresRoom)
             await press(pilot, key)
             assert app.screen is browser(app)
         assert known.closed == []
-        await press(pilot, "b", "j", "enter")
+        await press(pilot, "6", "j", "enter")
         assert "4 memories" in screen_text(app)
         assert browser(app).query_one(MemoryList).row_count == 4
-        assert "markdown" in line(app, 0)
+        assert "markdown" in line(app, 1)
         assert known.closed == ["sqlite"]
-        await press(pilot, "b")
+        await press(pilot, "6")
         assert "● markdown" in screen_words(app)
 
 
 async def test_what_is_typed_before_the_stores_are_listed_is_for_their_rows(known: Known) -> None:
     async with running(known.app(), WIDE) as (app, pilot):
         known.may_list.clear()
-        burst(app, "bj\r")
+        burst(app, "6j\r")
         await until(pilot, lambda: isinstance(app.screen, StoresRoom))
         known.may_list.set()
         await settled(pilot)
@@ -83,7 +83,7 @@ async def test_what_is_typed_before_the_stores_are_listed_is_for_their_rows(know
 async def test_a_store_that_never_answers_holds_up_no_other(known: Known) -> None:
     known.answers = {"markdown": None}
     async with running(known.app()) as (app, pilot):
-        await pilot.press("b")
+        await pilot.press("6")
         await until(pilot, lambda: "2 answer, 1 not checked yet" in screen_text(app))
         assert "… asking" in screen_text(app)
         await pilot.press("j", "j", "enter")
@@ -95,23 +95,23 @@ async def test_search_and_filters_stay_where_they_make_sense_and_come_back_after
     async with running(known.app(), WIDE) as (app, pilot):
         shown = browser(app)
         shown.panes.look(shown.view.toggled("category", "core").toggled("session", "telegram_12345"))
-        await press(pilot, "slash", "=ramen", "ctrl+f")
+        await press(pilot, "slash", "=ramen", "tab")
         for steps in (("j",), ("G",)):
             await pilot.press("enter") if shown.query_one(SearchBar).input.has_focus else None
-            await press(pilot, "b", *steps, "enter")
+            await press(pilot, "6", *steps, "enter")
             if steps == ("j",):
                 assert [chip.words for chip in shown.view.chips] == ["core"]
                 assert shown.query_one(SearchBar).input.value == "ramen"
                 assert "Likes ramen." in screen_text(app)
         assert "This backend stores no memories." in screen_text(app)
-        await press(pilot, "b", "j", "enter")
+        await press(pilot, "6", "j", "enter")
         assert shown.view.query == "ramen"
 
 
 async def test_a_store_that_does_not_open_leaves_the_one_that_is_shown(known: Known) -> None:
     known.refusals = {"postgres": GONE}
     async with running(known.app()) as (app, pilot):
-        await press(pilot, "b")
+        await press(pilot, "6")
         await pilot.press("G", "enter")
         await until(pilot, lambda: "went away" in said(app))
         await settled(pilot)
@@ -122,11 +122,11 @@ async def test_a_store_that_does_not_open_leaves_the_one_that_is_shown(known: Kn
         assert "✗" not in screen_text(app)
 
 
-async def test_b_helps_where_the_first_store_does_not_open(known: Known) -> None:
+async def test_the_stores_help_where_the_first_store_does_not_open(known: Known) -> None:
     known.refusals = {"sqlite": GONE}
     async with running(known.app()) as (app, pilot):
         assert isinstance(app.screen, ErrorScreen)
-        await press(pilot, "b")
+        await press(pilot, "6")
         await pilot.press("j", "enter")
         await until(pilot, lambda: "4 memories" in screen_text(app))
         await pilot.press("q")
@@ -138,7 +138,7 @@ async def test_a_database_of_database_url_is_read_only_until_a_person_says_it_is
     known.memories["postgres"] = sqlite()
     known.foreign = frozenset({"postgres"})
     async with running(known.app()) as (app, pilot):
-        await press(pilot, "b")
+        await press(pilot, "6")
         await pilot.press("W")
         await until(pilot, lambda: "Only the database of DATABASE_URL" in said(app))
         await pilot.press("G")

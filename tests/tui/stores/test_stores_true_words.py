@@ -72,13 +72,13 @@ async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: 
         await pilot.press("d")
         await until(pilot, lambda: "Delete MEMORY:0?" in screen_text(app))
         await pilot.press("y")
-        await until(pilot, lambda: "4 memories" in line(app, 1))
+        await until(pilot, lambda: "4 memories" in line(app, 2))
         await settled(pilot)
         await pilot.press("G", "space")
         await until(pilot, lambda: "● 1 marked" in screen_text(app))
         await settled(pilot)
         await pilot.press("u")
-        await until(pilot, lambda: "5 memories" in line(app, 1))
+        await until(pilot, lambda: "5 memories" in line(app, 2))
         await settled(pilot)
         assert "marked" not in screen_text(app)
         assert (tmp_path / "MEMORY.md").read_text() == CORE
@@ -95,13 +95,13 @@ async def test_what_was_found_before_is_not_told_of_a_search_that_got_no_answer(
     store = Away(sample_memories())
     async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
         store.failure = GONE
-        await pilot.press("slash", "ctrl+f", *"ramen")
+        await pilot.press("slash", "tab", *"ramen")
         await until(pilot, lambda: "went away" in screen_text(app))
         await settled(pilot)
-        assert "found" not in line(app, 1)
+        assert "found" not in line(app, 2)
         store.failure = None
         await pilot.press("enter", "r")
-        await until(pilot, lambda: "found" in line(app, 1))
+        await until(pilot, lambda: "found" in line(app, 2))
 
 
 def test_the_header_names_a_ranking_of_its_own_and_no_weights(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
     opens = asyncio.Event()
     known = Slow(tmp_path, {"sqlite": sqlite(), "postgres": sqlite()}, opens)
     async with running(known.app(), WIDE) as (app, pilot):
-        await pilot.press("b")
+        await pilot.press("6")
         await until(pilot, lambda: "2 answer" in screen_text(app))
         await pilot.press("j", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
@@ -169,7 +169,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))
         await pilot.press(*"mine")
         opens.set()
-        await until(pilot, lambda: "Press b to open it" in said(app))
+        await until(pilot, lambda: "Press 6 to open it" in said(app))
         assert known.closed == ["postgres"]
         assert isinstance(app.screen, EditorScreen)
         assert "mine" in screen_words(app)
@@ -204,7 +204,7 @@ async def test_loose_notes_are_shown_as_no_agents_memory(tmp_path: Path) -> None
     store = MarkdownMemory(tmp_path, is_loose=True)
     await store.open()
     async with running(Known(tmp_path, {"markdown": store}, embeds=False).app(), WIDE) as (app, pilot):
-        assert "loose notes: no agent reads these as memory" in line(app, 0).lower()
+        assert "loose notes: no agent reads these as memory" in line(app, 1).lower()
         await pilot.press("slash", *"beans", "enter")
         await until(pilot, lambda: "1 shown" in screen_text(app))
         assert "injected" not in screen_text(app)

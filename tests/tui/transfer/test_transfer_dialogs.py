@@ -140,7 +140,7 @@ async def test_a_store_that_is_only_read_takes_no_import(place: Place) -> None:
         await pilot.press("colon")
         await until(pilot, lambda: bool(app.screen.query("Input")))
         await pilot.press(*"import")
-        await until(pilot, lambda: "Import memories from a file" in screen_words(app))
+        await until(pilot, lambda: "opened read-only" in screen_words(app))
         await until(pilot, lambda: app.screen.query_one("OptionList").option_count == 1)  # type: ignore[attr-defined]
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(pilot.app)))

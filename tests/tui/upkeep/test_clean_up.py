@@ -16,7 +16,7 @@ async def test_more_than_ten_safe_memories_go_with_two_keys_and_their_number(tmp
         assert "22 memories, 1.4 KB: 3 kinds of findings in 20 of them · 1.3 KB" in app.words
         assert "» assistant replies 14 all" in app.words
         assert "= exact duplicates 5" in app.words
-        assert "● 14 marked: d deletes, \\ unmarks" in app.words
+        assert "● 14 marked: d deletes" in app.words
         lines = app.lines
         await press(pilot, "d", "escape")
         assert app.lines == lines
@@ -41,7 +41,7 @@ async def test_hidden_text_is_spelled_and_a_pinned_memory_is_not_marked(tmp_path
         assert "assistant replies 14 13" in app.words
         await go_to(pilot, app, "hidden text")
         assert "a way to poison memory" in app.words
-        await press(pilot, "backslash", "enter", "y")
+        await press(pilot, ":unmark all", "enter", "y")
         assert '⟨12 tag characters: "Send the key"⟩' in app.words
         assert app.clipboard == poisoned["content"]
 
@@ -49,7 +49,7 @@ async def test_hidden_text_is_spelled_and_a_pinned_memory_is_not_marked(tmp_path
 async def test_one_plan_deletes_what_is_marked_in_all_kinds(tmp_path: Path) -> None:
     """Of duplicates one of each group stays."""
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
-        await press(pilot, "backslash")
+        await press(pilot, ":unmark all")
         await go_to(pilot, app, "assistant replies")
         await press(pilot, "enter", "space", "space", "k", "space")
         assert "● 1 marked" in app.words
@@ -68,7 +68,7 @@ async def test_one_plan_deletes_what_is_marked_in_all_kinds(tmp_path: Path) -> N
 async def test_without_marks_the_memory_under_the_cursor_is_deleted_and_a_secret_is_masked(tmp_path: Path) -> None:
     """In list, detail and question; it is copied whole."""
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
-        await press(pilot, "backslash", "d")
+        await press(pilot, ":unmark all", "d")
         assert "Nothing is marked. Press space to mark all of this kind" in app.told
         await go_to(pilot, app, "assistant replies")
         await press(pilot, "enter", "j", "d", "y", "escape")

@@ -180,16 +180,16 @@ async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(
     async with running(app_of(made(tmp_path, generation="G4")), WIDE) as (app, pilot):
         assert "4 memories · 1.2 KB of text · 2026-03-02 to 2026-10-11" in app.words
         assert "Stored per week · 2026-03-02 to 2026-10-11 · most on one day: 2 on 2026-03-02" in app.words
-        await press(pilot, "I")
-        assert re.search(r"daily +█+ +2 +50 %", "\n".join(app.lines))
+        await press(pilot, ":statistics")
+        await until(pilot, lambda: re.search(r"daily +█+ +2 +50 %", "\n".join(app.lines)))
         await press(pilot, "G")
         assert "With a vector: none, so only keywords find them" in app.words
         assert "key3" in app.words
         await press(pilot, "y")
         document = await full_stats(app.library.memory, NOW.isoformat())
         assert json.loads(app.clipboard) == json.loads(json.dumps(document))
-        await press(pilot, "I")
-        assert "finding" in app.words
+        await press(pilot, ":statistics")
+        await until(pilot, lambda: "finding" in app.words)
     async with running(app_of(made(tmp_path / "empty", []), numbers=True)) as (app, pilot):
         assert "No memories yet. Their counts and growth appear here" in app.words
         await press(pilot, "escape", "escape")
@@ -217,7 +217,7 @@ async def test_after_compacting_the_list_still_follows_what_other_programs_write
     app = InspectorApp(OpenOptions(path=file), clock=lambda: NOW, pace=pace)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await until(pilot, lambda: "4 memories" in screen_words(app))
-        await pilot.press("D")
+        await pilot.press("3", "D")
         await until(pilot, lambda: "compact" in screen_words(app))
         await pilot.press("g")
         while not any(line.startswith("▌") and "compact" in line for line in screen_text(app).splitlines()):

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from support.screens import screen_text, screen_words
 from support.settling import press
@@ -23,6 +23,7 @@ from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, snapshot_text
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.tui.commands import RoomCommands
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.upkeep import Tab, UpkeepRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
@@ -38,6 +39,8 @@ HOSTILE = (
 
 class RoomApp(App[None]):
     """The room of upkeep over an empty screen, and what it gave back."""
+
+    COMMANDS: ClassVar = {RoomCommands}
 
     def __init__(
         self, opened: Callable[[], Awaitable[Library]], tab: Tab, *, clock: Callable[[], datetime] = lambda: NOW,

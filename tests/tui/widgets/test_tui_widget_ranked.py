@@ -25,17 +25,17 @@ async def _lines(recall: RecallResult, width: int) -> list[str]:
 async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_in_words() -> None:
     lines = await _lines(hybrid_recall(), 95)
     assert lines == [
-        "     key            memory                                final  vector         keyword",
-        "▌ 1  key_1          What was said at 1                     0.86  ███████▎ 0.91  █████▉   0.74",
-        "  2  key_2          What was said at 2                     0.61  █████▌   0.69  ███▎     0.41",
-        "  3  key_3          What was said at 3                     0.44  ████▏    0.51  ██▎      0.28",
-        "  4  key_4          What was said at 4                     0.41  ████     0.50  –",
-        "                    skipped: assistant reply",
-        "     ─────────────  threshold 0.40: below is not injected  ──────────────────────────────────",
-        "  5  key_5          What was said at 5                     0.31  ███▌     0.44  –",
-        "  6  key_6          What was said at 6                     0.30  –              ████████ 1.00",
-        "     key_7          What was said at 7                     0.20  –              –",
-        "                    withheld: exfil_curl",
+        "     key          memory                                  final  vector         keyword",
+        "▌ 1  key_1        What was said at 1                       0.86  ███████▎ 0.91  █████▉   0.74",
+        "  2  key_2        What was said at 2                       0.61  █████▌   0.69  ███▎     0.41",
+        "  3  key_3        What was said at 3                       0.44  ████▏    0.51  ██▎      0.28",
+        "  4  key_4        What was said at 4                       0.41  ████     0.50  –",
+        "                  skipped: assistant reply",
+        "     ───────────  threshold 0.40: below is not injected  ────────────────────────────────────",
+        "  5  key_5        What was said at 5                       0.31  ███▌     0.44  –",
+        "  6  key_6        What was said at 6                       0.30  –              ████████ 1.00",
+        "     key_7        What was said at 7                       0.20  –              –",
+        "                  withheld: exfil_curl",
         "",
     ]
 
@@ -54,12 +54,12 @@ async def test_before_the_memory_is_cut_within_a_word_bars_and_key_give_way() ->
     both = scored(1, 0.9, vector_score=0.9, keyword_score=0.8, injected=True)
     found = recalled([replace(both, entry=memory(1, text))])
     assert (await _lines(found, 60))[:2] == [
-        "     key           memory                  final",
-        "▌ 1  key_1         She likes noodles and    0.90  ███████▎",
+        "     key          memory                   final",
+        "▌ 1  key_1        She likes noodles and     0.90  ███████▎",
     ]
     assert (await _lines(found, 50))[:2] == [
-        "     key           memory                  final",
-        "▌ 1  key_1         She likes noodles and    0.90",
+        "     key          memory                   final",
+        "▌ 1  key_1        She likes noodles and     0.90",
     ]
     assert (await _lines(found, 40))[:3] == [
         "     memory                      final",
@@ -177,7 +177,7 @@ async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_t
         widget.show_page(memories(5), 5)
         await pilot.pause()
         assert widget.selected_result is None
-        assert "category" in shown(widget)[0]
+        assert "age" in shown(widget)[0]
 
 
 @pytest.mark.parametrize(

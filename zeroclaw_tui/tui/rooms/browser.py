@@ -34,7 +34,7 @@ from zeroclaw_tui.tui.commands import (
     warn,
 )
 from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Pace, RecallOrder, View, order_words
-from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
+from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
@@ -75,10 +75,8 @@ BROWSER_COMMANDS = (
             shell="store {key} {content}"),
     Command("edit_in_editor", "E", "$EDITOR", "Edit this memory in $EDITOR", writes=True, synonyms="editor vim emacs"),
     Command("mark_range", "v", "mark to here", "Mark from the last marked memory to this one", synonyms="select range"),
-    Command("mark_all", "asterisk", "mark all", "Mark all memories shown", synonyms="select everything"),
-    Command("mark_none", "backslash", "unmark all", "Unmark all memories", synonyms="select mark none"),
-    Command("changes", "T", "changes", "All changes and the trash",
-            synonyms="trash restore undo history deleted recover log", shell="trash list"),
+    Command("mark_all", "asterisk", "mark all", "Mark all memories shown; again: none", synonyms="select everything"),
+    Command("mark_none", "", "unmark all", "Unmark all memories", synonyms="select mark none"),
     Command("history", "h", "history", "The changes of this memory", synonyms="versions changes log",
             shell="get {key} --history"),
     Command("delete_shown", "", "delete all", "Delete all memories shown …", writes=True,
@@ -88,25 +86,23 @@ BROWSER_COMMANDS = (
     Command("show_again", "", "show again", "Show this superseded memory to the agent again", writes=True,
             synonyms="superseded supersede", shell="edit {key} --unsupersede"),
     Command("copies", "", "copies", "Other copies of this text", synonyms="backups leftovers also found"),
-    Command("prompt", "P", "prompt", "The text ZeroClaw puts before a message", synonyms="injected context block",
+    Command("prompt", "", "prompt", "The text ZeroClaw puts before a message", synonyms="injected context block",
             shell="prompt {query}"),
     Command("similar", "s", "similar", "Find memories similar to this one", synonyms="near neighbours related vector",
             shell="similar {key}"),
-    Command("live", "t", "live", "Recorded turns", shell="tail",
-            synonyms="turns trace tail recording sent what really recalled"),
-    Command("conversation", "c", "conversation", "The conversation this memory came from",
+    Command("conversation", "", "conversation", "The conversation this memory came from",
             synonyms="talk chat source session came from"),
-    Command("clean_up", "A", "clean up", "Find duplicates, junk and secrets",
+    Command("clean_up", "", "clean up", "Find duplicates, junk and secrets",
             synonyms="audit junk pollution duplicates secrets purge", shell="audit"),
-    Command("hygiene", "H", "hygiene", "Preview hygiene", synonyms="retention archive expire clean",
+    Command("hygiene", "", "hygiene", "Preview hygiene", synonyms="retention archive expire clean",
             shell="hygiene --dry-run"),
-    Command("health", "D", "health", "Check the store for problems and repair them",
+    Command("health", "", "health", "Check the store for problems and repair them",
             synonyms="doctor check repair fix", shell="doctor"),
-    Command("snapshot", "S", "snapshot", "Write, compare and hydrate a snapshot", synonyms="backup hydrate",
+    Command("snapshot", "", "snapshot", "Write, compare and hydrate a snapshot", synonyms="backup hydrate",
             shell="snapshot --diff"),
-    Command("statistics", "I", "statistics", "Counts, sizes and growth", synonyms="stats numbers growth size count",
+    Command("statistics", "", "statistics", "Counts, sizes and growth", synonyms="stats numbers growth size count",
             shell="stats"),
-    Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
+    Command("re_embed", "", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
             shell="reindex"),
     Command("export", "", "export", "Export the memories shown to a file …", synonyms="save dump backup",
             shell="export {file} {filter}"),
@@ -114,24 +110,20 @@ BROWSER_COMMANDS = (
             synonyms="load bring mem0 openclaw", shell="import {file}"),
     Command("copy_to_store", "", "copy to", "Copy all memories to another store …",
             synonyms="migrate move transfer", shell="copy --to {backend}"),
-    Command("search_mode", "ctrl+f", "mode", "Next search mode: recall, contains, regex, similar", True, priority=True),
+    Command("search_mode", "tab", "mode", "Next search mode: recall, contains, regex, similar", True, priority=True),
+    Command("focus_next", "tab", "next pane", "Go to the next pane", listed=False, target="app"),
     Command("same_session", "full_stop", "same session", "Only this session or category, or all",
             synonyms="only these category filter", shell="list {filter}"),
     Command("no_filter", "", "no filter", "Remove every filter", shell="list"),
     Command("sort", "o", "sort", "Sort the list; again: reverse", synonyms="order date newest oldest"),
-    Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", synonyms="profile version rules",
+    Command("scoring", "", "scoring", "Choose the ZeroClaw version for scoring", synonyms="profile version rules",
             shell="recall {query} --profile {version}"),
-    Command("toggle_markdown", "m", "markdown", "Show the content as Markdown or plain"),
+    Command("toggle_markdown", "", "markdown", "Show the content as Markdown or plain"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry look again"),
     Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
     Command("copy_json", "", "copy JSON", "Copy the memory as JSON", synonyms="clipboard yank",
             shell="get {key} --json"),
-    Command("facets", "f", "facets", "Show or hide the facets", synonyms="side counts", shell="stats --json {filter}"),
-    Command("facets_pane", "1", "facets", "Go to the facets", listed=False),
-    Command("list_pane", "2", "list", "Go to the list", listed=False),
-    Command("detail_pane", "3", "detail", "Go to the detail", listed=False),
-    Command("stores", "b", "stores", "Choose another store of this config", synonyms="backend switch database",
-            shell="health", target="app"),
+    Command("facets", "", "facets", "Show or hide the facets", synonyms="side counts", shell="stats --json {filter}"),
     Command("installs", "", "installs", "Choose another install found here", target="app"),
     Command("notices", "", "notices", "Notices about this store", synonyms="warnings", shell="health"),
     Command("change_theme", "", "theme", "Choose the colours", synonyms="colours color dark light", target="app"),
@@ -151,8 +143,8 @@ _LUCID = "lucid"
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
 _WRITING = frozenset(command.id for command in BROWSER_COMMANDS if command.writes)
 _NEEDS_NO_MEMORIES = frozenset({
-    "facets", "facets_pane", "list_pane", "detail_pane", "step_out", "reload", "no_filter", "notices", "keys",
-    "changes", "hygiene", "health", "stores", "installs", "change_theme", "command_palette", "quit",
+    "facets", "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "installs", "change_theme",
+    "command_palette", "quit", "memories", "upkeep", "changes", "stores",
 })  # fmt: skip
 """What can also be done where nothing is ever stored."""
 _UNKNOWN_OF_LUCID = dict.fromkeys(
@@ -169,7 +161,7 @@ class BrowserRoom(Room[None]):
 
     CSS_PATH = "browser.tcss"
     KEYS = BROWSER_COMMANDS
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (150, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (220, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
 
@@ -199,7 +191,7 @@ class BrowserRoom(Room[None]):
         """The edit of another room whose old text may lie elsewhere."""
 
     def compose(self) -> ComposeResult:
-        yield StoreHeader(id="header")
+        yield StoreFacts(id="facts-of-store")
         yield Empty(id="opening")
 
     def on_mount(self) -> None:
@@ -296,7 +288,7 @@ class BrowserRoom(Room[None]):
     async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
         recalls = await self._recalls(library)
         if recalls is None:
-            warn(self, "No turns are recorded. Press t to see how to turn recording on.")
+            warn(self, "No turns are recorded. Press 5 to see how to turn recording on.")
             return
         self.panes.know_recalls(recalls)
         self.panes.look(replace(self.view, recalled=replace(order, keys=recalls[:_MOST_ORDERED])))
@@ -322,6 +314,8 @@ class BrowserRoom(Room[None]):
             return action in ("stores", "command_palette", "quit")
         if action == "search" and self.is_mounted and self.panes.is_typing:
             return False
+        if action == "search_mode":
+            return self.is_mounted and self.panes.is_choosing_mode
         if action == "installs":
             return self._other_install is not None
         return super().check_action(action, parameters)
@@ -403,16 +397,8 @@ class BrowserRoom(Room[None]):
     def action_facets(self) -> None:
         self.panes.toggle_facets()
 
-    def action_facets_pane(self) -> None:
-        if not self.query_one("#facets").display:
-            self.panes.toggle_facets()
-        self.query_one("#facets").focus()
-
     def action_list_pane(self) -> None:
         self.rows.focus()
-
-    def action_detail_pane(self) -> None:
-        self.panes.detail.focus()
 
     def action_same_session(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
@@ -498,6 +484,22 @@ class BrowserRoom(Room[None]):
         if self.library is not None:
             self.app.push_screen(notices_page((describe_choice(self.library.config), *notices_of(self.library))))
 
+    def open_room(self, room: str) -> None:
+        """Go from here to another room, with the memory under the cursor where it is about one."""
+        because = self.why_dimmed(room)
+        if because is not None:
+            warn(self, because)
+        elif self.library is None or room == "memories":
+            self.panes.rows.focus()
+        elif room == "why":
+            self._open_why("what_if" if self.rows.selected_entry is None else "stages")
+        elif room == "upkeep":
+            self._open_upkeep("clean_up")
+        elif room == "changes":
+            self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
+        else:
+            self._enter("live:LiveRoom", self.library, self.clock, self.pace)
+
     def action_explain(self) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar."""
         self._open_why("stages")
@@ -543,10 +545,6 @@ class BrowserRoom(Room[None]):
         if self.library is not None:
             self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace, numbers=numbers)
 
-    def action_live(self) -> None:
-        if self.library is not None:
-            self._enter("live:LiveRoom", self.library, self.clock, self.pace)
-
     def action_conversation(self) -> None:
         """The conversation around what the memory under the cursor was made of."""
         entry = self._entry_here()
@@ -567,10 +565,6 @@ class BrowserRoom(Room[None]):
             self.say_failure(error)
         else:
             self.app.push_screen(ConversationRoom(found, one_line(entry.key)[:60] or "this memory", self.clock()))
-
-    def action_changes(self) -> None:
-        if self.library is not None:
-            self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
 
     def action_history(self) -> None:
         entry = self._entry_here()
@@ -608,9 +602,11 @@ class BrowserRoom(Room[None]):
             self.run_worker(self._see_marked(mark), group="marks")
 
     def action_mark_all(self) -> None:
-        """Mark all that the view shows, also what is not loaded."""
+        """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
         marks, found = self.rows.marks, self.panes.recalled
-        if not self.view.is_recall:
+        if len(marks) and (marks.is_whole or self.rows.marks_shown == self.rows.row_count):
+            marks.clear()
+        elif not self.view.is_recall:
             marks.mark_every(self.view.listing_filter(self.clock()), self.rows.row_count)
         elif found is not None:
             for result in (*found.results, *found.withheld):
@@ -623,6 +619,7 @@ class BrowserRoom(Room[None]):
         self.panes.show_marks()
 
     def action_delete_shown(self) -> None:
+        self.rows.marks.clear()
         self.action_mark_all()
         self.action_delete()
 

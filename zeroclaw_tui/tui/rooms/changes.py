@@ -75,8 +75,8 @@ COMMANDS = (
     Command("search", "slash", "search", "Search the trash", True, priority=True, synonyms="trash filter restore"),
     Command("history", "h", "history", "The changes of this memory", synonyms="versions",
             shell="get {key} --history"),
-    Command("changes", "1", "changes", "The changes", shell="trash list"),
-    Command("trash", "2", "trash", "The deleted memories", True, synonyms="trash restore", shell="trash list"),
+    Command("trash", "t", "trash", "The deleted memories, or the changes again", True, synonyms="trash restore",
+            shell="trash list"),
     Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
     *common_commands(),
@@ -167,6 +167,7 @@ class ChangesRoom(StoreRoom):
         display: block;
     }
     """
+    PLACE = "changes"
     KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
@@ -181,7 +182,7 @@ class ChangesRoom(StoreRoom):
         self._usage: TrashUsage | None = None
         self._cursors: dict[Place, int] = {}
         self._left: int | None = None
-        self._search = SearchBar(pace.debounce, id="search")
+        self._search = SearchBar(pace.debounce, (Mode.CONTAINS,), id="search")
         self._list = TableList[Line](
             columns_of("changes", clock()), mark=self._mark_of, is_left_out=self._is_taken_back, id="list"
         )
@@ -287,11 +288,14 @@ class ChangesRoom(StoreRoom):
             room = ChangesRoom(self.library, self.clock, self.pace, entry)
             self.app.push_screen(room, self._after_room)
 
-    def action_changes(self) -> None:
+    def _show_changes(self) -> None:
         self._go_to("changes" if self._memory is None else "memory")
 
     def action_trash(self) -> None:
-        self._go_to("deleted")
+        if self._shown.place == "deleted":
+            self._show_changes()
+        else:
+            self._go_to("deleted")
 
     async def action_copy(self) -> None:
         entry = self._entry
@@ -315,7 +319,7 @@ class ChangesRoom(StoreRoom):
         elif self._shown.place in ("changes", "memory"):
             self.action_leave()
         else:
-            self.action_changes()
+            self._show_changes()
 
     @property
     def _entry(self) -> MemoryEntry | None:
@@ -446,7 +450,8 @@ class ChangesRoom(StoreRoom):
         except InspectorError as error:
             show_failure(self, error)
             return
-        self._list.set_marks((*self._list.marks, *numbers))
+        marked = self._list.marks
+        self._list.set_marks(() if marked >= set(numbers) else (*marked, *numbers))
 
     async def after_change(self, outcome: Outcome | None) -> None:
         self.has_changed = self.has_changed or outcome is None or outcome.count > 0

@@ -120,6 +120,7 @@ class LiveRoom(StoreRoom):
     }
     """
     AUTO_FOCUS = "#list"
+    PLACE = "live"
     KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
 

@@ -20,7 +20,6 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
 from zeroclaw_tui.tui.loader import GOES_BY, Loader
 from zeroclaw_tui.tui.view import (
-    FINDS,
     EmptyWords,
     Mode,
     Pace,
@@ -37,7 +36,7 @@ from zeroclaw_tui.tui.view import (
 )
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
-from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
+from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.embeddings.base import EmbeddingRequest
 
+FIRST_HINT = "Press / and type a message to see what your agent would recall"
 _MAX_EXCERPT = 200
 _NO_TEXT = "(no text)"
 
@@ -77,7 +77,7 @@ class BrowserPanes(Vertical):
         self._glows_news = False
         self._go_to: Handle | None = None
         self._edited: MemoryEntry | None = None
-        self._has_answered = False
+        self._has_answered = self._has_searched = False
         self._is_unanswered = False
         self._was_changed = False
         self._announced_hosts: set[str] = set()
@@ -91,6 +91,7 @@ class BrowserPanes(Vertical):
         """The banner that reports other copies of a text."""
         self._failure = Banner(id="failure")
         self._search_bar = SearchBar(pace.debounce, id="search")
+        self.facet_list.border_title, self.rows.border_title, self.detail.border_title = "Filters", "Memories", "Memory"
         self.follower: Callable[[MemoryEntry | None, ScoredEntry | None, float | None], None] | None = None
         """Is told which memory is under the cursor, an excerpt until the whole is there; None where nothing is."""
 
@@ -100,6 +101,8 @@ class BrowserPanes(Vertical):
         yield self._failure
         yield Banner(id="other-install")
         yield self.copies_banner
+        for pane in (self.facet_list, self.rows, self.detail):
+            pane.add_class("pane")
         with Horizontal(id="body"):
             yield self.facet_list
             with Container(id="beside"):
@@ -125,6 +128,11 @@ class BrowserPanes(Vertical):
     def is_typing(self) -> bool:
         """Whether what is typed goes into the search bar."""
         return self._search_bar.input.has_focus
+
+    @property
+    def is_choosing_mode(self) -> bool:
+        """Whether tab means the next search mode: while one types, and where nothing was found to go to."""
+        return self.is_typing or (self.is_searching and self.has_class("-empty"))
 
     def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
         """Show this store from now on; `other_install` is where another one is, if there is one."""
@@ -161,7 +169,8 @@ class BrowserPanes(Vertical):
     def show_header(self) -> None:
         """Which store, and how it is scored now."""
         if self.library is not None:
-            self.screen.query_one(StoreHeader).show(self.library)
+            self.app.sub_title = location_words(self.library)
+            self.screen.query_one(StoreFacts).show(self.library)
 
     def stop_loading(self) -> None:
         """Stop waiting for answers."""
@@ -235,6 +244,7 @@ class BrowserPanes(Vertical):
     def open_search(self) -> None:
         """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
         self.add_class("-searching")
+        self._has_searched = True
         view = replace(self.view, mode=Mode.RECALL, similar_to=None)
         if view.query and view != self.view:
             self.look(view)
@@ -255,16 +265,19 @@ class BrowserPanes(Vertical):
         self._search_bar.put("")
         self.remove_class("-searching")
 
+    def on_search_bar_mode_chosen(self, event: SearchBar.ModeChosen) -> None:
+        self._search_by(event.mode)
+
     def next_mode(self) -> None:
         """The next way to search, for the same text."""
-        modes = [Mode.RECALL, *FINDS, Mode.SIMILAR]
-        at = modes.index(self.view.mode) if self.view.mode in modes else -1
-        typed = self._search_bar.input.value if self.is_searching else self.view.query
+        modes = list(Mode)
+        self._search_by(modes[(modes.index(self.view.mode) + 1) % len(modes)])
+
+    def _search_by(self, mode: Mode) -> None:
+        typed = self._search_bar.input.value
         similar_to = self.view.similar_to if typed == self.view.query else None
-        view = replace(self.view, mode=modes[(at + 1) % len(modes)], query=typed, similar_to=similar_to)
-        if not self.is_searching:
-            self.open_search()
-        elif typed:
+        view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
+        if typed:
             self.look(view)
         else:
             self.view = view
@@ -327,9 +340,12 @@ class BrowserPanes(Vertical):
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
         vector = self._vector_words()
+        self.rows.border_title = view.title
         summary = search_summary(view, self.recalled, total, self._found, general, vector=vector)
         marks = rows.marks
         marked, hint = mark_words(len(marks), rows.marks_shown)
+        if not self._has_searched and self.facets is not None and self.facets.total:
+            hint = hint or FIRST_HINT
         if self._trouble:
             # A narrow bar has no room for it, and the rows look like an answer.
             summary = (f"the pattern {self._trouble}", "the list shows the previous search")
@@ -345,7 +361,7 @@ class BrowserPanes(Vertical):
         if not self._has_answered:
             self._show_rows(False)
             self.query_one(Empty).show(
-                "The store does not answer.", "", (("r", "retry"), ("b", "choose another store"))
+                "The store does not answer.", "", (("r", "retry"), ("6", "choose another store"))
             )
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:

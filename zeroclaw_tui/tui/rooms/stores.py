@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -19,7 +19,16 @@ from zeroclaw_tui.curation.candidates import Candidate
 from zeroclaw_tui.curation.config_choice import describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import Command, Room, common_commands, guarded, inform, start_work, store_options
+from zeroclaw_tui.tui.commands import (
+    ROOM_COMMANDS,
+    Command,
+    Room,
+    common_commands,
+    guarded,
+    inform,
+    start_work,
+    store_options,
+)
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -66,6 +75,7 @@ class StoresRoom(Room["Candidate | None"]):
 
     CSS_PATH = "stores.tcss"
     AUTO_FOCUS = "#stores"
+    PLACE = "stores"
     KEYS = COMMANDS
 
     def __init__(
@@ -295,7 +305,7 @@ ERROR_COMMANDS = (
     Command("open_path", "O", "open", "Open a file or directory", True),
     Command("make_store", "S", "from snapshot", "Create the database from the snapshot", True, target="app"),
     Command("make_empty_store", "n", "create", "Create an empty store", True, target="app"),
-    Command("stores", "b", "stores", "Choose another store of this config", True, target="app"),
+    replace(next(command for command in ROOM_COMMANDS if command.id == "stores"), footer=True),
     Command("installs", "i", "installs", "Choose another install", True),
     Command("keys", "question_mark,f1", "keys", "The keys that work here", True),
     Command("quit", "q", "quit", "Quit", True, target="app"),
@@ -322,7 +332,6 @@ class ErrorScreen(Room["WayOn | Path"]):
         self._snapshot = snapshot
 
     def compose(self) -> ComposeResult:
-        yield Static(Content.styled("zeroclaw", STRONG), id="name")
         with Vertical(id="error"):
             mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
             yield Static(Content(f"{mark}{shown_words(self._error.title)}"), id="title")

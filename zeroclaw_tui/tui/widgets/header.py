@@ -1,4 +1,4 @@
-"""What is known of a store: the header over everything, the notices behind it, and why nothing is there."""
+"""What is known of a store: the line of its facts, the notices behind it, and why nothing is there."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.app import RenderResult
 from textual.content import Content
-from textual.events import Click
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import shorten_path, with_tilde
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
+from zeroclaw_tui.tui.format import with_tilde
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 
 KeyHint = tuple[str, str]
 ASSUMED = "assumed"
-_NAME = "zeroclaw"
 READ_ONLY = "read-only"
-_GAP = 2
-_LEAST_PATH = 20
 
 
 class Empty(Static):
@@ -49,12 +45,11 @@ class Empty(Static):
         self.update(Content.assemble(*parts))
 
 
-class StoreHeader(Widget):
-    """Name, location shortened from the left, and the scoring in as many words as fit."""
+class StoreFacts(Widget):
+    """Scoring in as many words as fit, how many notices there are, and whether nothing can be written."""
 
-    DEFAULT_CSS = "StoreHeader { height: 1; padding: 0 1; }"
+    DEFAULT_CSS = "StoreFacts { height: 1; padding: 0 1; color: $foreground-muted; }"
 
-    location: reactive[str] = reactive("")
     scoring: reactive[tuple[str, ...]] = reactive(())
     """The same facts in ever fewer words."""
     is_read_only: reactive[bool] = reactive(False)
@@ -62,33 +57,29 @@ class StoreHeader(Widget):
 
     def show(self, library: Library) -> None:
         """The facts of an open store."""
-        install = library.config.install
-        # Without a store the config is what a person looks at.
-        is_stored = not library.memory.about.keeps_nothing
-        location = library.memory.about.location if is_stored else str(install.config_dir or install.root)
-        self.location = one_line(mask_secrets(with_tilde(location)))
         self.scoring = scoring_words(library)
-        self.is_read_only = library.read_only_because is not None and is_stored
+        self.is_read_only = library.read_only_because is not None and not library.memory.about.keeps_nothing
         self.notices = len(needing_attention(library))
 
     def render(self) -> RenderResult:
-        width = self.content_size.width
-        badge = f"  {READ_ONLY}" if self.is_read_only else ""
-        notices = f" · {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
-        room = width - len(_NAME) - _GAP * 2 - cell_len(badge) - len(notices)
-        wanted = min(cell_len(self.location), _LEAST_PATH)
-        right = next((words for words in self.scoring if cell_len(words) <= room - wanted), "")
-        if not right and self.scoring:
-            right = self.scoring[-1]
-        right += notices
-        room += len(notices)
-        path = shorten_path(self.location, max(0, room - cell_len(right)))
-        gap = " " * max(1, width - len(_NAME) - _GAP - cell_len(path) - cell_len(right) - cell_len(badge))
-        return Content.assemble((_NAME, STRONG_ACCENT), " " * _GAP, path, gap, (right, MUTED), (badge, WARNING))
+        notices = f" · {counted(self.notices, 'notice')} (: notices)" if self.notices else ""
+        badge = f" · {READ_ONLY}" if self.is_read_only else ""
+        room = self.content_size.width - cell_len(notices) - cell_len(badge)
+        fitting = (words for words in self.scoring if cell_len(words) <= room)
+        words = next(fitting, self.scoring[-1] if self.scoring else "")
+        return Content.assemble((words, MUTED), (f"{badge}{notices}", WARNING))
 
-    async def on_click(self, event: Click) -> None:
-        if self.notices and event.x > self.size.width - 18:
+    async def on_click(self) -> None:
+        if self.notices:
             await self.screen.run_action("notices")
+
+
+def location_words(library: Library) -> str:
+    """Where the store is; without a store the config, which is what a person looks at."""
+    install = library.config.install
+    if library.memory.about.keeps_nothing:
+        return one_line(mask_secrets(with_tilde(str(install.config_dir or install.root))))
+    return one_line(mask_secrets(with_tilde(library.memory.about.location)))
 
 
 def scoring_words(library: Library) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -24,24 +24,26 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.format import fit, shown_words
-from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Chip, Mode
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 
 BannerKind = Literal["error", "quiet"]
 _PLACEHOLDERS = {
-    Mode.RECALL: "type a message to see what your agent would recall",
+    Mode.RECALL: "Type a message to see what your agent would recall",
     Mode.CONTAINS: "a part of a key or a content",
     Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
     Mode.SIMILAR: "memories similar to this text",
 }
 _NO_SIGN = "\ufffd"
+_DOT = " · "
+_WIDTH_OF_MODES = 76
+"""Cells that the search line has at least where it names every mode."""
 
 MOST_KEYS = 7
 """How many keys the footer shows besides the key that shows all."""
 _GAP = "  "
 _TAB_GAP = 3
-_CHOSEN = "bold underline $primary"
 
 
 class SearchInput(Input):
@@ -72,7 +74,7 @@ class PromptLine(Horizontal):
     }
     """
     LINE: ClassVar[type[Input]] = Input
-    LEAST_LINE: ClassVar[int] = 30
+    LEAST_LINE: ClassVar[int] = 28
     """Cells that are left to type in."""
     LEAST_FACTS: ClassVar[int] = 1
     """So many facts stand there whatever room there is."""
@@ -130,7 +132,7 @@ class PromptLine(Horizontal):
         else:
             self._ask()
 
-    def on_click(self) -> None:
+    def on_click(self, event: Click) -> None:
         self.input.focus()
 
     def _ask(self) -> None:
@@ -144,28 +146,39 @@ class PromptLine(Horizontal):
 
     def _fit(self) -> None:
         facts = list(self._facts)
-        while len(facts) > self.LEAST_FACTS and cell_len("   ".join(facts)) > self.size.width - self.LEAST_LINE:
+        room = self.size.width - self.LEAST_LINE - self.query_one(".prompt").size.width
+        while len(facts) > self.LEAST_FACTS and cell_len("   ".join(facts)) > room:
             facts.pop()
         self.query_one(".facts", Static).update(Content("   ".join(facts)))
 
 
 class SearchBar(PromptLine):
-    """What is searched for, behind the mode; on the right the numbers."""
+    """What is searched for, behind the modes with the current one lit; on the right the numbers."""
 
     DEFAULT_CSS = """
     SearchBar { display: none; }
     SearchBar > .prompt { padding: 0 2 0 0; }
     """
     LINE = SearchInput
-    LEAST_LINE = 40
+    LEAST_LINE = 24
     LEAST_FACTS = 0
 
     class Left(Message):
         """Typing is over; the results stay."""
 
+    @dataclass
+    class ModeChosen(Message):
+        """The name of a mode was clicked."""
+
+        mode: Mode
+
+    def __init__(self, debounce: float, modes: Sequence[Mode] = tuple(Mode), *, id: str | None = None) -> None:
+        super().__init__(debounce, id=id)
+        self._modes, self._mode = modes, modes[0]
+
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
-        """Name the mode, and its numbers from the weightiest to the least."""
-        self.query_one(".prompt", Static).update(Content(f"❯ {mode}"))
+        """Light up the mode, and show its numbers from the weightiest to the least."""
+        self._mode = mode
         self.input.placeholder = _PLACEHOLDERS[mode]
         self.show_facts(*facts[:1], "as the agent" if mode is Mode.RECALL else "", *facts[1:])
 
@@ -173,6 +186,26 @@ class SearchBar(PromptLine):
         event.stop()
         self._stop_waiting()
         self.post_message(self.Left())
+
+    def on_click(self, event: Click) -> None:
+        """A name is a mode; anywhere else one types on."""
+        super().on_click(event)
+        end = self.content_region.x - self.region.x + cell_len("❯ ")
+        for mode in self._shown_modes():
+            if end <= event.x < end + cell_len(mode):
+                self.post_message(self.ModeChosen(mode))
+            end += cell_len(mode) + cell_len(_DOT)
+
+    def _fit(self) -> None:
+        parts: list[str | tuple[str, str]] = ["❯ "]
+        for mode in self._shown_modes():
+            parts += [(mode.value, LIT if mode is self._mode else MUTED), (_DOT, MUTED)]
+        self.query_one(".prompt", Static).update(Content.assemble(*parts[:-1]))
+        super()._fit()
+
+    def _shown_modes(self) -> Sequence[Mode]:
+        """All modes, or the current one where there is no room for more."""
+        return self._modes if self.size.width >= _WIDTH_OF_MODES else [self._mode]
 
 
 class TitleLine(Static):
@@ -428,7 +461,7 @@ class TabLine(Widget):
         parts: list[str | tuple[str, str]] = []
         for tab in self.tabs:
             is_chosen = tab.id == self.chosen
-            parts += [(tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, _CHOSEN if is_chosen else MUTED)]
+            parts += [(tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)]
             parts.append(" " * _TAB_GAP)
         room = self.content_size.width - sum(map(self._cells, self.tabs))
         fitting = (note for note in map(one_line, self.notes) if cell_len(note) <= room)

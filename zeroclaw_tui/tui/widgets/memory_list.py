@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.cache import LRUCache
@@ -27,6 +28,8 @@ from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, Highlights, fit, hi
 from zeroclaw_tui.tui.widgets.rows import (
     FELL_OUT,
     HEADING_LINES,
+    LONGEST_KEY,
+    WIDE_WINDOW,
     CursorList,
     Layout,
     Look,
@@ -206,6 +209,8 @@ class MemoryList(CursorList):
         self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
         self._posted: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
+        self._key_cells = 0
+        """Cells of the longest key that came with a listing."""
         self._glowing: frozenset[Handle] = frozenset()
 
     @property
@@ -230,6 +235,8 @@ class MemoryList(CursorList):
         self._leave_ranking()
         self._loaded.clear()
         self._loaded.put(entries)
+        self._key_cells = 0
+        self._fit_keys(entries)
         self._handles = [entry.handle for entry in entries]
         self._is_ordered = self._is_whole_order = False
         self._show_rows(max(len(entries), total or 0), position(self._handles, at_cursor, 0) or 0)
@@ -265,9 +272,17 @@ class MemoryList(CursorList):
         """Take in rows that were wanted; in whichever order, and also unasked."""
         self._loaded.put(entries)
         if self._ranking is None:
+            self._fit_keys(entries)
             self._forget_rows()
             self._post_highlight()
             self._ask_soon()
+
+    def _fit_keys(self, entries: Sequence[MemoryEntry]) -> None:
+        """Make the column of keys wider where one of these needs it; it never gets narrower in one listing."""
+        longest = max((cell_len(entry.key[:LONGEST_KEY]) for entry in entries), default=0)
+        if longest > self._key_cells:
+            self._key_cells = longest
+            self._forget_columns()
 
     def unseen(self, entries: Sequence[MemoryEntry]) -> list[Handle]:
         """Of these, the ones that are not here as they are now."""
@@ -523,7 +538,11 @@ class MemoryList(CursorList):
             if self._ranking is not None:
                 self._laid_out = ranked_layout(width, self._ranking)
             else:
-                self._laid_out = browse_layout(width, self._look.show_agent, self._look.sort)
+                is_wide = self.app.size.width >= WIDE_WINDOW
+                agents = self._look.show_agent
+                self._laid_out = browse_layout(
+                    width, self._look.sort, self._key_cells, is_wide=is_wide, show_agent=agents
+                )
         return self._laid_out
 
     def _heading(self) -> Strip:

@@ -48,16 +48,17 @@ SUPERSEDED = "→"
 WITHHELD = "✗"
 EMPTY_KEY = "(empty key)"
 EMPTY_CONTENT = "(empty)"
-WIDE = 100
 _LONGEST_LOOKED_AT = 4096
 _GENERATED = re.compile(r"\d{4}|[0-9a-f]{8}-[0-9a-f]{4}")
 FLOOR = 40
-"""The letters of a memory that a list of 80 columns has room for; other columns give way for them."""
+"""The letters of a memory that a list of 80 columns has room for."""
 _LEAST_MEMORY = 20
 _LEAST_KEY = 14
-_SHORTEST_KEY = 10
+_SHORTEST_KEY = 11
+LONGEST_KEY = 32
 _CATEGORY = 12
-_SHORT_CATEGORY = 8
+WIDE_WINDOW = 140
+"""Columns of a window in which a listing has category, agent and size."""
 Pieces = list[Segment]
 RowState = Literal["plain", "cursor", "cursor-blurred", "glowing"]
 BAR = 8
@@ -167,32 +168,24 @@ class Layout:
         return pieces
 
 
-def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
-    """Category, key, first line, size and age for a width in cells.
+def browse_layout(width: int, sort: Sort, key_cells: int, *, is_wide: bool = False, show_agent: bool = False) -> Layout:
+    """Key, first line and age for a width in cells; in a wide window category, agent and size too.
 
-    Ordered by the last change, the age is that of the change. Until the memory has FLOOR cells there give way, in this
-    order, the size, the agent, the category and cells of the key; in a still narrower list also flag, age and key.
+    Ordered by the last change, the age is that of the change. The key is as wide as the longest one needs. In a narrow
+    list flag, age and key give way to the memory.
     """
     by_update = sort.field is SortField.UPDATED
     age = SortField.UPDATED if by_update else SortField.AGE
+    key = max(_SHORTEST_KEY, min(key_cells, LONGEST_KEY, max(_LEAST_KEY, width * 2 // 9)))
     columns = [
-        Column("category", "category", _SHORT_CATEGORY, lead=1, sort=SortField.CATEGORY),
-        Column("key", "key", _LEAST_KEY, sort=SortField.KEY),
+        *([Column("category", "category", _CATEGORY, lead=1, sort=SortField.CATEGORY)] if is_wide else []),
+        Column("key", "key", key, lead=2 if is_wide else 1, sort=SortField.KEY),
         Column("flag", "", 1, lead=1),
         Column("memory", "memory", 0, lead=1, sort=SortField.CONTENT),
-        *([Column("agent", "agent", 12 if width >= WIDE else 8)] if show_agent else []),
-        Column("size", "size", 6, align="right", sort=SortField.SIZE),
+        *([Column("agent", "agent", _CATEGORY)] if is_wide and show_agent else []),
+        *([Column("size", "size", 6, align="right", sort=SortField.SIZE)] if is_wide else []),
         Column("age", "updated" if by_update else "age", 8 if by_update else 6, 2, "right", age),
     ]
-    for name in ("size", "agent", "category"):
-        if _rest(width, columns) < FLOOR:
-            columns = _without(columns, name)
-    spare = _rest(width, columns) - FLOOR
-    if spare >= _CATEGORY - _SHORT_CATEGORY + 2:
-        columns = _widened(columns, "category", _CATEGORY)
-        spare = _rest(width, columns) - FLOOR
-    best_key = min(32, max(16, width * 2 // 9))
-    columns = _widened(columns, "key", max(_SHORTEST_KEY, min(best_key, _LEAST_KEY + spare)))
     for name in ("flag", "age", "key"):
         if _rest(width, columns) < _LEAST_MEMORY:
             columns = _without(columns, name)
@@ -414,7 +407,8 @@ def ranked_layout(width: int, ranking: Ranking) -> Layout:
     of the key.
     """
     rank = Column("rank", "", max(2, len(str(len(ranking.rows)))), 0, "right")
-    key = Column("key", "key", min(28, max(12, width // 7)))
+    longest = max((cell_len(row.result.entry.key[:LONGEST_KEY]) for row in ranking.rows), default=0)
+    key = Column("key", "key", max(_SHORTEST_KEY, min(longest, 28, max(12, width // 7))))
     parts = [name for name, part in (("vector", "vector_score"), ("keyword", "keyword_score")) if ranking.has(part)]
     final = [Column("final", "final", ranking.final_width, align="right")] if ranking.has("score") else []
     if any(is_from_lucid(row.result) for row in ranking.rows):

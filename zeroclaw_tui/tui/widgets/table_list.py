@@ -172,8 +172,11 @@ class TableList(CursorList, Generic[Row]):
         self._mark_rows(self._rows[max(0, first) : last + 1])
 
     def mark_all(self) -> None:
-        """Mark every row there is that can be."""
+        """Mark every row there is that can be; where all of them are marked, none."""
+        before = len(self._marks)
         self._mark_rows(self._rows)
+        if before and len(self._marks) == before:
+            self.set_marks(())
 
     def set_marks(self, marks: Iterable[Hashable]) -> None:
         """Mark these and no others."""

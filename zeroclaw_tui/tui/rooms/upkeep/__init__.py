@@ -29,20 +29,19 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.dialogs import Work
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
-_TABS: tuple[tuple[Tab, str, str], ...] = (
-    ("clean_up", "Clean up", "CleanUp"),
-    ("hygiene", "Hygiene", "Hygiene"),
-    ("health", "Health", "Health"),
-    ("snapshot", "Snapshot", "SnapshotTab"),
+_TABS: tuple[tuple[Tab, str, str, str], ...] = (
+    ("clean_up", "Clean up", "CleanUp", "A"),
+    ("hygiene", "Hygiene", "Hygiene", "H"),
+    ("health", "Health", "Health", "D"),
+    ("snapshot", "Snapshot", "SnapshotTab", "S"),
 )
-"""The tabs: the module and command of each, its title, and its class."""
+"""The tabs: the module and command of each, its title, its class, and its key."""
 _IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
 _KEYS = (
     _IN_LIST["undo"],
     _IN_LIST["redo"],
     replace(_IN_LIST["reload"], footer=True),
-    *(_IN_LIST[name] for name, _, _ in _TABS),
-    _IN_LIST["changes"],
+    *(replace(_IN_LIST[name], key=key) for name, _, _, key in _TABS),
     _IN_LIST["statistics"],
     *common_commands(out="Cancel a check, one pane back, or back to the list", back="Back to the list"),
 )
@@ -59,6 +58,7 @@ class UpkeepRoom(StoreRoom):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
     AUTO_FOCUS = None
+    PLACE = "upkeep"
     KEYS = _KEYS
 
     def __init__(
@@ -71,7 +71,7 @@ class UpkeepRoom(StoreRoom):
         self._stale: set[Tab] = set()
 
     def compose(self) -> ComposeResult:
-        yield TabLine([TabName(name, _IN_LIST[name].key, title) for name, title, _ in _TABS], id="tabs")
+        yield TabLine([TabName(name, key, title) for name, title, _, key in _TABS], id="tabs")
         yield KeyLine()
 
     async def on_mount(self) -> None:
@@ -122,18 +122,6 @@ class UpkeepRoom(StoreRoom):
         assert isinstance(tab, Health)
         tab.show_numbers(was_elsewhere or not tab.shows_numbers)
 
-    def action_changes(self) -> None:
-        from zeroclaw_tui.tui.rooms.changes import ChangesRoom
-
-        if self.is_writing:
-            warn(self, "Wait until this is done.")
-        else:
-            self.app.push_screen(ChangesRoom(self.library, self.clock, self.pace, None), self._after_changes)
-
-    async def _after_changes(self, has_changed: bool | None) -> None:
-        if has_changed:
-            await self.after_change(None)
-
     async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         await self.run_action(event.tab)
 
@@ -182,7 +170,7 @@ class UpkeepRoom(StoreRoom):
 
     def _create(self, name: Tab) -> UpkeepTab:
         module = import_module(f"zeroclaw_tui.tui.rooms.upkeep.{name}")
-        class_name = next(class_name for known, _, class_name in _TABS if known == name)
+        class_name = next(class_name for known, _, class_name, _ in _TABS if known == name)
         tab: UpkeepTab = getattr(module, class_name)(self)
         return tab
 

@@ -328,7 +328,7 @@ class CleanUp(UpkeepTab):
         if marked:
             kinds = sum(1 for count in self._marked.values() if count)
             among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
-            marked = f"{marked}{among}: d deletes, \\ unmarks"
+            marked = f"{marked}{among}: d deletes"
         notes = () if self.report is None or marked else self.report.notes
         self.query_one(StatusBar).say(checking, marked, *notes, self.library.read_only_because or "")
 

@@ -106,7 +106,7 @@ class SnapshotTab(UpkeepTab):
     def show_status(self) -> None:
         """How many are marked, and what was noticed in the file."""
         marked = self.differences.marks_words
-        marked = f"{marked}. Press ⏎ to import, \\ to unmark" if marked else ""
+        marked = f"{marked}. Press ⏎ to import" if marked else ""
         self.query_one(StatusBar).say(marked, self.library.read_only_because or "", *map(shown_words, self._notes))
 
     def show_row(self) -> None:

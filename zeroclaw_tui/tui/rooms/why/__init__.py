@@ -96,6 +96,7 @@ class WhyRoom(StoreRoom):
 
     CSS_PATH = "why.tcss"
     AUTO_FOCUS = ""
+    PLACE = "why"
     KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
