@@ -47,7 +47,7 @@ _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
 """These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
-_AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
+_AWAITED = frozenset({"doctor-write", "make-store"})
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:

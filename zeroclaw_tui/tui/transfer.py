@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, ExportOutcome, export_file, left_out_sentences
+from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, left_out_sentences
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.target import Target
 
 _FLAGGED: Final = "flagged"
-FORMATS: dict[str, tuple[ExportFormat, str]] = {
+_FORMATS: dict[str, tuple[ExportFormat, str]] = {
     "JSONL": ("jsonl", "all columns, lossless; use it to import again."),
     "CSV": ("csv", "a table for other programs, without vectors."),
     "Markdown": ("markdown", "readable text, without vectors."),
@@ -45,16 +44,7 @@ FORMATS: dict[str, tuple[ExportFormat, str]] = {
 _BY_NAME = "by its name"
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _NAMED = 4
-SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 42
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """Where to, how, and whether vectors go along."""
-
-    path: Path
-    format: ExportFormat
-    vectors: bool
+_SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 42
 
 
 async def export_shown(
@@ -64,49 +54,44 @@ async def export_shown(
     count = await count_matching(library.memory, filter)
     if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{left_out_sentences(hidden, way='“superseded” in the facets takes')}"
-    path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
-    form = export_form(count, narrowed, path, has_vectors="vectors" not in library.memory.why_not)
+
+    def below(values: Mapping[str, str]) -> Content:
+        chosen = _format(values)
+        return Content(next(f"{name}: {about}" for name, (known, about) in _FORMATS.items() if known == chosen))
+
+    fields = [
+        Field("path", "to", shown_words(str(Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"))),
+        Field("format", "format", _BY_NAME, (_BY_NAME, *_FORMATS)),
+        *([] if "vectors" in library.memory.why_not else [Field("vectors", "vectors", "no", ("no", "yes"))]),
+    ]
+    form = Form(f"Export {counted(count)}?", Content.styled(narrowed, MUTED), fields, below, does="export")
     values = await app.push_screen_wait(form)
     if values is None:
         return None
-    options = export_options(values)
-    is_there = await asyncio.to_thread(options.path.exists)
-    body = Content(f"{shown_words(str(options.path))} already exists. Its content will be lost.")
-    replacing = yes_or_no("Replace this file?", body, "Cancel", "Replace")
-    if is_there and not await app.push_screen_wait(replacing):
+    path, how = path_typed(values["path"]), _format(values)
+    vectors = values.get("vectors") == "yes" and how == "jsonl"
+    is_there = await asyncio.to_thread(path.exists)
+    body = Content(f"{shown_words(str(path))} already exists. Its content will be lost.")
+    if is_there and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Cancel", "Replace")):
         return None
-    path, how = options.path, options.format
-    export = partial(export_file, library, filter, path, how, vectors=options.vectors, overwrite=is_there)
+    export = partial(export_file, library, filter, path, how, vectors=vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
-    return exported_words(done, path)
+    if done.cancelled:
+        return "Export cancelled. Nothing was written."
+    # Vectors were left out of JSONL by choice. The name comes last and without a full stop, which would wrap.
+    lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"
+    return shown_words(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
 
 
-def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
-    """Where the memories should go, and how; `narrowed` says in words which those are. `export_options` reads it."""
-
-    def below(values: Mapping[str, str]) -> Content:
-        options = export_options(values)
-        words, remark = next((words, remark) for words, (known, remark) in FORMATS.items() if known == options.format)
-        return Content(f"{words}: {remark}")
-
-    fields = [
-        Field("path", "to", shown_words(str(path))),
-        Field("format", "format", _BY_NAME, (_BY_NAME, *FORMATS)),
-        *([Field("vectors", "vectors", "no", ("no", "yes"))] if has_vectors else []),
-    ]
-    title = f"Export {counted(count)}?"
-    return Form(title, Content.styled(narrowed, MUTED), fields, below, does="export")
-
-
-def export_options(values: Mapping[str, str]) -> ExportOptions:
-    """What the form of an export means. Raises UsageError."""
-    path, chosen = path_typed(values["path"]), values["format"]
-    suffix = path.suffix.lower()
-    if chosen == _BY_NAME and suffix not in SUFFIXES:
+def _format(values: Mapping[str, str]) -> ExportFormat:
+    """The format that was chosen, or that of the file's name. Raises UsageError for a name of no format."""
+    if values["format"] != _BY_NAME:
+        return _FORMATS[values["format"]][0]
+    suffix = path_typed(values["path"]).suffix.lower()
+    if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise UsageError("The file name has no known ending.", hint=f"Use {known}, or choose a format.")
-    known_format = SUFFIXES[suffix] if chosen == _BY_NAME else FORMATS[chosen][0]
-    return ExportOptions(path, known_format, values.get("vectors") == "yes" and known_format == "jsonl")
+    return SUFFIXES[suffix]
 
 
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
@@ -119,7 +104,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     while True:
         look = partial(plan_import, library, path, options)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
-        question = Question(import_title(plan), plan_body(plan), "Cancel", import_answers(plan))
+        question = Question(_import_title(plan), plan_body(plan), "Cancel", import_answers(plan))
         policy = await app.push_screen_wait(question)
         if policy is None:
             return None
@@ -213,18 +198,7 @@ def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = 
     )
 
 
-def exported_words(done: ExportOutcome, path: Path) -> str:
-    """What was written."""
-    if done.cancelled:
-        return "Export cancelled. Nothing was written."
-    # The name comes last and without a full stop, which would wrap to its own line.
-    headline = f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}"
-    # Vectors were left out of JSONL by choice.
-    lost = () if done.format == "jsonl" else done.lost
-    return shown_words(f"{headline}. {' '.join(lost)}" if lost else headline)
-
-
-def import_title(plan: ImportPlan) -> str:
+def _import_title(plan: ImportPlan) -> str:
     """The question of a plan."""
     name = cut(clean(plan.path.name), _LONGEST_NAME)
     if not plan.count:
@@ -241,21 +215,16 @@ def plan_body(plan: Plan) -> Content:
     if isinstance(plan, ImportPlan) and plan.why:
         parts.append((f"\n{_line(plan.source_text)}", MUTED))
         parts += [
-            f"\n{cut(key_words(key), SHORT_KEY)}  {cut(clean(content), _LONGEST_PREVIEW)}"
+            f"\n{cut(key_words(key), _SHORT_KEY)}  {cut(clean(content), _LONGEST_PREVIEW)}"
             for key, _, content in plan.preview_texts()
         ]
     if plan.samples:
-        parts.append((f"\nAlready in use: {first_keys(plan.samples, plan.taken)}", MUTED))
+        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=_NAMED, longest=_SHORT_KEY)
+        parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
     parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in plan.sentences()]
     return Content.assemble(*parts)
-
-
-def first_keys(keys: Sequence[str], count: int | None = None) -> str:
-    """The first keys, and how many more there are; `count` is how many there are where these are the first of them."""
-    named = [key_words(key) for key in keys[:_NAMED]]
-    return first_names(named, len(keys) if count is None else count, most=_NAMED, longest=SHORT_KEY)
 
 
 def _line(sentence: str) -> str:

@@ -6,21 +6,34 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from changes_samples import Sample, ScreenApp
+from changes_samples import Sample
 from support.screens import WIDE, screen_text, screen_words
 from support.settling import press, running
+from textual.app import App
+from tui_samples import STILL
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.traces.copies import Copy, Text, find_copies
-from zeroclaw_tui.tui.rooms.copies import CopiesScreen
+from zeroclaw_tui.tui.rooms.copies import clean
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
 FIXED = Copy("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
 
 
-def copies_app(sample: Sample, copies: Sequence[Copy]) -> ScreenApp:
-    return ScreenApp(lambda: CopiesScreen(sample.library, copies))
+class CopiesApp(App[None]):
+    """Cleans copies, and keeps the report."""
+
+    def __init__(self, sample: Sample, copies: Sequence[Copy]) -> None:
+        super().__init__()
+        self._sample, self._copies = sample, copies
+        self.given: list[str | None] = []
+
+    def on_mount(self) -> None:
+        self.run_worker(self._clean(), group="change")
+
+    async def _clean(self) -> None:
+        self.given.append(await clean(self, self._sample.library, self._copies, STILL.patience))
 
 
 def bytes_of(file: Path) -> bytes:
@@ -51,48 +64,42 @@ async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing
 ) -> None:
     sample, copies = found
     before = bytes_of(archived)
-    async with running(copies_app(sample, copies), WIDE) as (app, pilot):
+    async with running(CopiesApp(sample, copies), WIDE) as (app, pilot):
         assert "The text is still in 1 place, which can be cleaned here" in screen_words(app)
         await press(pilot, "enter", "enter")
         assert "Press space to mark a place first" in screen_words(app)
-        await press(pilot, "asterisk", "enter", "escape")
-        assert "Remove the texts" not in screen_words(app)
-        assert "◉ archive" in screen_words(app)
+        await press(pilot, "asterisk", "enter")
+        assert "Remove the texts from this place?" in screen_words(app)
         await press(pilot, "escape")
     assert app.given == [None]
     assert bytes_of(archived) == before
 
 
-async def test_what_is_chosen_is_cleaned_after_a_second_enter(found: tuple[Sample, list[Copy]], archived: Path) -> None:
+async def test_what_is_chosen_is_cleaned_after_a_question(found: tuple[Sample, list[Copy]], archived: Path) -> None:
     sample, copies = found
     before = bytes_of(archived)
-    async with running(copies_app(sample, [FIXED, *copies]), WIDE) as (app, pilot):
+    async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
         assert app.screen.query_one(TableList).cursor == 1
         await press(pilot, "space", "enter")
         assert "Remove the texts from this place?" in screen_words(app)
         assert bytes_of(archived) == before
-        await press(pilot, "enter")
-        assert "✓ Cleaned 1 copy." in screen_words(app)
+        await press(pilot, "y")
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()
-        await press(pilot, "escape")
-    assert [(outcome.verb, outcome.count) for outcome in app.given] == [("clean", 1)]
+    assert app.given == ["✓ Cleaned 1 copy. · u reverses that."]
     await undo(sample.library)
     assert bytes_of(archived) == before
-    async with running(copies_app(sample, [])) as (app, pilot):
+    async with running(CopiesApp(sample, [])) as (app, pilot):
         assert "No other copies were found." in screen_words(app)
         await press(pilot, "space", "enter", "escape")
     assert app.given == [None]
 
 
 async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample) -> None:
-    async with running(copies_app(sample, [FIXED])) as (app, pilot):
+    async with running(CopiesApp(sample, [FIXED])) as (app, pilot):
         assert "1 place, which cannot be cleaned here" in screen_words(app)
         await press(pilot, "asterisk", "enter", "enter", "space")
-        assert (
-            "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here. The line below the list"
-            in screen_words(app)
-        )
+        assert "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here." in screen_words(app)
         assert "●" not in screen_text(app)
         assert not {"\x1b", "\x07"} & set(screen_text(app))
         await press(pilot, "q")
@@ -102,7 +109,7 @@ async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample)
 async def test_nothing_is_chosen_in_a_store_that_is_only_read(found: tuple[Sample, list[Copy]], archived: Path) -> None:
     sample, copies = found
     sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
-    async with running(copies_app(sample, copies), WIDE) as (app, pilot):
+    async with running(CopiesApp(sample, copies), WIDE) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
         await press(pilot, "asterisk", "enter", "enter")
         assert "●" not in screen_text(app)

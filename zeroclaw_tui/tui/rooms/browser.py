@@ -796,7 +796,7 @@ class BrowserRoom(Room[None]):
     async def action_copies(self, library: Library) -> None:
         """Other copies of the last deleted text, else of the memory under the cursor."""
         from zeroclaw_tui.curation.traces.copies import Text, find_copies
-        from zeroclaw_tui.tui.rooms.copies import CopiesScreen
+        from zeroclaw_tui.tui.rooms.copies import clean
 
         banner = self.panes.copies_banner
         found, self._copies = self._copies, ()
@@ -807,7 +807,9 @@ class BrowserRoom(Room[None]):
             whole = await whole_entry(library.memory, entry.handle)
             found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
         banner.hide()
-        if await self.app.push_screen_wait(CopiesScreen(library, found)) is not None:
+        result_line = await clean(self.app, library, found, self.pace.patience)
+        if result_line is not None:
+            inform(self, result_line)
             self.panes.look_again()
             await self._settle_again(library)
 

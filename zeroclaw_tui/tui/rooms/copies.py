@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -16,15 +15,13 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.memory.change import ProgressCallback
-from zeroclaw_tui.memory.errors import InspectorError, UsageError
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.actions import tail
-from zeroclaw_tui.tui.commands import start_work
-from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, with_progress
-from zeroclaw_tui.tui.format import NO_VALUE, fit, shown_line, with_tilde
+from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, TypedConfirmation, with_progress, yes_or_no
+from zeroclaw_tui.tui.format import NO_VALUE, shown_line, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
-from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -34,14 +31,12 @@ if TYPE_CHECKING:
 _CHOSEN = "●"
 _KEY_CELLS = 30
 _MOST_PLACES = 12
-_PANEL = 100
-_PADDING = 6
 TYPED = "erase"
 _FOR_EVER = "This cannot be undone: it also deletes these rows from the trash."
 
 
-class CopiesScreen(Dialog[Outcome]):
-    """Each place with what it holds; none is marked at first. Gives what was done last, None when nothing was."""
+class CopiesScreen(Dialog[Sequence[Copy]]):
+    """Each place with what it holds; none is marked at first. Gives the places that were marked to be cleaned."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "choose", id="copies.choose"),
@@ -54,11 +49,8 @@ class CopiesScreen(Dialog[Outcome]):
     def __init__(self, library: Library, copies: Sequence[Copy]) -> None:
         super().__init__(_sentence(copies), None)
         self.add_class("-places")
-        self.library = library
+        self._why_not = library.read_only_because or ""
         self._copies = copies
-        self._is_asked = False
-        self._is_working = False
-        self._outcome: Outcome | None = None
         self._places = TableList[Copy](
             (
                 Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
@@ -66,113 +58,60 @@ class CopiesScreen(Dialog[Outcome]):
                 Column("where", lambda copy: with_tilde(copy.place), flex=True, shortened=tail),
                 Column("copies", lambda copy: NO_VALUE if copy.count is None else f"{copy.count:,}", right=True),
             ),
-            self._copies,
+            copies,
             mark=self._mark_of,
             id="places",
         )
-        self._places.styles.height = 1 + min(len(self._copies), _MOST_PLACES)
+        self._places.styles.height = 1 + min(len(copies), _MOST_PLACES)
 
     def compose_answers(self) -> ComposeResult:
         yield self._places
         yield GrowingText(id="remark")
-        yield GrowingText(id="asked")
 
     def on_mount(self) -> None:
         """Start on the first place that can be cleaned."""
         places = self._places
         places.cursor = next((at for at, copy in enumerate(self._copies) if self._mark_of(copy)), 0)
         places.focus()
-        self._say(self.library.read_only_because or "")
+        self.say(shown_line(self._why_not))
 
     @property
     def keys(self) -> str:
         """What can be done now."""
-        if self._is_working:
-            return ""
-        if self._outcome is not None:
-            return "esc done"
-        if self._is_asked:
-            return "enter clean   esc cancel"
-        if any(map(self._mark_of, self._copies)):
-            return "space mark   * all   enter clean marked   esc cancel"
-        return "esc done"
+        can_clean = any(map(self._mark_of, self._copies))
+        return "space mark   * all   enter clean marked   esc cancel" if can_clean else "esc done"
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         remark = "" if event.row is None else shown_line(event.row.remark)
         self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
 
     def on_table_list_marks_changed(self) -> None:
-        if self._outcome is None:
-            self._is_asked = False
-            self._say(self._places.marks_words)
+        self.say(self._places.marks_words)
 
     def action_go_on(self) -> None:
-        """Ask, then clean."""
-        marks = self._places.marks
-        if self._is_working or not any(map(self._mark_of, self._copies)):
-            return
-        if not marks:
-            self._say("Press space to mark a place first.")
-        elif not self._is_asked:
-            self._is_asked = True
-            places = "this place" if len(marks) == 1 else f"these {len(marks)} places"
-            self._say(f"Remove the texts from {places}? Undo restores them.")
-        else:
-            self._is_working = True
-            self._say("Cleaning …")
-            start_work(self, "copies-write", self._clean, exclusive=False)
+        """Leave with the places that are marked."""
+        chosen = [copy for copy in self._copies if self._mark_of(copy) in self._places.marks]
+        if chosen:
+            self.dismiss(chosen)
+        elif any(map(self._mark_of, self._copies)):
+            self.say("Press space to mark a place first.")
 
     def action_mark(self) -> None:
         copy = self._places.selected
-        if copy is not None and self._mark_of(copy) is None and self._outcome is None:
-            self._say("This place cannot be cleaned here. The line below the list gives the reason.")
-        elif not self._is_working:
+        if copy is not None and self._mark_of(copy) is None:
+            self.say("This place cannot be cleaned here.")
+        else:
             self._places.toggle_mark()
 
     def action_mark_all(self) -> None:
-        if not self._is_working and self._outcome is None:
-            self._places.mark_all()
+        self._places.mark_all()
 
     def action_mark_none(self) -> None:
-        if not self._is_working and self._outcome is None:
-            self._places.set_marks(())
-
-    def action_step_out(self) -> None:
-        """From the question to the places, from there out; not while something is being written."""
-        if self._is_working:
-            return
-        if self._is_asked and self._outcome is None:
-            self._is_asked = False
-            self._say("")
-        else:
-            self.dismiss(self._outcome)
+        self._places.set_marks(())
 
     def _mark_of(self, copy: Copy) -> tuple[str, str] | None:
         """What a place is marked by; None where it cannot be cleaned."""
-        is_open = copy.can_clean and self.library.read_only_because is None and self._outcome is None
-        return (copy.kind, copy.place) if is_open else None
-
-    async def _clean(self) -> None:
-        marks = self._places.marks
-        chosen = [copy for copy in self._copies if self._mark_of(copy) in marks]
-        try:
-            self._outcome = outcome = await clean_copies(self.library, chosen)
-        except InspectorError as error:
-            self._is_asked = False
-            result_line = f"✗ {error}"
-        else:
-            sign, after = ("✓ ", "Close this, then press u to undo.") if outcome.count else ("", "")
-            result_line = " ".join(filter(None, [f"{sign}{cleaned_sentence(outcome)}", *outcome.notes, after]))
-        finally:
-            self._is_working = False
-        self._places.refresh()
-        self._say(result_line)
-
-    def _say(self, sentence: str) -> None:
-        asked = self.query_one("#asked", Static)
-        asked.display = bool(sentence)
-        asked.update(Content(display_text(mask_secrets(sentence))))
-        self.say("")
+        return (copy.kind, copy.place) if copy.can_clean and not self._why_not else None
 
 
 def _sentence(copies: Sequence[Copy]) -> str:
@@ -184,6 +123,27 @@ def _sentence(copies: Sequence[Copy]) -> str:
     else:
         cleaned = "none can be cleaned here" if can == 0 else f"{can:,} can be cleaned here"
     return f"The text is still in {counted(len(copies), 'place')}, {cleaned}"
+
+
+async def clean(app: App[Any], library: Library, copies: Sequence[Copy], patience: float) -> str | None:
+    """Show the places, ask, and clean those that are marked; gives the report, None when nothing was tried.
+
+    Runs in a worker. Raises InspectorError kinds.
+    """
+    chosen = await app.push_screen_wait(CopiesScreen(library, copies))
+    if not chosen:
+        return None
+    places = "this place" if len(chosen) == 1 else f"these {len(chosen)} places"
+    title = f"Remove the texts from {places}?"
+    if not await app.push_screen_wait(yes_or_no(title, Content("Undo restores them."), "Cancel", "Remove")):
+        return None
+
+    async def work(on_progress: ProgressCallback) -> Outcome:
+        return await clean_copies(library, chosen)
+
+    outcome = await with_progress(app, "Cleaning …", 0, patience, work)
+    done = f"✓ {cleaned_sentence(outcome)} · u reverses that." if outcome.count else cleaned_sentence(outcome)
+    return " ".join([done, *outcome.notes])
 
 
 async def erase(
@@ -221,11 +181,13 @@ async def erase(
         return await plan_erase(library, matcher, ids)
 
     plan = await with_progress(app, "Searching every file …", 0, patience, look)
-    if await app.push_screen_wait(_plan_question(app, plan)) is None:
+    body = _plan_content(plan)
+    if not plan.taken:
+        await app.push_screen_wait(TextScreen(plan.title, body))
         return None
-    confirmation = TypedConfirmation(
-        _plan_text(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to confirm:", "erase", must_be_seen=True
-    )
+    title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
+    ask = f"Type {TYPED} to confirm:"
+    confirmation = TypedConfirmation(title, body, TYPED, ask, "erase", must_be_seen=True)
     if not await app.push_screen_wait(confirmation):
         return None
     doing = "Erasing, then searching every file again …"
@@ -236,33 +198,13 @@ async def erase(
     return report
 
 
-def _plan_question(app: App[Any], plan: ErasePlan) -> Question[Literal["erase"]]:
-    answers: list[Answer[Literal["erase"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
-    width = min(_PANEL, app.size.width * 96 // 100) - _PADDING - 2
-    remark_lines = [Content(f"\n{_FOR_EVER}")] if plan.taken else []
-    body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *remark_lines])))
-    body.styles.width = width
-    return Question(_plan_text(plan), body, "Cancel", answers)
-
-
-def _plan_text(plan: ErasePlan) -> str:
-    if not plan.places:
-        return plan.title
-    return f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
-
-
-def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
-    """The memories that go; of each place its kind, its end and how often the text is there, then what that means, in
-    lines of so many cells."""
-    kinds = max((cell_len(place.kind) for place in plan.places), default=0)
-    counts = max((cell_len(f"{place.found or 0:,}") for place in plan.places), default=0)
-    room = max(8, width - kinds - counts - 7)
-    lines = [Content(f"{shown_line(sentence)}\n") for sentence in plan.sentences()]
+def _plan_content(plan: ErasePlan) -> Content:
+    """The memories that go; of each place its kind, its path and how often the text is there, then what that means."""
+    parts: list[str | tuple[str, str]] = [f"{shown_line(sentence)}\n" for sentence in plan.sentences()]
+    if plan.taken:
+        parts.append(f"{_FOR_EVER}\n")
     for place in plan.places:
-        remark = one_line(place.why)
-        glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
-        where = tail(shown_line(with_tilde(place.place)), room)
-        words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found or 0:>{counts},}"
-        remark_lines = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
-        lines.append(Content.assemble(glyph, (words, plain), (remark_lines if remark else "", MUTED)))
-    return lines
+        glyph, look = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
+        where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.found or 0:,}"
+        parts += ["\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED)]
+    return Content.assemble(*parts)
