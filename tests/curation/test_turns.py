@@ -13,7 +13,7 @@ import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
 from zeroclaw_tui.curation.turn_trace import Turn
-from zeroclaw_tui.curation.turns import TurnLog, follow, recall_counts, recorded
+from zeroclaw_tui.curation.turns import TurnLog, follow, recalled_keys, recorded
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
@@ -145,14 +145,12 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
 
 
-async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> None:
-    """From the blocks that were sent."""
+async def test_the_keys_of_all_blocks_are_counted(install: RecordingInstall) -> None:
+    assert await recalled_keys(install.library()) is None
     install.record(CHANNEL)
     install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER))
     install.record(replace(CHANNEL, at=NOW + timedelta(days=2), block=OTHER))
-    counts = await recall_counts(install.library())
-    assert (counts.of("lang").times, counts.of("lang").last) == (1, "2026-12-01T12:00:00.000Z")
-    assert (counts.of("food").times, counts.often, counts.turns) == (0, ("pet", "lang"), 3)
+    assert await recalled_keys(install.library()) == ("pet", "lang")
 
 
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:
@@ -180,13 +178,12 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingIn
     assert all(isinstance(turn.query, str) for turn in recording.turns)
 
 
-@pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, 33 << 20])
+@pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, 5 << 20])
 async def test_lines_of_any_length_are_read_from_the_end(install: RecordingInstall, size: int) -> None:
-    """Each turn once; a line that is longer than any request is broken, and the others are read."""
     install.record(replace(CHANNEL, id="t0"))
     install.write(call_line(Sent("x" * size, id="long")))
     install.record(replace(CHANNEL, id="t2", at=NOW + timedelta(minutes=1)))
     install.write("torn", end="")
     log = await recorded(install.library())
-    assert [turn.id for turn in log.turns] == (["t0", "long", "t2"] if size < 32_000_000 else ["t0", "t2"])
-    assert log.broken_lines == (size > 32_000_000)
+    assert [turn.id for turn in log.turns] == ["t0", "long", "t2"]
+    assert log.broken_lines == 0

@@ -17,11 +17,6 @@ CREATE TABLE sessions (
 );
 CREATE INDEX idx_sessions_key ON sessions(session_key);
 CREATE INDEX idx_sessions_key_id ON sessions(session_key, id);
-CREATE TABLE session_metadata (
-    session_key TEXT PRIMARY KEY, created_at TEXT NOT NULL, last_activity TEXT NOT NULL,
-    message_count INTEGER NOT NULL DEFAULT 0, name TEXT, state TEXT NOT NULL DEFAULT 'idle', turn_id TEXT,
-    turn_started_at TEXT, agent_alias TEXT, channel_id TEXT, room_id TEXT, sender_id TEXT
-);
 CREATE VIRTUAL TABLE sessions_fts USING fts5(session_key, content, content=sessions, content_rowid=id);
 CREATE TRIGGER sessions_ai AFTER INSERT ON sessions BEGIN
     INSERT INTO sessions_fts(rowid, session_key, content) VALUES (new.id, new.session_key, new.content);
@@ -31,9 +26,7 @@ Said = tuple[str, str, str]
 """Role, content, moment."""
 
 
-def write_chat(
-    root: Path, key: str, said: Iterable[Said], agent: str | None = None, channel: str | None = None
-) -> Path:
+def write_chat(root: Path, key: str, said: Iterable[Said]) -> Path:
     """Add messages of one session to the sessions.db of a workspace or data folder."""
     file = _made(root / "sessions" / "sessions.db", _SESSIONS)
     with closing(sqlite3.connect(file)) as connection, connection:
@@ -42,11 +35,6 @@ def write_chat(
                 "INSERT INTO sessions (session_key, role, content, created_at) VALUES (?, ?, ?, ?)",
                 (key, role, content, at),
             )
-        connection.execute(
-            "INSERT OR REPLACE INTO session_metadata (session_key, created_at, last_activity, agent_alias, channel_id)"
-            " VALUES (?, '', '', ?, ?)",
-            (key, agent, channel),
-        )
     return file
 
 

@@ -152,10 +152,10 @@ def _result_table(run: RecallTestRun) -> Iterator[Line]:
     widths = [len("✗ fail"), len(heads[1]), len(heads[2])]
     room = max(_LEAST_ROOM, width() - sum(widths) - 2 * len(widths))
     yield (Styled("  ".join([*map(padded, heads, widths), "test"]), DIM),)
-    for result in sorted(run.results, key=lambda result: (result.passed, result.hit, result.ndcg)):
+    for result in sorted(run.results, key=lambda result: (result.passed, result.ndcg or 0)):
         mark = Styled("✓ pass", GREEN) if result.passed else Styled("✗ fail", RED)
-        rank = f"{round(1 / result.reciprocal_rank)}" if result.hit else NOTHING
-        ndcg = f"{result.ndcg:.2f}" if result.test.expected else NOTHING
+        rank = f"{round(1 / result.reciprocal_rank)}" if result.reciprocal_rank else NOTHING
+        ndcg = NOTHING if result.ndcg is None else f"{result.ndcg:.2f}"
         name = cut(one_line(result.test.name[:_LONGEST_NAME]) or "a blank query", room)
         left = room - cells(name) - 2
         has_room = result.failure and left >= _LEAST_ROOM

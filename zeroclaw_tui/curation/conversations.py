@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.lookup import whole_entry
@@ -31,17 +30,17 @@ MAX_MESSAGE_LENGTH = 20_000
 _NO_CHAT = "There are no conversations: ZeroClaw has written no chat into {} here."
 _HINT = "ZeroClaw stores chat from 0.4.3 on, and deletes it with its session."
 _COLUMNS = frozenset({"id", "session_key", "role", "content", "created_at"})
-_PREFIXES = ("", "gw_", "rpc_")
-"""What comes before an id where it is the key of a session (web socket, RPC)."""
 _MIN_TEXT_LENGTH = 12
 """Shorter texts occur in any chat."""
 _MAX_TEXT_LENGTH = 2000
-_NEAREST = (
-    "ORDER BY abs(julianday(created_at) - julianday(:at)) IS NULL, abs(julianday(created_at) - julianday(:at)),"
-    " id DESC LIMIT 1"
-)
-_SAID_BEFORE = "role = 'user' AND (julianday(:at) - julianday(created_at)) * 86400 >= -5"
+_WITH_TEXT = "instr(content, :text)"
+_MADE_BEFORE = "role = 'user' AND (julianday(:at) - julianday(created_at)) * 86400 >= -5"
 """With auto_save a memory is stored up to some seconds before the message that it was made of."""
+_DISTANCE = "abs(julianday(created_at) - julianday(:at))"
+_MESSAGES = (
+    "SELECT role, substr(content, 1, :longest), created_at, length(content) FROM sessions"
+    " WHERE session_key = :session AND id BETWEEN :first AND :last ORDER BY id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,6 @@ class Conversation:
     found_by: FoundBy
     before: int
     after: int
-    agent: str | None = None
-    channel: str | None = None
 
 
 def _chat_file(library: Library) -> Path:
@@ -106,74 +103,45 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
 def _find(connection: sqlite3.Connection, entry: MemoryEntry, around: int) -> Conversation | None:
     if not set(columns_of(connection, "sessions")) >= _COLUMNS:
         return None
-    sessions = _session_keys(entry.session_id)
     text = _bindable(entry.content.strip()[:_MAX_TEXT_LENGTH])
-    facts = {"text": text, "at": _bindable(entry.timestamp)}
-    is_long_enough = len(text) >= (1 if sessions else _MIN_TEXT_LENGTH)
-    hit = _nearest(connection, "instr(content, :text)", facts, sessions) if is_long_enough else None
-    found_by: FoundBy = "text" if hit is not None else "session"
-    if hit is None and sessions:
-        hit = _nearest(connection, _SAID_BEFORE, facts, sessions) or _nearest(connection, "1", facts, sessions)
-    return None if hit is None else _read_around(connection, *hit, found_by, around)
-
-
-def _session_keys(session_id: str | None) -> list[str]:
-    """The keys under which the chat of a session may be stored."""
-    if not session_id:
-        return []
-    bare = session_id.removeprefix("gw_").removeprefix("rpc_")
-    return list(dict.fromkeys(map(_bindable, (session_id, *(prefix + bare for prefix in _PREFIXES)))))
-
-
-def _nearest(
-    connection: sqlite3.Connection, condition: str, facts: dict[str, str], sessions: Sequence[str]
-) -> tuple[int, Any] | None:
-    """The id and session of the message in these sessions, or in any, that is nearest in time."""
-    names = {f"session{number}": key for number, key in enumerate(sessions)}
-    within = f"session_key IN ({', '.join(f':{name}' for name in names)})" if names else "1"
-    statement = f"SELECT id, session_key FROM sessions WHERE {within} AND {condition} {_NEAREST}"
-    found: tuple[int, Any] | None = connection.execute(statement, facts | names).fetchone()
-    return found
+    facts, within = {"text": text, "at": _bindable(entry.timestamp)}, "1"
+    if entry.session_id:
+        # The id of a session by web socket or RPC gets a prefix in its key.
+        bare = _bindable(entry.session_id).removeprefix("gw_").removeprefix("rpc_")
+        facts |= {"session": _bindable(entry.session_id), "bare": bare, "gw": f"gw_{bare}", "rpc": f"rpc_{bare}"}
+        within = "session_key IN (:session, :bare, :gw, :rpc)"
+    is_long_enough = len(text) >= (1 if entry.session_id else _MIN_TEXT_LENGTH)
+    for condition in (*([_WITH_TEXT] if is_long_enough else []), *([_MADE_BEFORE, "1"] if entry.session_id else [])):
+        statement = (
+            f"SELECT id, session_key FROM sessions WHERE {within} AND {condition}"
+            f" ORDER BY {_DISTANCE} IS NULL, {_DISTANCE}, id DESC LIMIT 1"
+        )
+        found_by: FoundBy = "text" if condition == _WITH_TEXT else "session"
+        for hit, session in connection.execute(statement, facts):
+            return _read_around(connection, hit, session, found_by, around)
+    return None
 
 
 def _read_around(
-    connection: sqlite3.Connection, number: int, session: Any, found_by: FoundBy, most: int
+    connection: sqlite3.Connection, hit: int, session: object, found_by: FoundBy, around: int
 ) -> Conversation:
-    facts = {"session": session, "id": number, "most": most, "longest": MAX_MESSAGE_LENGTH}
-    chosen = (
-        "SELECT role, substr(content, 1, :longest), created_at, length(content) FROM sessions"
-        " WHERE session_key = :session"
-    )
-    before = connection.execute(f"{chosen} AND id < :id ORDER BY id DESC LIMIT :most", facts).fetchall()[::-1]
-    after = connection.execute(f"{chosen} AND id >= :id ORDER BY id LIMIT :most + 1", facts).fetchall()
-    counted = "SELECT sum(id < :id), sum(id >= :id) FROM sessions WHERE session_key = :session"
-    earlier, later = connection.execute(counted, facts).fetchone()
-    messages = tuple(
+    every = connection.execute("SELECT id FROM sessions WHERE session_key = ? ORDER BY id", (session,))
+    ids = [number for (number,) in every]
+    index = ids.index(hit)
+    first, last = max(0, index - around), min(index + around, len(ids) - 1)
+    facts = {"session": session, "first": ids[first], "last": ids[last], "longest": MAX_MESSAGE_LENGTH}
+    messages = [
         Message(as_text(role), as_text(content), as_text(at), length if isinstance(length, int) else 0)
-        for role, content, at, length in (*before, *after)
-    )
-    agent, channel = _agent_and_channel(connection, session)
+        for role, content, at, length in connection.execute(_MESSAGES, facts)
+    ]
     return Conversation(
         as_text(session),
-        messages,
-        position=len(before),
+        tuple(messages),
+        position=index - first,
         found_by=found_by,
-        before=earlier - len(before),
-        after=later - len(after),
-        agent=agent,
-        channel=channel,
+        before=first,
+        after=len(ids) - 1 - last,
     )
-
-
-def _agent_and_channel(connection: sqlite3.Connection, session: Any) -> tuple[str | None, str | None]:
-    """The agent and the channel of a session, where they are written."""
-    columns = columns_of(connection, "session_metadata")
-    if "session_key" not in columns:
-        return None, None
-    named = ", ".join(name if name in columns else "NULL" for name in ("agent_alias", "channel_id"))
-    found = connection.execute(f"SELECT {named} FROM session_metadata WHERE session_key = ?", (session,)).fetchone()
-    agent, channel = (as_text(value) or None for value in found or (None, None))
-    return agent, channel
 
 
 def _bindable(text: str) -> str:

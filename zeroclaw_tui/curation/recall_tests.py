@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import keyword_only, recall_memories, turn_limit, uses_vector, waits_for_vector
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, Query
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Rule
+from zeroclaw_tui.memory.recall import RecallResult, Rule
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
@@ -27,10 +26,10 @@ STDIN = "-"
 _FILE_NAME = "tests.toml"
 _TEXT_FIELDS = ("name", "query", "session", "agent", "channel", "note")
 _KEY_FIELDS = ("expected", "rejected")
-_TABLE = '[[query]]\nquery = "what does she eat?"\nexpected = ["food_allergy"]'
 _EXAMPLE = (
     "A test looks like this. Optional: rejected (keys that must not be in the prompt; expected may then be left out), "
-    f"name, session, agent, channel and note.\n{_TABLE}"
+    "name, session, agent, channel and note. `zeroclaw memory help queries` has more.\n"
+    '[[query]]\nquery = "what does she eat?"\nexpected = ["food_allergy"]'
 )
 _RULES: Mapping[str, Rule] = {
     "": "cli",
@@ -40,7 +39,7 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("web", "websocket", "ws", "gateway", "rpc", "acp", "library"), "library"),
 }
 """The rules of turns by the name of their channel; every other channel is a chat."""
-_MAX_SHOWN = 60
+_MAX_SHOWN = 180
 _MAX_KEYS_SHOWN = 10
 
 
@@ -48,18 +47,17 @@ _MAX_KEYS_SHOWN = 10
 class RecallTest:
     """A message, the keys that must be in the prompt for it, and those that must not; at least one of either.
 
-    `name` is its name in reports. Where `session_id`, `agent` (an alias) and `channel` are None, those of the run
-    count. `note` is a remark for people.
+    `name` is its name in reports. Where `session`, `agent` (an alias) and `channel` are None, those of the run
+    count.
     """
 
     query: str
     expected: tuple[str, ...]
     name: str
-    session_id: str | None = None
+    session: str | None = None
     rejected: tuple[str, ...] = ()
     agent: str | None = None
     channel: str | None = None
-    note: str = ""
 
     @property
     def rule(self) -> Rule | None:
@@ -79,79 +77,53 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
     shown = "stdin" if str(file) == STDIN else one_line(str(file))
     try:
         data = sys.stdin.buffer.read() if str(file) == STDIN else file.expanduser().read_bytes()
+        document = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(
             f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a TOML file of tests; - reads stdin."
         ) from error
-    if not data.strip():
-        raise UsageError(f"{shown} is empty.", hint=_EXAMPLE)
-    tests = _parse(data, file, shown)
-    if not tests:
-        raise UsageError(f"{shown} has no tests.", hint=_EXAMPLE)
-    return tests
-
-
-def _parse(data: bytes, file: Path, shown: str) -> tuple[RecallTest, ...]:
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if file.suffix.lower() in (".jsonl", ".ndjson", ".json") or data.lstrip().startswith(b"{"):
-        raise UsageError(
-            f"{shown} is not TOML: recall tests in JSON or JSONL are no longer read.",
-            hint="Write the tests as TOML. See `zeroclaw memory help queries`.",
-        )
-    try:
-        document = tomllib.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
     except (ValueError, RecursionError) as error:
-        deep = isinstance(error, RecursionError)
-        reason = "its values are nested too deeply" if deep else cut(one_line(str(error)), 3 * _MAX_SHOWN).rstrip(".")
-        raise UsageError(f"{shown} is not TOML: {reason[:1].lower()}{reason[1:]}.", hint=_EXAMPLE) from error
-    if unknown := document.keys() - {"query"}:
-        raise UsageError(f"{shown} has an unknown entry {_quoted(min(unknown))}.", hint=_EXAMPLE)
-    tables = document.get("query", [])
-    if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
-        raise UsageError(f"query in {shown} is not a list of tables.", hint=f"Write each test as [[query]].\n{_TABLE}")
-    tests = []
+        reason = cut(one_line(str(error)), _MAX_SHOWN).rstrip(".")
+        raise UsageError(f"{shown} is not TOML in UTF-8: {reason}.", hint=_EXAMPLE) from error
+    tables: Any = document.get("query")
+    are_tables = isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)
+    if not are_tables or document.keys() != {"query"}:
+        raise UsageError(f"{shown} is not a list of tests.", hint=_EXAMPLE)
     for number, table in enumerate(tables, 1):
-        if mistake := next(_mistakes(table), None):
+        if mistake := _mistake(table):
             raise UsageError(f"[[query]] {number:,} of {shown}: {mistake}.", hint=_EXAMPLE)
-        tests.append(_test_of(table))
-    return tuple(tests)
+    return tuple(map(_read_test, tables))
 
 
-def _mistakes(table: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a [[query]] table."""
-    names = (*_TEXT_FIELDS, *_KEY_FIELDS)
+def _mistake(table: Mapping[str, Any]) -> str:
+    """What is wrong with a [[query]] table; "" if nothing is."""
     for name, value in table.items():
-        if name in _TEXT_FIELDS and not isinstance(value, str):
-            yield f'"{name}" must be a string'
-        elif name in _KEY_FIELDS:
+        if name in _KEY_FIELDS:
             keys = [value] if isinstance(value, str) else value
-            if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
-                yield f'"{name}" must be a key or a list of keys'
-            elif not keys:
-                yield f'"{name}" names no key'
-        elif name not in names:
-            near = get_close_matches(name, names, 1)
-            yield f"unknown field {_quoted(name)}" + (f' (did you mean "{near[0]}"?)' if near else "")
+            if not (isinstance(keys, list) and keys and all(isinstance(key, str) for key in keys)):
+                return f'"{name}" must be a key or a list of keys'
+        elif name not in _TEXT_FIELDS:
+            return f'unknown field "{cut(one_line(name), _MAX_SHOWN)}"'
+        elif not isinstance(value, str):
+            return f'"{name}" must be a string'
     if "query" not in table:
-        yield '"query" is missing'
-    if "expected" not in table and "rejected" not in table:
-        yield '"expected" is missing'
+        return '"query" is missing'
+    if table.keys().isdisjoint(_KEY_FIELDS):
+        return '"expected" is missing'
     if both := set(_keys(table, "expected")) & set(_keys(table, "rejected")):
-        yield f"{_quoted(min(both))} is both expected and rejected"
+        return f'"{one_line(min(both))}" is both expected and rejected'
+    return ""
 
 
-def _test_of(table: Mapping[str, Any]) -> RecallTest:
+def _read_test(table: Mapping[str, Any]) -> RecallTest:
     return RecallTest(
         query=table["query"],
         expected=_keys(table, "expected"),
         name=table.get("name") or table["query"],
-        session_id=table.get("session") or None,
+        session=table.get("session") or None,
         rejected=_keys(table, "rejected"),
         agent=table.get("agent") or None,
         channel=table.get("channel") or None,
-        note=table.get("note", ""),
     )
 
 
@@ -160,13 +132,9 @@ def _keys(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([value] if isinstance(value, str) else value))
 
 
-def _quoted(name: str) -> str:
-    return f'"{cut(one_line(name), _MAX_SHOWN)}"'
-
-
 @dataclass(frozen=True, slots=True)
 class RecallTestResult:
-    """The measures of one test at k, each 0..1; `recalled` are the keys in order, `injected` those in the prompt.
+    """The measures of one test at k, each 0..1 or None if nothing is expected. `recalled` are the keys in order.
 
     The test passes if no expected key is `missing` and no rejected key is `unwanted` in the prompt. Where ZeroClaw puts
     the store's memories in no prompt, it is enough that they are recalled.
@@ -175,13 +143,13 @@ class RecallTestResult:
     test: RecallTest
     recalled: tuple[str, ...]
     injected: tuple[str, ...]
-    hit: bool
-    reciprocal_rank: float
-    ndcg: float
-    in_prompt: bool
-    """Whether an expected key is in the prompt."""
     missing: tuple[str, ...]
     unwanted: tuple[str, ...]
+    hit: bool | None = None
+    reciprocal_rank: float | None = None
+    ndcg: float | None = None
+    in_prompt: bool | None = None
+    """Whether an expected key is in the prompt."""
 
     @classmethod
     def of(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
@@ -192,16 +160,21 @@ class RecallTestResult:
         injected = tuple(scored.entry.key for scored in result.results if scored.injected)
         has_prompt = result.not_read_because is None and result.program is None
         reached = injected if has_prompt else recalled[:k]
-        return cls(
+        measured = cls(
             test=test,
             recalled=recalled,
             injected=injected,
+            missing=tuple(key for key in test.expected if key not in reached),
+            unwanted=tuple(key for key in test.rejected if key in reached),
+        )
+        if not test.expected:
+            return measured
+        return replace(
+            measured,
             hit=is_hit(recalled, test.expected, k),
             reciprocal_rank=reciprocal_rank(recalled, test.expected, k),
             ndcg=ndcg(recalled, test.expected, k),
             in_prompt=not set(injected).isdisjoint(test.expected),
-            missing=tuple(key for key in test.expected if key not in reached),
-            unwanted=tuple(key for key in test.rejected if key in reached),
         )
 
     @property
@@ -218,58 +191,36 @@ class RecallTestResult:
 
     def as_json(self) -> dict[str, Any]:
         """The result as the command prints it."""
-        test = self.test
-        # Where nothing is expected there is nothing to measure.
-        is_measured = bool(test.expected)
-        return {
-            "name": test.name,
-            "query": test.query,
-            "session": test.session_id,
-            "agent": test.agent,
-            "channel": test.channel,
-            "expected": list(test.expected),
-            "rejected": list(test.rejected),
-            "recalled": list(self.recalled),
-            "injected": list(self.injected),
-            "hit": self.hit if is_measured else None,
-            "reciprocal_rank": self.reciprocal_rank if is_measured else None,
-            "ndcg": self.ndcg if is_measured else None,
-            "in_prompt": self.in_prompt if is_measured else None,
-            "passed": self.passed,
-            "missing": list(self.missing),
-            "unwanted": list(self.unwanted),
-        }
+        measured = asdict(self)
+        return {**measured.pop("test"), **measured, "passed": self.passed}
 
 
 @dataclass(frozen=True, slots=True)
 class RecallTestRun:
-    """The results of all tests of a file. `weights` are those of vector and keyword score."""
+    """The results of all tests of a file. `first` is the recall of the first test, by the settings of all."""
 
     file: str
     results: tuple[RecallTestResult, ...]
-    keys_nobody_has: tuple[str, ...] = ()
+    first: RecallResult
+    search_mode: str
+    keys_nobody_has: tuple[str, ...]
     """The expected keys that no memory of the store has, superseded or not."""
-    notes: tuple[str, ...] = ()
-    k: int = 0
-    profile: str = ""
-    weights: tuple[float, float] = (0.0, 0.0)
-    threshold: float = 0.0
-    search_mode: str = "hybrid"
-    as_of: str = ""
-    """The time to which decay counts."""
-    uses_weights: bool = True
-    """False if the store ranks by a rule of its own, without weights."""
+    notes: tuple[str, ...]
 
     @property
     def measures(self) -> Mapping[str, float]:
         """The means over the tests that expect something, each 0..1; 0 if there is none."""
-        results = [result for result in self.results if result.test.expected]
         return {
-            "hit_rate": _mean(result.hit for result in results),
-            "mrr": _mean(result.reciprocal_rank for result in results),
-            "ndcg": _mean(result.ndcg for result in results),
-            "prompt_rate": _mean(result.in_prompt for result in results),
+            "hit_rate": _mean(result.hit for result in self.results),
+            "mrr": _mean(result.reciprocal_rank for result in self.results),
+            "ndcg": _mean(result.ndcg for result in self.results),
+            "prompt_rate": _mean(result.in_prompt for result in self.results),
         }
+
+    @property
+    def k(self) -> int:
+        """How many memories each test recalls."""
+        return self.first.request.limit
 
     @property
     def passed(self) -> int:
@@ -278,7 +229,7 @@ class RecallTestRun:
 
     def as_json(self) -> dict[str, Any]:
         """The run as the command prints it."""
-        vector, keyword = self.weights
+        vector, keyword = self.first.weights
         return {
             "file": self.file,
             "keys_nobody_has": list(self.keys_nobody_has),
@@ -286,11 +237,11 @@ class RecallTestRun:
             "passed": self.passed,
             "failed": len(self.results) - self.passed,
             "k": self.k,
-            "profile": self.profile,
+            "profile": self.first.profile,
             "weights": {"vector": vector, "keyword": keyword},
-            "threshold": self.threshold,
+            "threshold": self.first.threshold,
             "search_mode": self.search_mode,
-            "as_of": self.as_of,
+            "as_of": self.first.request.as_of,
             **self.measures,
             "notes": list(self.notes),
             "results": [result.as_json() for result in self.results],
@@ -299,11 +250,14 @@ class RecallTestRun:
     def sentences(self) -> tuple[str, str, str]:
         """The file, the settings, and how many tests pass."""
         failed = len(self.results) - self.passed
-        vector, keyword = self.weights
-        settings = [f"scoring {self.profile}"]
-        settings += [f"weights {vector:g} / {keyword:g}"] if self.uses_weights else []
-        settings += [f"threshold {self.threshold:g}"]
-        settings += [f"search mode {self.search_mode}"] if self.search_mode != "hybrid" else []
+        vector, keyword = self.first.weights
+        settings = [f"scoring {self.first.profile}"]
+        if self.first.mode != self.first.backend:
+            # Otherwise the store ranks by a rule of its own, without weights.
+            settings.append(f"weights {vector:g} / {keyword:g}")
+        settings.append(f"threshold {self.first.threshold:g}")
+        if self.search_mode != "hybrid":
+            settings.append(f"search mode {self.search_mode}")
         return (
             f"{counted(len(self.results), 'recall test')} in {one_line(self.file)}",
             one_line(" · ".join(settings)),
@@ -328,9 +282,8 @@ class RecallTestRun:
         return f"No memory has the expected {key} {named}, so these tests fail." if keys else ""
 
 
-def _mean(values: Iterable[float]) -> float:
-    each = list(values)
-    return math.fsum(each) / len(each) if each else 0.0
+def _mean(measures: Iterable[float | None]) -> float:
+    return fmean([measure for measure in measures if measure is not None] or [0.0])
 
 
 async def run_tests(
@@ -346,28 +299,25 @@ async def run_tests(
     """
     keys = list(dict.fromkeys(key for test in tests for key in test.expected))
     known = {entry.key for entry in await library.memory.rows(Query(EXCERPTS, keys=keys))}
-    run = RecallTestRun(file, (), tuple(key for key in keys if key not in known))
     trials = [_trial_of_test(library, trial, test) for test in tests]
     failures = await _fetch_vectors(library, trials)
-    results: list[RecallTestResult] = []
-    notes: Counter[str] = Counter()
+    recalls: list[RecallResult] = []
     for test, own_trial in zip(tests, trials, strict=True):
-        result = await recall_memories(failures.get(test.query, library), own_trial)
-        if not results:
-            run = replace(
-                run, k=result.request.limit, profile=result.profile, weights=result.weights, as_of=result.request.as_of,
-                threshold=result.threshold, search_mode=trial.settings.search_mode,
-                uses_weights=result.mode != result.backend,
-            )  # fmt: skip
-        results.append(RecallTestResult.of(test, result))
-        notes.update(set(result.notes))
+        recalls.append(await recall_memories(failures.get(test.query, library), own_trial))
         if on_progress is not None:
-            on_progress(len(results))
-    sentences = tuple(
-        note if count == len(results) else f"{note} (In {count:,} of {len(results):,} tests.)"
-        for note, count in notes.items()
+            on_progress(len(recalls))
+    notes = Counter(note for recall in recalls for note in dict.fromkeys(recall.notes))
+    return RecallTestRun(
+        file=file,
+        results=tuple(map(RecallTestResult.of, tests, recalls)),
+        first=recalls[0],
+        search_mode=trial.settings.search_mode,
+        keys_nobody_has=tuple(key for key in keys if key not in known),
+        notes=tuple(
+            note if count == len(tests) else f"{note} (In {count:,} of {len(tests):,} tests.)"
+            for note, count in notes.items()
+        ),
     )
-    return replace(run, results=tuple(results), notes=sentences)
 
 
 def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
@@ -376,16 +326,15 @@ def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
     If the limit of `trial` is the one of its turn, the limit is that of the new turn.
     """
     request = trial.request
-    changed = replace(request, query=test.query)
-    if test.session_id is not None:
-        changed = replace(changed, session_id=test.session_id, further_sessions=())
+    changed = replace(request, query=test.query, rule=test.rule or request.rule)
+    if test.session is not None:
+        changed = replace(changed, session_id=test.session, further_sessions=())
     if test.agent is not None:
         own = (test.agent,)
         changed = replace(changed, agents=library.config.readable_by(own) if request.layer == "agent" else own)
-    if test.rule is not None:
-        changed = replace(changed, rule=test.rule)
     if (changed.agents, changed.rule) != (request.agents, request.rule):
-        limit = _turn_limit(library, trial, changed)
+        limit = library.memory.about.recall_limit
+        limit = limit or turn_limit(library.config, trial.profile, changed.rule, changed.agents)
         changed = replace(
             changed, limit=limit if request.limit == request.turn_limit else request.limit, turn_limit=limit
         )
@@ -403,8 +352,3 @@ async def _fetch_vectors(library: Library, trials: Iterable[Trial]) -> dict[str,
         query: replace(library, embedder=None, no_embedder_because=keyword_only(failure))
         for query, failure in failures.items()
     }
-
-
-def _turn_limit(library: Library, trial: Trial, request: RecallRequest) -> int:
-    of_program = library.memory.about.recall_limit
-    return of_program or turn_limit(library.config, trial.profile, request.rule, request.agents)

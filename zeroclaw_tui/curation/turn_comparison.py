@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
@@ -20,11 +20,8 @@ from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, profile_for
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
 
-CHANGED = "changed since"
-_NOT_RECORDED = "The message is not recorded."
 _MAX_CHANGES = 10_000
 _TRACE_PRECISION = timedelta(milliseconds=1)
 """ZeroClaw saves a message, and right after that traces what it sends with it, in whole milliseconds."""
@@ -35,7 +32,7 @@ class ComparedTurn:
     """A turn next to the block of a recall made now; None where no recall could be made.
 
     `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or
-    deleted since (`why_not_equal` is CHANGED, `changed_since` has the keys), and where there is nothing to compare.
+    deleted since (`changed_since` has the keys), and where there is nothing to compare.
     """
 
     turn: Turn
@@ -83,6 +80,28 @@ def _memories(block: str) -> str:
     return f"{counted(len(keys))} ({first_names(keys, longest=40)})" if keys else "nothing"
 
 
+async def compare(library: Library, turn: Turn) -> ComparedTurn:
+    """Compare the turn with a recall made now. Raises InspectorError kinds."""
+    trial = trial_of_turn(library, turn)
+    if turn.sent is None and not turn.query.strip():
+        # A blank message lists the newest memories, which is another question than the one that is not recorded.
+        return ComparedTurn(turn, trial, why_not_equal=turn.why_not_sent or "The message is not recorded.")
+    prompt = await prompt_for(library, trial)
+    if keyword_only := keyword_only_note(prompt.result.notes):
+        return ComparedTurn(turn, trial, why_not_equal=keyword_only)
+    predicted = prompt.text
+    if prompt.result.not_read_because is not None or turn.sent is None:
+        return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
+    sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
+    if sorted(sent) == sorted(recalled):
+        return ComparedTurn(turn, trial, predicted, equal=True)
+    if changed := await _changed_since(library, turn, {*sent, *recalled}):
+        return ComparedTurn(turn, trial, predicted, None, "changed since", changed)
+    only_sent, only_predicted = len({*sent} - {*recalled}), len({*recalled} - {*sent})
+    difference = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
+    return ComparedTurn(turn, trial, predicted, False, difference)
+
+
 def trial_of_turn(library: Library, turn: Turn) -> Trial:
     """The recall of a turn: at its time, by its version where that is known, for its agent and its session scopes,
     without the memories that were created after it."""
@@ -107,68 +126,36 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
 
 
 def _profile_of(library: Library, turn: Turn) -> ScoringProfile:
-    own = library.profile.profile
-    profile = own
-    # Another program may have written anything there.
+    profile = library.profile.profile
+    # Another program may have written anything as the version.
     with suppress(UsageError):
-        profile = profile_for(turn.version or own.version)
-    if profile.version == own.version:
-        profile = own
+        recorded = profile_for(turn.version or profile.version)
+        profile = recorded if recorded.version != profile.version else profile
     # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
     if turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1:
         return profile._replace(joins_scopes=True)
     return profile
 
 
-async def compare(library: Library, turn: Turn) -> ComparedTurn:
-    """Compare the turn with a recall made now. Raises InspectorError kinds."""
-    trial = trial_of_turn(library, turn)
-    if turn.sent is None and not turn.query.strip():
-        # A blank message lists the newest memories, which is another question than the one that is not recorded.
-        return ComparedTurn(turn, trial, why_not_equal=turn.why_not_sent or _NOT_RECORDED)
-    prompt = await prompt_for(library, trial)
-    keyword_only = keyword_only_note(prompt.result.notes)
-    if keyword_only is not None:
-        return ComparedTurn(turn, trial, why_not_equal=keyword_only)
-    predicted = prompt.text
-    if prompt.result.not_read_because is not None or turn.sent is None:
-        return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
-    sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
-    if sorted(sent) == sorted(recalled):
-        return ComparedTurn(turn, trial, predicted, equal=True)
-    changed = await _changed_since(library, turn, {*sent, *recalled})
-    if changed:
-        return ComparedTurn(turn, trial, predicted, None, CHANGED, changed)
-    only_sent, only_predicted = len({*sent} - {*recalled}), len({*recalled} - {*sent})
-    difference = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
-    return ComparedTurn(turn, trial, predicted, False, difference)
-
-
 async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) -> tuple[str, ...]:
     """Which of these memories, and of the deleted ones with a word of the message, existed at the turn and were edited
     or deleted since."""
-    found = [key for key in sorted(keys) if await _is_changed(library.memory, key, turn.moment)]
-    return tuple(dict.fromkeys([*found, *await _deleted_since(library, turn)]))
 
+    def is_later(text: str | None) -> bool:
+        at = moment(text)
+        return at is not None and at > turn.moment + _TRACE_PRECISION
 
-async def _is_changed(memory: Memory, key: str, at: datetime) -> bool:
-    existing = [entry for entry in await entries_with_key(memory, key) if not _is_after(entry.timestamp, at)]
-    return not existing or any(entry.superseded_by or _is_after(entry.updated_at, at) for entry in existing)
-
-
-def _is_after(text: str | None, at: datetime) -> bool:
-    found = moment(text)
-    return found is not None and found > at + _TRACE_PRECISION
-
-
-async def _deleted_since(library: Library, turn: Turn) -> list[str]:
-    rows, _ = await library.trash.listing(limit=_MAX_CHANGES)
+    changed: dict[str, None] = {}
+    for key in sorted(keys):
+        existed = [entry for entry in await entries_with_key(library.memory, key) if not is_later(entry.timestamp)]
+        if not existed or any(entry.superseded_by or is_later(entry.updated_at) for entry in existed):
+            changed[key] = None
     asked = {word.casefold() for word in words(turn.query)}
-    found = []
+    rows, _ = await library.trash.listing(limit=_MAX_CHANGES)
     for row in rows:
         entry = row.row.entry()
-        existed = _is_after(row.deleted_at, turn.moment) and not _is_after(entry.timestamp, turn.moment)
         text = f"{entry.key} {entry.content}".casefold()
-        if existed and any(word in text for word in asked):
-            found.append(entry.key)
-    return found
+        was_deleted = is_later(row.deleted_at) and not is_later(entry.timestamp)
+        if was_deleted and any(word in text for word in asked):
+            changed[entry.key] = None
+    return tuple(changed)

@@ -7,8 +7,7 @@ The keys are in [observability]: `log_persistence` (none, rolling, rotating), `l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.setting_change import SettingChange, Value, planned_change
@@ -18,7 +17,6 @@ from zeroclaw_tui.scoring.profiles import parse_version
 
 _READ_SINCE = (0, 8, 0)
 _REQUEST_SINCE = (0, 8, 2)
-_ROTATING_SINCE = (0, 8, 3)
 _DEFAULT_ENTRIES = 200
 _ENTRIES = 10_000
 """Lines of the trace: a turn has several, and ZeroClaw's own 200 are a few dozen turns at best."""
@@ -39,16 +37,18 @@ def missing_settings(config: MemoryConfig, version: str) -> dict[str, Value]:
     table, number = observability(config), parse_version(version)
     if number < _READ_SINCE:
         return {}
-    mode_key = "runtime_trace_mode" if "runtime_trace_mode" in table else "log_persistence"
-    entries_key = f"{mode_key.removesuffix('_mode')}_max_entries"
+    mode_key, entries_key = "log_persistence", "log_persistence_max_entries"
+    if "runtime_trace_mode" in table:
+        mode_key, entries_key = "runtime_trace_mode", "runtime_trace_max_entries"
     missing: dict[str, Value] = {}
-    mode = _mode(table)
-    if not _writes_trace(mode, version):
+    mode = str(table.get("log_persistence") or table.get(mode_key) or "rolling").strip().lower()
+    if mode not in ("rolling", "full", "rotating"):
         missing[mode_key] = mode = "rolling"
     entries = table.get(entries_key, table.get("log_persistence_max_entries", _DEFAULT_ENTRIES))
-    if mode == "rolling" and (type(entries) is not int or entries < _ENTRIES):
+    if mode == "rolling" and (not isinstance(entries, int) or entries < _ENTRIES):
         missing[entries_key] = _ENTRIES
-    if number >= _REQUEST_SINCE and _word(table, "log_llm_request_payload") != "full":
+    payload = str(table.get("log_llm_request_payload", "")).strip().lower()
+    if number >= _REQUEST_SINCE and payload != "full":
         missing["log_llm_request_payload"] = "full"
     return {f"observability.{name}": value for name, value in missing.items()}
 
@@ -63,8 +63,6 @@ def recording_change(config: MemoryConfig, version: str) -> SettingChange:
     if number < _READ_SINCE:
         raise Refused(_TOO_OLD.format(version=version), hint="Update ZeroClaw, or name its version with --profile.")
     missing = missing_settings(config, version)
-    if not missing:
-        return planned_change(config, missing)
     reasons = [_WHY_FULL if number >= _REQUEST_SINCE else _NO_REQUEST.format(version=version)]
     if any(name.endswith("_max_entries") for name in missing):
         reasons.append(_WHY_ENTRIES)
@@ -79,25 +77,8 @@ def why_no_turns(config: MemoryConfig, version: str) -> str:
     if not missing:
         has_trace = bool(trace_files(config))
         return "No turn is recorded yet." if has_trace else "Nothing is recorded yet: ZeroClaw has written no trace."
-    lines = [
-        f'{name.removeprefix("observability.")} = "{value}"' if isinstance(value, str) else
-        f"{name.removeprefix('observability.')} = {value}"
-        for name, value in missing.items()
-    ]  # fmt: skip
+    lines = [f"{name.removeprefix('observability.')} = {json.dumps(value)}" for name, value in missing.items()]
     return (
         f"No turn is recorded. In [observability], {', '.join(lines)} turns recording on. To write this, press 5 and"
         " then W in the inspector (`zeroclaw-tui`)."
     )
-
-
-def _writes_trace(mode: str, version: str) -> bool:
-    return mode in ("rolling", "full") or (mode == "rotating" and parse_version(version) >= _ROTATING_SINCE)
-
-
-def _mode(table: Mapping[str, Any]) -> str:
-    return _word(table, "log_persistence") or _word(table, "runtime_trace_mode") or "rolling"
-
-
-def _word(table: Mapping[str, Any], name: str) -> str:
-    value = table.get(name)
-    return value.strip().lower() if isinstance(value, str) else ""

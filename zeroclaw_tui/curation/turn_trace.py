@@ -1,19 +1,17 @@
-"""ZeroClaw's trace: where its files are, their lines from the end, and what a line records of a turn.
+"""ZeroClaw's trace: where its files are, and what one line of them records of a turn.
 
-Read in the sources of ZeroClaw 0.8.0 to 0.8.4. A line is a JSON object with `message`, `@timestamp`, `trace_id`,
-`zeroclaw` and `attributes`.
+A line of ZeroClaw >= 0.8.0 is a JSON object with `message`, `@timestamp`, `trace_id`, `zeroclaw` and `attributes`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.locations import read_toml
@@ -25,9 +23,6 @@ from zeroclaw_tui.memory.recall import Rule
 _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
-_BLOCK_SIZE = 1 << 20
-_MAX_LINE_LENGTH = 32_000_000
-"""Bytes: a longer line counts as broken. One that holds a whole request has about 100 kB."""
 _WANTED = (b"llm_request", b"inbound message")
 
 _DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
@@ -51,10 +46,6 @@ _SCHEDULED = ("[cron:", "[heartbeat task")
 
 class BrokenLine(ValueError):
     """A line that is no JSON object of ZeroClaw."""
-
-
-class _NoRequestError(ValueError):
-    """Why a line does not have its request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +80,14 @@ class Turn:
         return datetime.fromisoformat(self.at)
 
 
-@dataclass(frozen=True, slots=True)
-class InboundMessage:
-    """A message that came in by a channel."""
+class _Request(NamedTuple):
+    """What a line has of its request: the user's message, and the memory block, or why it is not known."""
 
-    sender: str | None
-    message_id: str | None
-    reply_target: str | None
-    thread: str | None
-    content: str
+    query: str = ""
+    block: str | None = None
+    is_embedded: bool = False
+    """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
+    why_no_block: str = ""
 
 
 def trace_files(config: MemoryConfig) -> list[Path]:
@@ -106,13 +96,12 @@ def trace_files(config: MemoryConfig) -> list[Path]:
     Raises BrokenConfig and Unreadable.
     """
     root, table = _trace_root(config), observability(config)
-    named = [table[key].strip() for key in _PATH_KEYS if isinstance(table.get(key), str)]
+    named = [path for path in (_text(table, key) for key in _PATH_KEYS) if path]
     found: dict[Path, None] = {}
-    for active in (root / _DEFAULT_PATH, *(root / Path(path).expanduser() for path in named if path)):
-        prefix, extension = f"{active.stem}.", active.suffix
+    for active in (root / _DEFAULT_PATH, *(root / Path(path).expanduser() for path in named)):
         for name in names_in(active.parent):
-            time = name.removeprefix(prefix).removesuffix(extension)
-            if name.startswith(prefix) and name.endswith(extension) and _ARCHIVED.fullmatch(time):
+            time = name.removeprefix(f"{active.stem}.").removesuffix(active.suffix)
+            if name == f"{active.stem}.{time}{active.suffix}" and _ARCHIVED.fullmatch(time):
                 found[active.parent / name] = None
         found[active] = None
     return [path for path in found if path.is_file()]
@@ -122,45 +111,22 @@ def _trace_root(config: MemoryConfig) -> Path:
     """The workspace or data directory; for a database that was opened by itself, the parent of its directory."""
     if config.location is None and config.install.layout != "lone":
         return config.install.root
-    database = config.database
-    return database.parent.parent if database.parent.name == "memory" else database.parent
+    folder = config.database.parent
+    return folder.parent if folder.name == "memory" else folder
 
 
 def observability(config: MemoryConfig) -> Mapping[str, Any]:
     """The keys under [observability] as written, none where there is no config. Raises BrokenConfig."""
     file = config.install.config_file if config.location is None else None
-    return _table(((read_toml(file) or {}) if file is not None else {}).get("observability"))
+    document = None if file is None else read_toml(file)
+    return _table((document or {}).get("observability"))
 
 
-def end_of_last_line(file: BinaryIO, start: int) -> int:
-    """Find where the last complete line ends; `start` if no line ends behind it."""
-    position = file.seek(0, os.SEEK_END)
-    while position > start:
-        size = min(_BLOCK_SIZE, position - start)
-        position -= size
-        file.seek(position)
-        found = file.read(size).rfind(b"\n")
-        if found >= 0:
-            return position + found + 1
-    return start
+def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
+    """Read a turn, or the attributes of a message that came in by a channel; None from other lines.
 
-
-def lines_from_end(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    """Yield the lines between two positions at which lines begin, the last one first; blank ones may come too."""
-    rest = b""
-    while end > start:
-        size = min(_BLOCK_SIZE, end - start)
-        end -= size
-        file.seek(end)
-        first, *lines = (file.read(size) + rest).split(b"\n")
-        yield from reversed(lines)
-        # Of a line that is too long only its beginning is yielded, which cannot be read.
-        rest = first if len(first) <= _MAX_LINE_LENGTH else b""
-    yield rest
-
-
-def read_event(line: bytes) -> Turn | InboundMessage | None:
-    """Read what a line records of a turn, None where that is nothing. Raises BrokenLine."""
+    Raises BrokenLine.
+    """
     line = line.strip()
     if not line:
         return None
@@ -169,7 +135,7 @@ def read_event(line: bytes) -> Turn | InboundMessage | None:
     if not any(word in line for word in _WANTED):
         return None
     try:
-        found = json.loads(line.decode("utf-8", "replace"))
+        found = json.loads(line)
     except (ValueError, RecursionError):
         raise BrokenLine from None
     # ZeroClaw >= 0.8.0 converts the lines of older versions, whose kind becomes the action.
@@ -177,10 +143,7 @@ def read_event(line: bytes) -> Turn | InboundMessage | None:
         return None
     attributes = _table(found.get("attributes"))
     if found.get("message") == "channel inbound message":
-        sender, message_id, target, thread = (
-            _text(attributes, name) for name in ("sender", "message_id", "reply_target", "thread_ts")
-        )
-        return InboundMessage(sender, message_id, target, thread, _text(attributes, "content") or "")
+        return attributes
     return _read_turn(found, attributes) if found.get("message") == "llm_request" else None
 
 
@@ -193,12 +156,14 @@ def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn 
         return None
     iteration = attributes.get("iteration")
     session, message_id = _text(zeroclaw, "session_key"), _text(attributes, "message_id")
-    message, sent, is_embedded, reason = "", None, False, ""
-    try:
-        message, sent, is_embedded = _read_request(attributes)
-    except _NoRequestError as error:
-        reason = str(error)
-    rule: Rule = "channel" if message_id is not None else "library" if session is not None or is_embedded else "cli"
+    request = _read_request(attributes)
+    rule: Rule = "cli"
+    if request.query.lower().startswith(_SCHEDULED):
+        rule = "cron"
+    elif message_id is not None:
+        rule = "channel"
+    elif session is not None or request.is_embedded:
+        rule = "library"
     return Turn(
         id=trace_id,
         at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -207,60 +172,56 @@ def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn 
         session=session,
         channel=_text(zeroclaw, "channel"),
         sender=_text(attributes, "sender"),
-        query=message,
-        sent=sent,
-        why_not_sent=reason,
+        query=request.query,
+        sent=request.block,
+        why_not_sent=request.why_no_block,
         scopes=None if session is None else (session,),
-        rule="cron" if message.lower().startswith(_SCHEDULED) else rule,
+        rule=rule,
         message_id=message_id,
         iteration=iteration if type(iteration) is int and iteration > 0 else 1,
     )
 
 
-def _read_request(attributes: Mapping[str, Any]) -> tuple[str, str, bool]:
-    """The user's message without what ZeroClaw puts before it, the memory block, and whether the message is stamped as
-    the embedded agent (library, ACP) stamps it. Raises _NoRequestError with the reason where it is not recorded."""
+def _read_request(attributes: Mapping[str, Any]) -> _Request:
     payload = attributes.get("request_messages")
     if not isinstance(payload, str):
-        raise _NoRequestError(_NO_REQUEST)
+        return _Request(why_no_block=_NO_REQUEST)
     if attributes.get("request_messages_truncated") is True:
-        raise _NoRequestError(_CUT)
+        return _Request(why_no_block=_CUT)
     try:
         messages = json.loads(payload)
     except (ValueError, RecursionError):
-        raise _NoRequestError(_NO_MESSAGE) from None
-    texts = [
-        (message.get("role"), message["content"])
-        for message in (messages if isinstance(messages, list) else ())
-        if isinstance(message, dict) and isinstance(message.get("content"), str)
-    ]
-    user = next((text for role, text in reversed(texts) if role == "user"), None)
-    found = None if user is None else _USER_MESSAGE.fullmatch(user)
+        messages = None
+    tables = [_table(message) for message in messages] if isinstance(messages, list) else []
+    users = [_text(table, "content") or "" for table in tables if table.get("role") == "user"]
+    found = _USER_MESSAGE.fullmatch(users[-1]) if users else None
     if found is None:
-        raise _NoRequestError(_NO_MESSAGE)
+        return _Request(why_no_block=_NO_MESSAGE)
     block = found["block"]
     if block is None:
-        block = _block_of_system_prompt(next((text for role, text in texts if role == "system"), ""))
-    return found["text"], block, (found["date"] or found["later_date"]) is not None
-
-
-def with_inbound(turn: Turn, inbound: InboundMessage) -> Turn:
-    """The turn of a channel with what its incoming message says of the chat."""
-    target, sender = inbound.reply_target, turn.sender
-    if target is None or sender is None:
-        return replace(turn, query=inbound.content)
-    thread = None if (turn.channel or "").partition(".")[0] == "matrix" else inbound.thread
-    history = sanitised("_".join(filter(None, (turn.channel, target, thread, sender))))
-    is_group = "@g.us" in target or target.startswith("group:")
-    # A direct chat recalls by its history and then by its sender, a group the other way round.
-    scopes = (sanitised(sender), history) if is_group else (history, sanitised(sender))
-    return replace(turn, query=inbound.content, session=history, scopes=scopes, is_group=is_group)
+        system = next((_text(table, "content") for table in tables if table.get("role") == "system"), None)
+        block = _block_of_system_prompt(system or "")
+    return _Request(found["text"], block, is_embedded=(found["date"] or found["later_date"]) is not None)
 
 
 def _block_of_system_prompt(prompt: str) -> str:
     """The blocks at its end, where ZeroClaw up to 0.8.2 puts those of channels: in a group there may be two."""
     start = prompt.find(_BLOCK_START)
     return prompt[start + 2 :] if start >= 0 and prompt.endswith(_BLOCK_END) else ""
+
+
+def with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
+    """The turn of a channel with what the attributes of its incoming message say of the chat."""
+    turn = replace(turn, query=_text(inbound, "content") or "")
+    target, sender = _text(inbound, "reply_target"), turn.sender
+    if target is None or sender is None:
+        return turn
+    thread = None if (turn.channel or "").partition(".")[0] == "matrix" else _text(inbound, "thread_ts")
+    history = sanitised("_".join(filter(None, (turn.channel, target, thread, sender))))
+    is_group = "@g.us" in target or target.startswith("group:")
+    # A direct chat recalls by its history and then by its sender, a group the other way round.
+    scopes = (sanitised(sender), history) if is_group else (history, sanitised(sender))
+    return replace(turn, session=history, scopes=scopes, is_group=is_group)
 
 
 def keys_of_block(block: str) -> list[str]:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.copies import Copy
-    from zeroclaw_tui.curation.turns import RecallCounts
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
@@ -279,11 +278,11 @@ class BrowserRoom(Room[None]):
         # It imports the scoring code: in a thread, so that no key waits for that.
         module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns")
         try:
-            counts: RecallCounts = await module.recall_counts(library)
+            keys: tuple[str, ...] | None = await module.recalled_keys(library)
         except InspectorError as error:
             self.say_failure(error)
             return None
-        return counts.often if counts.turns else None
+        return keys
 
     async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
         recalls = await self._recalls(library)

@@ -172,12 +172,9 @@ class ConversationRoom(Room[None]):
 
 
 def facts_content(talk: Conversation) -> Content:
-    """Session, agent, channel, and how many messages it has."""
-    parts = [f"session {shown_line(talk.session, _LONGEST_FACT)}"]
-    parts += [f"agent {shown_line(talk.agent, _LONGEST_FACT)}"] if talk.agent else []
-    parts += [shown_line(talk.channel, _LONGEST_FACT)] if talk.channel else []
+    """The session, and how many messages it has."""
     whole = talk.before + len(talk.messages) + talk.after
-    parts.append(counted(whole, "message"))
+    parts = (f"session {shown_line(talk.session, _LONGEST_FACT)}", counted(whole, "message"))
     return Content.styled(" · ".join(parts), MUTED)
 
 
