@@ -67,8 +67,8 @@ def ask(script: Callable[[str], str], noisy: Path) -> Callable[..., Terminal]:
 def test_the_document(memory: Run, noisy: Path) -> None:
     before = _rows(noisy)
     document = memory("audit", "--json", "--limit", "1").json
-    assert list(document) == ["backend", "location", "rows", "superseded", "size", "findings", "notes"]
-    assert (document["backend"], document["rows"], document["notes"]) == ("sqlite", 25, [])
+    assert list(document) == ["backend", "location", "rows", "superseded", "size", "findings"]
+    assert (document["backend"], document["rows"]) == ("sqlite", 25)
     findings = {finding["kind"]: finding for finding in document["findings"]}
     assert {kind: finding["count"] for kind, finding in findings.items()} == {
         "too short": 6, "empty keys": 1, "assistant replies": 12, "exact duplicates": 2, "near duplicates": 2,

@@ -50,7 +50,7 @@ def test_a_damaged_keyword_index_is_made_anew(memory: Run, install: Path) -> Non
     answer = memory("doctor", "--repair", "keyword-index", "--yes")
     assert answer.code == 0
     assert "The backup is " in answer.err
-    assert "✓ The keyword index was rebuilt" in answer.out
+    assert "✓ The database has ZeroClaw's own tables, index and triggers again" in answer.out
     assert memory("doctor", "--deep").code == 0
     assert memory("list", "--json").json == before
     assert "Rust" in memory("recall", "Rust").out

@@ -67,7 +67,7 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "audit",
     "Find duplicates, junk, secrets and hidden text",
-    "{backend, location, rows, superseded, size, findings, notes}",
+    "{backend, location, rows, superseded, size, findings}",
     _audit_options,
     agents=OWN_MEMORIES,
 )
@@ -78,7 +78,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
 
         {"backend", "location", "rows", "superseded", "size", "findings": [{"kind", "count", "size", "won", "remark",
          "groups", "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt",
-         "remark", "spelled"}]}], "notes"}
+         "remark", "spelled"}]}]}
 
     `superseded` is how many of the rows a newer memory replaced. `size` is in bytes of content, `won` what a purge (of
     duplicates a merge) would free of it. `groups` are lists of ids that are alike, all of them; `samples` are the first
@@ -96,16 +96,12 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
         return INTERRUPTED
     findings = [finding for finding in report.findings if finding.kind in kinds]
     if acts:
-        for sentence in report.notes:
-            note(f"zeroclaw: {sentence}")
         return await (_merge if given.merge else _purge)(library, given, findings)
     if given.json:
         place = {"backend": library.memory.name, "location": library.memory.about.location}
         document({**place, **report.as_json(kinds, given.limit)})
         return DONE
     write_lines(report_lines(library, report, findings, given.limit, chosen=bool(given.only)))
-    for sentence in report.notes:
-        note(f"zeroclaw: {sentence}")
     return DONE
 
 

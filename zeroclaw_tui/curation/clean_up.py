@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_memories
-from zeroclaw_tui.curation.duplicates import DuplicateFinder, Duplicates
+from zeroclaw_tui.curation.duplicates import DuplicateFinder
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets, masked, secrets_remark
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, size_shown
 
@@ -47,37 +47,17 @@ TOO_LONG = 4000
 """Characters: ZeroClaw's channels never put longer memories into the prompt (<= 0.8.2)."""
 
 REMARKS: Mapping[FindingKind, str] = {
-    "assistant replies": (
-        "Replies of the agent, saved by early versions. ZeroClaw never injects them, but each takes a place in a "
-        "recall."
-    ),
-    "recall blobs": (
-        "Recalled memories that were saved again with the message after them. They are copies and grow with every turn."
-    ),
+    "assistant replies": "Replies of the agent, saved by early versions. ZeroClaw never injects them.",
+    "recall blobs": "Recalled memories that were saved again with the message after them. They grow with every turn.",
     "tool results": "Output of tools, saved as a memory. It crowds out other memories in a recall.",
-    "heartbeat and cron": (
-        "Texts of the agent's own timers, which ZeroClaw >= 0.4.3 no longer saves. They match many messages."
-    ),
-    "too short": (
-        "Under 20 characters, too short for ZeroClaw to save automatically. Check them: a short fact is a fact too."
-    ),
-    "too long": (
-        "Over 4,000 characters. The channels of ZeroClaw <= 0.8.2 never inject them, and one embedding cannot "
-        "represent so much text."
-    ),
+    "heartbeat and cron": "Texts of the agent's own timers, which ZeroClaw >= 0.4.3 no longer saves.",
+    "too short": "Under 20 characters. Check them: a short fact is a fact too.",
+    "too long": "Over 4,000 characters. The channels of ZeroClaw <= 0.8.2 never inject them.",
     "empty keys": "No command can name them, and the next memory stored without a key replaces them.",
     "exact duplicates": "The same text more than once. In a recall, each copy takes the place of another memory.",
-    "near duplicates": (
-        "Nearly the same text (cosine of 0.95 or more, or 80 % of the word pairs in common). In a recall, each copy "
-        "takes the place of another memory, and the older one may be out of date."
-    ),
-    "secrets": (
-        "They look like secrets. They are plain text in the database and are sent to the model when they are recalled."
-    ),
-    "hidden text": (
-        "Characters that no screen shows but the agent reads, a way to poison memory. Others split a word so that no "
-        "search finds it. Check what they say, then edit or delete the memory."
-    ),
+    "near duplicates": "Nearly the same text (cosine of 0.95 or more, or 80 % of the word pairs in common).",
+    "secrets": "They look like secrets, and are sent to the model when they are recalled.",
+    "hidden text": "Characters that no screen shows but the agent reads, a way to poison memory.",
 }
 
 Which = tuple[str, Handle]
@@ -92,25 +72,23 @@ def which(version: RowVersion) -> Which:
 _MAX_HIDDEN_RUNS = 1000
 _MAX_SPELLED = 2000
 _BEFORE_HIDDEN = 24
-_HEAD = 64
+_START_LENGTH = 64
+_MAX_HEAD = 1000
+"""Characters of a content: more than an excerpt shows, with room for a secret at its end."""
 _ASSISTANT = re.compile(r"\s*assistant_resp(_|\s*\Z)", re.IGNORECASE)
-_MARKS: Mapping[FindingKind, tuple[str, str]] = {
-    "recall blobs": ("[Memory context]", "recalled block"),
-    "tool results": ("<tool_result", "tool result"),
-}
-_RUNTIME_STARTS = {"[cron:": "cron", "[heartbeat task": "heartbeat", "[distilled_": "distilled"}
-_RUNTIME_MARK = re.compile("distilled_index_sig:", re.IGNORECASE)
-_BATCH_SIZE = 500
+_TIMER_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
+_DISTILLED = re.compile("distilled_index_sig:", re.IGNORECASE)
 _CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
 """Every other category is between core and daily."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A memory of a finding. `excerpt` is one line of its content, secrets masked, not cleaned for a screen."""
+    """A memory that was checked."""
 
     version: RowVersion
-    excerpt: str
+    head: str
+    """What of its content is shown, with its secrets."""
     remark: str = ""
     """The exact problem, such as "96 % alike" or "an API key"."""
     pinned: bool = False
@@ -118,6 +96,11 @@ class Sample:
     spelled: str = ""
     """What its hidden characters spell, secrets masked, not cleaned for a screen; "" if they spell nothing."""
     session: str | None = None
+
+    @property
+    def excerpt(self) -> str:
+        """One line of its content, secrets masked, not cleaned for a screen."""
+        return beginning_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
 
     def as_json(self) -> dict[str, Any]:
         """The memory as the command prints it."""
@@ -185,7 +168,6 @@ class CleanUpReport:
     findings: tuple[Finding, ...]
     rows: int
     size: int
-    notes: tuple[str, ...] = ()
     superseded: int = 0
     """How many of the rows a newer memory replaced."""
 
@@ -205,7 +187,6 @@ class CleanUpReport:
             "superseded": self.superseded,
             "size": self.size,
             "findings": [finding.as_json(limit) for finding in self.findings if finding.kind in kinds],
-            "notes": list(self.notes),
         }
 
 
@@ -216,18 +197,17 @@ def own_findings(key: str, content: str) -> dict[FindingKind, str]:
     if _ASSISTANT.match(key):
         found["assistant replies"] = ""
     if not key.strip(WHITE_SPACE):
-        found["empty keys"] = "no key" if not key else "key of blanks only"
+        found["empty keys"] = ""
     if len(text) < TOO_SHORT:
         found["too short"] = counted(len(text), "character")
     if len(content) > TOO_LONG:
         found["too long"] = counted(len(content), "character")
-    for kind, (mark, name) in _MARKS.items():
-        if count := content.count(mark):
-            found[kind] = f"one {name}" if count == 1 else counted(count, name)
-    head = text[:_HEAD].lower()
-    runtime = next((name for start, name in _RUNTIME_STARTS.items() if head.startswith(start)), None)
-    if runtime is not None or _RUNTIME_MARK.search(content):
-        found["heartbeat and cron"] = runtime or "distilled"
+    if blocks := content.count("[Memory context]"):
+        found["recall blobs"] = counted(blocks, "recalled block")
+    if results := content.count("<tool_result"):
+        found["tool results"] = counted(results, "tool result")
+    if text[:_START_LENGTH].lower().startswith(_TIMER_STARTS) or _DISTILLED.search(content):
+        found["heartbeat and cron"] = ""
     if names := look_alike_secrets(content):
         found["secrets"] = secrets_remark(names)
     return found
@@ -245,8 +225,8 @@ def _with_hidden_text(sample: Sample, content: str) -> Sample | None:
         spelled = " ".join(run.spelled for run in runs if run.spelled)
         spelled = masked(spelled if len(spelled) <= _MAX_SPELLED else spelled[:_MAX_SPELLED] + "…")
         start = max(0, runs[0].start - _BEFORE_HIDDEN) if text is content else 0
-        excerpt = ("…" if start else "") + beginning_of(content[start:])
-        return replace(sample, remark=where + remark, spelled=spelled, excerpt=excerpt)
+        head = ("…" if start else "") + content[start : start + _MAX_HEAD]
+        return replace(sample, remark=where + remark, spelled=spelled, head=head)
     return None
 
 
@@ -272,9 +252,8 @@ async def check_memories(
     check = _Check(library, check_cancelled)
     try:
         await library.memory.scan(check.visit, wanted)
-        check_cancelled(check.rows)
-        duplicates = await asyncio.to_thread(check.duplicates.find, lambda: check_cancelled(check.rows))
-        return await check.report(duplicates)
+        check_cancelled(len(check.samples))
+        return await asyncio.to_thread(check.report)
     finally:
         stop.set()
 
@@ -283,91 +262,59 @@ class _Check:
     """One pass over all rows, which collects their own findings and what duplicates are found by."""
 
     def __init__(self, library: Library, check_cancelled: Callable[[int], None]) -> None:
-        self.rows = 0
-        self.duplicates = DuplicateFinder()
+        self.samples: list[Sample] = []
         self._library = library
         self._check_cancelled = check_cancelled
-        self._size = 0
+        self._duplicates = DuplicateFinder()
         self._superseded = 0
-        self._found: dict[FindingKind, dict[int, Sample]] = {kind: {} for kind in KINDS}
-        self._seen: list[tuple[Handle, int]] = []
-        """The handle of each row and the hash of its state, to notice changes during the check."""
+        self._found: dict[FindingKind, list[Sample]] = {kind: [] for kind in KINDS}
 
     def visit(self, row: Row) -> None:
         """Check one row."""
-        number, self.rows = self.rows, self.rows + 1
         version, value = self._library.memory.stamp_of(row), row.values.get
         content = column_text(value("content"))
         session = None if value("session_id") is None else column_text(value("session_id"))
-        sample = Sample(version, "", pinned=bool(value("pinned")), session=session)
-        self._seen.append((version.handle, hash(version.state)))
+        sample = Sample(version, content[:_MAX_HEAD], pinned=bool(value("pinned")), session=session)
         if value("superseded_by") is None:
             owner = f"{version.agent or ''}\0{column_text(value('namespace') or 'default')}"
-            self.duplicates.add(number, owner, content, _unit_vector(value("embedding")))
+            self._duplicates.add(len(self.samples), owner, content, _unit_vector(value("embedding")))
         else:
             # Recall hides it, and its newer copy is what replaced it.
             self._superseded += 1
-        if remarks := own_findings(version.key, content):
-            excerpt = beginning_of(content)
-            for kind, remark in remarks.items():
-                self._found[kind][number] = replace(sample, excerpt=excerpt, remark=remark)
+        for kind, remark in own_findings(version.key, content).items():
+            self._found[kind].append(replace(sample, remark=remark))
         if hidden := _with_hidden_text(sample, content):
-            self._found["hidden text"][number] = hidden
-        self._size += version.size
-        self._check_cancelled(self.rows)
+            self._found["hidden text"].append(hidden)
+        self.samples.append(sample)
+        self._check_cancelled(len(self.samples))
 
-    async def report(self, duplicates: Duplicates) -> CleanUpReport:
-        """Load the memories of duplicates, and put all findings together."""
-        numbers = set(chain.from_iterable((*duplicates.exact, *duplicates.near)))
-        samples = await self._load(sorted(numbers))
-        groups: dict[FindingKind, list[list[int]]] = {
-            "exact duplicates": _existing(duplicates.exact, samples),
-            "near duplicates": _existing(duplicates.near, samples),
+    def report(self) -> CleanUpReport:
+        """Compare the memories with each other, and put all findings together. Blocks."""
+        duplicates = self._duplicates.find(lambda: self._check_cancelled(len(self.samples)))
+        findings = [_finding(kind, samples) for kind, samples in self._found.items() if samples]
+        alike: dict[FindingKind, list[list[int]]] = {
+            "exact duplicates": duplicates.exact,
+            "near duplicates": duplicates.near,
         }
-        for kind, existing in groups.items():
-            self._found[kind] = {number: samples[number] for number in sorted(chain.from_iterable(existing))}
-        for number, sample in self._found["near duplicates"].items():
-            remark = f"{int(duplicates.likeness[number] * 100 + 1e-6)} % alike"
-            self._found["near duplicates"][number] = replace(sample, remark=remark)
-        findings = [_finding(kind, found, groups.get(kind, ())) for kind, found in self._found.items() if found]
+        for kind, groups in alike.items():
+            numbers = sorted(chain.from_iterable(groups))
+            samples = [self.samples[number] for number in numbers]
+            if kind == "near duplicates":
+                shares = [int(duplicates.likeness[number] * 100 + 1e-6) for number in numbers]
+                samples = [
+                    replace(sample, remark=f"{share} % alike") for sample, share in zip(samples, shares, strict=True)
+                ]
+            index = {number: place for place, number in enumerate(numbers)}
+            if groups:
+                findings.append(_finding(kind, samples, [[index[number] for number in group] for group in groups]))
         findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
-        notes = []
-        if changed := len(numbers) - len(samples):
-            notes.append(f"{counted(changed)} changed during the check and may be missing here. Check again.")
-        return CleanUpReport(tuple(findings), self.rows, self._size, tuple(notes), self._superseded)
-
-    async def _load(self, numbers: Sequence[int]) -> dict[int, Sample]:
-        """Load memories by number, without those that changed during the check."""
-        samples: dict[int, Sample] = {}
-        for start in range(0, len(numbers), _BATCH_SIZE):
-            self._check_cancelled(self.rows)
-            by_handle = {self._seen[number][0]: number for number in numbers[start : start + _BATCH_SIZE]}
-            handles = list(by_handle)
-            versions = {version.handle: version for version in await versions_at(self._library.memory, handles)}
-            for entry in await self._library.memory.rows(Query(EXCERPTS, handles=handles)):
-                version, number = versions.get(entry.handle), by_handle[entry.handle]
-                if version is None or hash(version.state) != self._seen[number][1]:
-                    continue
-                excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
-                samples[number] = Sample(version, excerpt, pinned=bool(entry.pinned), session=entry.session_id)
-        return samples
+        size = sum(sample.version.size for sample in self.samples)
+        return CleanUpReport(tuple(findings), len(self.samples), size, self._superseded)
 
 
-def _existing(groups: Iterable[Sequence[int]], samples: Collection[int]) -> list[list[int]]:
-    """The groups without memories that changed during the check; a group of one is none."""
-    existing = [[number for number in group if number in samples] for group in groups]
-    return [group for group in existing if len(group) > 1]
-
-
-def _finding(kind: FindingKind, found: Mapping[int, Sample], groups: Sequence[Sequence[int]]) -> Finding:
-    index = {number: index for index, number in enumerate(found)}
-    return Finding(
-        kind=kind,
-        samples=tuple(found.values()),
-        size=sum(sample.version.size for sample in found.values()),
-        remark=REMARKS[kind],
-        groups=tuple(tuple(index[number] for number in group) for group in groups),
-    )
+def _finding(kind: FindingKind, samples: Sequence[Sample], groups: Iterable[Sequence[int]] = ()) -> Finding:
+    size = sum(sample.version.size for sample in samples)
+    return Finding(kind, tuple(samples), size, REMARKS[kind], tuple(map(tuple, groups)))
 
 
 def _unit_vector(data: object) -> np.ndarray | None:
@@ -400,9 +347,8 @@ def plan_merge(findings: Iterable[Finding], *, only: Sequence[int] | None = None
     groups: list[dict[Which, Sample]] = []
     for finding in findings:
         for number in range(len(finding.groups)) if only is None else only:
-            group = {
-                which(sample.version): sample for sample in map(finding.samples.__getitem__, finding.groups[number])
-            }
+            samples = [finding.samples[index] for index in finding.groups[number]]
+            group = {which(sample.version): sample for sample in samples}
             for other in [other for other in groups if not group.keys().isdisjoint(other)]:
                 groups.remove(other)
                 group = other | group

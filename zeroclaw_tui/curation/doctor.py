@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
@@ -16,14 +15,12 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor_checks import (
-    DATABASE_CHECKS,
     GLYPHS,
     RISKS,
-    TABLE_CHECKS,
-    VECTOR_CHECKS,
     Database,
     DoctorFinding,
     Findings,
+    check_database,
     check_pages,
     fine,
 )
@@ -36,8 +33,6 @@ from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
-
-Subject = TypeVar("Subject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +77,19 @@ class DoctorReport:
 
 
 async def examine(config: MemoryConfig, library: Library | None, *, deep: bool = False) -> DoctorReport:
-    """Run every check that fits the backend, in threads. `library` is None if the store did not open.
+    """Run every check that fits the backend. `library` is None if the store did not open.
 
     A `deep` examination also runs SQLite's and FTS5's integrity checks, on a copy of the database.
     """
     notes: list[str] = []
-    findings = await _examine_store(config, library, notes)
+    found = await _examine_store(config, library, notes)
     if deep:
-        findings += await _examine_pages(library, notes)
-    findings += await asyncio.to_thread(_run, (_unfinished, _two_databases), config, "")
-    return DoctorReport(tuple(sorted(findings, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
-
-
-def _run(checks: Iterable[Callable[[Subject], Findings]], subject: Subject, target: str) -> list[DoctorFinding]:
-    """The findings of some checks; `target` is the file of those that name none."""
-    found: list[DoctorFinding] = []
-    for number, check in enumerate(checks, 1):
-        try:
-            found += [finding if finding.target else replace(finding, target=target) for finding in check(subject)]
-        except InspectorError as error:
-            found.append(
-                DoctorFinding(f"not-checked-{number}", error.message, risk_sentence="It was not checked.",
-                              by_hand=error.hint)
-            )  # fmt: skip
-    return found
+        found += await _examine_pages(library, notes)
+    try:
+        found += await asyncio.to_thread(lambda: [*_unfinished(config), *_two_databases(config)])
+    except InspectorError as error:
+        notes.append(f"The files around the store were not checked: {error.message} {error.hint}".rstrip())
+    return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
 async def _examine_store(config: MemoryConfig, library: Library | None, notes: list[str]) -> list[DoctorFinding]:
@@ -122,12 +106,7 @@ async def _examine_store(config: MemoryConfig, library: Library | None, notes: l
     except InspectorError as error:
         # A damaged page is noticed only when its rows are read.
         return [await asyncio.to_thread(_not_open, config, error)]
-    checks = [*DATABASE_CHECKS]
-    if not database.store.is_hydrated:
-        checks += TABLE_CHECKS
-    if "vectors" not in memory.why_not:
-        checks += VECTOR_CHECKS
-    return _run(checks, database, str(path))
+    return [replace(finding, target=str(path)) for finding in check_database(database)]
 
 
 async def _examine_pages(library: Library | None, notes: list[str]) -> list[DoctorFinding]:
@@ -137,7 +116,8 @@ async def _examine_pages(library: Library | None, notes: list[str]) -> list[Doct
         notes.append(f"There is nothing to check page by page in {library.memory.name}.")
     else:
         try:
-            return _run((check_pages,), await database.check_pages(), str(library.memory.about.path))
+            target = str(library.memory.about.path)
+            return [replace(finding, target=target) for finding in check_pages(await database.check_pages())]
         except InspectorError as error:
             notes.append(f"The deep check could not be made: {error.message}")
     return []
@@ -196,19 +176,13 @@ def _unfinished(config: MemoryConfig) -> Findings:
     for path in found:
         name = one_line(path.name)
         repair: RepairName | None = None
-        if not is_unfinished(path.name):
-            title = f"{name} was left by a save of ZeroClaw that did not finish."
-            by_hand = "Delete it when ZeroClaw is not running."
-        elif not is_abandoned(path):
-            title = f"{name} is a file of this program that may still be written."
-            by_hand = "Delete it when no command of this program is running."
-        else:
-            title = f"{name} was left by a command of this program that was killed."
+        by_hand = "Delete it when neither ZeroClaw nor this program is running."
+        if is_unfinished(path.name) and is_abandoned(path):
             repair, by_hand = "remove unfinished", ""
         size = sum(map(file_size, path.iterdir())) if path.is_dir() else file_size(path)
         yield DoctorFinding(
             f"unfinished:{path.name}",
-            title,
+            f"{name} was left by a save that did not finish.",
             risk_sentence="It may contain memories, keys or tokens.",
             repair=repair,
             by_hand=by_hand,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -81,7 +81,8 @@ class Database:
         return self.store.health.facts
 
 
-def _hydrated(database: Database) -> Findings:
+def _contents(database: Database) -> Findings:
+    """Memories that no agent recalls, or that ZeroClaw treats in an unexpected way."""
     if database.store.is_hydrated:
         yield DoctorFinding(
             "hydrated",
@@ -90,9 +91,6 @@ def _hydrated(database: Database) -> Findings:
             "The agent runs without its memory, or does not start. The memories themselves are intact.",
             "repair hydrated database",
         )
-
-
-def _agents(database: Database) -> Findings:
     unknown = database.facts.get("of unknown agents")
     if unknown:
         yield DoctorFinding(
@@ -104,9 +102,6 @@ def _agents(database: Database) -> Findings:
         )
     elif unknown is not None:
         yield fine("unknown-agents", "Every memory is owned by an agent that exists.")
-
-
-def _superseded(database: Database) -> Findings:
     if count := database.store.superseded_by_none:
         yield DoctorFinding(
             "superseded",
@@ -115,38 +110,32 @@ def _superseded(database: Database) -> Findings:
             by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
             "makes one visible to the agent again.",
         )
-
-
-def _dates(database: Database) -> Findings:
     undated = database.facts.get("without a readable date")
     if undated:
         yield DoctorFinding(
             "dates",
             f"{are(undated)} without a readable date.",
-            risk_sentence="Hygiene compares dates as text, so it may delete them at once or never; their age is not "
-            "known.",
+            risk_sentence="Hygiene compares dates as text, so it may delete them at once or never.",
             by_hand="Edit such a memory's content once, or purge it: the list sorted by age shows them first.",
         )
     elif undated is not None:
         yield fine("dates", "Every memory has a readable date.")
 
 
-def _log_size(database: Database) -> Findings:
+def _file(database: Database) -> Findings:
+    """The write-ahead log, the free pages, and the other programs that have the database open."""
     log, title = database.facts["write-ahead log bytes"], ""
+    others = database.store.holders
     follows = "Every start reads all of it, and a copy of the database file alone lacks its memories."
     if log > _LARGE_LOG:
         title = f"The write-ahead log is large: {format_bytes(log)}."
-    elif log and database.library.config.install.layout == "workspace" and database.store.holders == ():
+    elif log and database.library.config.install.layout == "workspace" and others == ():
         title = f"{format_bytes(log)} of writes are only in the write-ahead log, and no program has it open."
         follows = "ZeroClaw's move to 0.8 takes the database without the log, so these writes would be lost."
     if title:
         yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
     else:
-        size = format_bytes(log) if log else "empty"
-        yield fine("log-size", f"The write-ahead log is {size}.")
-
-
-def _free_space(database: Database) -> Findings:
+        yield fine("log-size", f"The write-ahead log is {format_bytes(log) if log else 'empty'}.")
     size, free = database.facts["bytes"], database.store.free_bytes
     if free > max(_MUCH_FREE_BYTES, _MUCH_FREE_SHARE * size):
         yield DoctorFinding(
@@ -158,10 +147,6 @@ def _free_space(database: Database) -> Findings:
     else:
         share = f"{format_bytes(free)} of them" if free else "none of it"
         yield fine("free-space", f"The database has {format_bytes(size)}, {share} free.")
-
-
-def _open_elsewhere(database: Database) -> Findings:
-    others = database.store.holders
     if others:
         programs = describe_processes(others)
         yield fine("open-elsewhere", f"The database is open in {programs}; repairs wait for their turn.")
@@ -169,39 +154,33 @@ def _open_elsewhere(database: Database) -> Findings:
         yield fine("open-elsewhere", "No other program has the database open.")
 
 
-def _shape(database: Database) -> Findings:
-    if database.store.shape_because:
+def _tables(database: Database) -> Findings:
+    """The tables, the keyword index and its triggers."""
+    store = database.store
+    if store.shape_because:
         yield DoctorFinding(
             "shape",
-            database.store.shape_because,
+            store.shape_because,
             "serious",
             "You can browse it here, but not change it.",
             by_hand="Export the memories, and import them into a store that ZeroClaw made.",
         )
     else:
         yield fine("shape", f"The tables are those of ZeroClaw {database.facts['zeroclaw versions']}.")
-
-
-def _keyword_index(database: Database) -> Findings:
-    missing = database.facts.get("not in the keyword index", 0)
-    extra = database.facts.get("only in the keyword index", 0)
     title = ""
-    if not database.store.has_keyword_index:
+    if not store.has_keyword_index:
         title = "There is no keyword index."
-    elif not database.store.is_keyword_index_readable:
+    elif not store.is_keyword_index_readable:
         title = "The keyword index is damaged."
-    elif missing:
+    elif missing := database.facts.get("not in the keyword index", 0):
         title = f"{are(missing)} not in the keyword index."
-    elif extra:
+    elif extra := database.facts.get("only in the keyword index", 0):
         title = f"The keyword index still contains {counted(extra)} that no longer exist."
     if title:
         yield DoctorFinding("keyword-index", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
     else:
         yield fine("keyword-index", "The keyword index contains every memory.")
-
-
-def _triggers(database: Database) -> Findings:
-    if database.store.has_keyword_index and not database.store.has_triggers:
+    if store.has_keyword_index and not store.has_triggers:
         yield DoctorFinding(
             "triggers",
             "The triggers that update the keyword index are missing.",
@@ -209,18 +188,19 @@ def _triggers(database: Database) -> Findings:
             "Keyword recall misses every memory stored from now on, and nothing can be changed here.",
             "rebuild keyword index",
         )
-    elif database.store.has_keyword_index:
+    elif store.has_keyword_index:
         yield fine("triggers", "The triggers that update the keyword index exist.")
 
 
 def _vectors(database: Database) -> Findings:
-    """How many memories have a vector, by category."""
-    store, embedded = database.store, database.facts.get("embedded", 0)
+    """How many memories have a vector, by category, and whether it is whole."""
+    library, store = database.library, database.store
+    embedded = database.facts.get("embedded", 0)
     by_category = tuple(
         (one_line(category) or "(none)", f"{with_vector:,} of {with_vector + without:,}")
         for category, (with_vector, without) in store.embedded.items()
     )
-    if database.library.embedder is None and not embedded:
+    if library.embedder is None and not embedded:
         title = "No embeddings are configured, and no memory has a vector, so recall uses keywords only."
         yield fine("vectors", title)
     elif not store.without_vector:
@@ -232,7 +212,11 @@ def _vectors(database: Database) -> Findings:
             risk_sentence="Vector recall never finds those without.",
             details=by_category,
         )
-        yield _filled(database.library, finding)
+        yield _with_fill(library, finding)
+    if cut := database.facts.get("cut vectors", 0):
+        title = f"{are(cut)} embedded with a truncated vector."
+        follows = "A program wrote half a vector; vector recall never finds these memories."
+        yield _with_fill(library, DoctorFinding("cut-vectors", title, "serious", follows))
 
 
 def _vector_lengths(database: Database) -> Findings:
@@ -260,14 +244,7 @@ def _vector_lengths(database: Database) -> Findings:
         "ZeroClaw gives a vector of another length than the query's a score of 0, without a warning.",
         details=(("expected", f"{expected:,} numbers, by {source}"), *by_length),
     )
-    yield _filled(library, finding, expected)
-
-
-def _cut_vectors(database: Database) -> Findings:
-    if cut := database.facts.get("cut vectors", 0):
-        title = f"{are(cut)} embedded with a truncated vector."
-        follows = "A program wrote half a vector; vector recall never finds these memories."
-        yield _filled(database.library, DoctorFinding("cut-vectors", title, "serious", follows))
+    yield _with_fill(library, finding, expected)
 
 
 def _vector_model(database: Database) -> Findings:
@@ -297,7 +274,7 @@ def _vector_model(database: Database) -> Findings:
         yield fine("vector-model", "The vectors come from the configured model.")
 
 
-def _filled(library: Library, finding: DoctorFinding, expected: int | None = None) -> DoctorFinding:
+def _with_fill(library: Library, finding: DoctorFinding, expected: int | None = None) -> DoctorFinding:
     """The finding with the repair that creates vectors of the expected length, or why they cannot be created now."""
     if library.embedder is None:
         reason = library.no_embedder_because or "No embeddings are configured."
@@ -306,13 +283,9 @@ def _filled(library: Library, finding: DoctorFinding, expected: int | None = Non
     elif expected is None or library.embedder.dimensions == expected:
         return replace(finding, repair="fill vectors")
     else:
-        by_hand = (
-            "The configured model makes vectors of another length than the store notes. Start ZeroClaw once: it "
-            "deletes the old ones. Then run `zeroclaw memory reindex`."
-        )
-        return replace(finding, by_hand=by_hand)
-    reindex = "`zeroclaw memory reindex` makes vectors once an embedding provider is configured."
-    return replace(finding, by_hand=f"{reason[:1].upper()}{reason[1:]} {reindex}")
+        reason = "The configured model makes vectors of another length: start ZeroClaw, which deletes the old ones."
+    by_hand = f"{reason[:1].upper()}{reason[1:]} Once that is done, run `zeroclaw memory reindex`."
+    return replace(finding, by_hand=by_hand)
 
 
 def check_pages(pages: Pages) -> Findings:
@@ -336,8 +309,12 @@ def check_pages(pages: Pages) -> Findings:
         yield DoctorFinding("index-words", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
 
 
-DATABASE_CHECKS: Sequence[Callable[[Database], Findings]] = (
-    _hydrated, _agents, _superseded, _dates, _log_size, _free_space, _open_elsewhere,
-)  # fmt: skip
-TABLE_CHECKS: Sequence[Callable[[Database], Findings]] = (_shape, _keyword_index, _triggers)
-VECTOR_CHECKS: Sequence[Callable[[Database], Findings]] = (_vectors, _vector_lengths, _cut_vectors, _vector_model)
+def check_database(database: Database) -> Findings:
+    """The findings of all checks that fit a database."""
+    checks: list[Callable[[Database], Findings]] = [_contents, _file]
+    if not database.store.is_hydrated:
+        checks.append(_tables)
+    if "vectors" not in database.library.memory.why_not:
+        checks += [_vectors, _vector_lengths, _vector_model]
+    for check in checks:
+        yield from check(database)

@@ -50,16 +50,12 @@ _BACKUP_STEP = "Create a backup of the whole database."
 REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
     "rebuild keyword index": (
         _BACKUP_STEP,
-        "Restore ZeroClaw's index and triggers where they are missing.",
-        "Rebuild the index from the memories, in one transaction.",
-        "If a page of the index is damaged, do so in a copy and write it back in one transaction. No other program may "
-        "have the database open then.",
+        "Restore ZeroClaw's index and triggers, and rebuild the index from the memories, in one transaction. If a page "
+        "of the index is damaged, no other program may have the database open.",
     ),
     "repair hydrated database": (
         _BACKUP_STEP,
-        "Add the column session_id where it is missing.",
-        "Create the embedding cache again. ZeroClaw fills it again.",
-        "Add ZeroClaw's indexes and triggers and rebuild the keyword index, all in one transaction.",
+        "Add what ZeroClaw's own tables have and these lack, and rebuild the keyword index, all in one transaction.",
     ),
     "fold in write-ahead log": (
         _BACKUP_STEP,
@@ -72,9 +68,8 @@ REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
     ),
     "fill vectors": (
         _BACKUP_STEP,
-        "Create the embeddings with the configured model. `zeroclaw memory reindex --dry-run` shows how many, and "
-        "where the texts are sent.",
-        "Write them in small batches. You can stop and continue at any time.",
+        "Create the embeddings with the configured model, in small batches. You can stop and continue at any time. "
+        "`zeroclaw memory reindex --dry-run` shows how many, and where the texts are sent.",
     ),
     "remove unfinished": ("Delete it permanently. No program is writing it, and it never replaced any file.",),
 }
@@ -138,10 +133,7 @@ async def run_repair(
     # has the database open, that program folds the log in.
     with suppress(Locked):
         await database.repair("fold in write-ahead log")
-    if repair == "rebuild keyword index":
-        return RepairOutcome(("The keyword index was rebuilt, with ZeroClaw's own triggers.",), backup)
-    done = "The database now has ZeroClaw's own tables, indexes and triggers. The memories are unchanged."
-    return RepairOutcome((done,), backup)
+    return RepairOutcome(("The database has ZeroClaw's own tables, index and triggers again.",), backup)
 
 
 async def _fill_vectors(
@@ -210,10 +202,7 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
     backup = await back_up(config, now)
     result = await require_database(create_memory(config)).compact()
     sizes = f"{format_bytes(result.after)} now, {format_bytes(before)} before"
-    done = [f"The database has {sizes}. Its {counted(result.memories)} are unchanged."]
-    if result.index_changed:
-        done.append("The keyword index was out of date and was rebuilt.")
-    return RepairOutcome(tuple(done), backup)
+    return RepairOutcome((f"The database has {sizes}. Its {counted(result.memories)} are unchanged.",), backup)
 
 
 def _require_database_file(config: MemoryConfig) -> None:

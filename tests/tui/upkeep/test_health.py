@@ -87,7 +87,7 @@ async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_pa
             await press(pilot, key)
             assert "1 serious" in app.words
         await press(pilot, "enter", "y")
-        assert "The keyword index was rebuilt" in app.told
+        assert "The database has ZeroClaw's own tables, index and triggers again" in app.told
         assert "The backup is" in app.told
         assert "serious" not in app.words
         with closing(sqlite3.connect(file)) as connection:
@@ -101,7 +101,7 @@ async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> N
     async with running(app_of(made(tmp_path, rows))) as (app, pilot):
         await go_to(pilot, app, "without a vector")
         await press(pilot, "enter")
-        assert "`zeroclaw memory reindex` makes vectors once an embedding provider is configured" in app.told
+        assert "Once that is done, run `zeroclaw memory reindex`" in app.told
         await press(pilot, "q")
         assert app.given == [False]
 

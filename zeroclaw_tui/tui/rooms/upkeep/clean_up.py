@@ -322,15 +322,14 @@ class CleanUp(UpkeepTab):
         self.query_one("#remark", Static).update(_remark(finding) if finding is not None else "")
 
     def show_status(self) -> None:
-        """A running check, how many memories are marked, and the notes of the check."""
+        """A running check and how many memories are marked."""
         checking = self._progress_text() if self.is_loading and self.report else ""
         marked = self.memories.marks_words
         if marked:
             kinds = sum(1 for count in self._marked.values() if count)
             among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
             marked = f"{marked}{among}: d deletes"
-        notes = () if self.report is None or marked else self.report.notes
-        self.query_one(StatusBar).say(checking, marked, *notes, self.library.read_only_because or "")
+        self.query_one(StatusBar).say(checking, marked, self.library.read_only_because or "")
 
     def show_row(self) -> None:
         """Load the memory under the cursor."""
