@@ -68,6 +68,10 @@ def _rows_of(change: Change) -> list[RowVersion | Row]:
     return [*([] if change.before is None else [change.before]), *wanted]
 
 
+def _row(row: RowVersion | Row) -> Row:
+    return row if isinstance(row, Row) else row.as_row()
+
+
 def _moves(change: Change) -> bool:
     """Whether a change gives a row another key."""
     after, before = change.after, change.before
@@ -187,7 +191,7 @@ class Batch:
         assert change.before is not None, "an edit changes a row"
         row = self.rows.current(change.before)
         if row is None or not self._is_expected(row, change.before):
-            self._conflict(_as_row(change.before), row, "deleted" if row is None else "changed", change)
+            self._conflict(_row(change.before), row, "deleted" if row is None else "changed", change)
             return
         new = self.writer.edited_row(row, edit)
         if new is row:
@@ -207,17 +211,17 @@ class Batch:
         if row is None and not is_simulated:
             self._leave(change, None)
         elif row is None or is_simulated or self._is_expected(row, change.before):
-            self._do(Operation(row or _as_row(change.before), None), change.reverses)
+            self._do(Operation(row or _row(change.before), None), change.reverses)
         elif self.policy.on_conflict == "overwrite":
-            self._note_conflict(_as_row(change.before), row, "changed")
+            self._note_conflict(_row(change.before), row, "changed")
             self._do(Operation(row, None), change.reverses, replaces=True)
         elif self.policy.on_conflict == "rename":
-            self._note_conflict(_as_row(change.before), row, "changed")
+            self._note_conflict(_row(change.before), row, "changed")
             key = repr(one_line(change.before.key))
             self.writer.notes[f"{key} changed since it was stored, so it stays as it is now."] = None
             self._leave(change, row)
         else:
-            self._conflict(_as_row(change.before), row, "changed", change)
+            self._conflict(_row(change.before), row, "changed", change)
 
     async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
         """Write a row exactly as it is given, as undo and imports do."""
@@ -419,11 +423,3 @@ class Batch:
             return None
         identity = self.writer.identity(row)
         return written.get(identity, row) if self.rows.current(row) is row else row
-
-
-def _as_row(row: RowVersion | Row) -> Row:
-    """What is known of a row."""
-    if isinstance(row, Row):
-        return row
-    values = {"key": row.key, "content": "", "category": row.category, "created_at": row.timestamp}
-    return Row(row.id, values, row.handle, row.agent)

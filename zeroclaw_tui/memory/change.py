@@ -151,6 +151,11 @@ class RowVersion:
         """What its age counts from, as a memory has it."""
         return self.timestamp if self.dated is None else self.dated
 
+    def as_row(self) -> Row:
+        """What is known of the row."""
+        values = {"key": self.key, "content": "", "category": self.category, "created_at": self.timestamp}
+        return Row(self.id, values, self.handle, self.agent)
+
 
 @dataclass(frozen=True, slots=True)
 class Vector:

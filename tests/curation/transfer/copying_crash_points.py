@@ -52,7 +52,7 @@ def state(folder: Path, backend: str) -> list[object]:
     if backend == "sqlite":
         return sorted(map(repr, held(folder / "new.db")))
     files = (folder / "notes").rglob("*.md")
-    return sorted(f"{file.name} {line}" for file in files for line in parse(file.read_text()).contents)
+    return sorted(f"{file.name} {line}" for file in files for line in parse(file.read_text()))
 
 
 def act(folder: Path, backend: str) -> Callable[[], None]:

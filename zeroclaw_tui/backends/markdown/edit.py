@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from zeroclaw_tui.backends.markdown.files import WHY_NOT
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
-    Place,
     body_of,
     checked_content,
+    gap_of,
     joined,
     lines_of,
-    places_in,
+    neighbours,
     raw_lines,
     with_content,
 )
@@ -54,7 +54,7 @@ class Outcome:
         self.notes |= other.notes
         self.deleted += other.deleted
 
-    def meet(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
+    def add_conflict(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
         """Note a line that is not as it was expected, or is gone."""
         self.conflicts.append(RowConflict(wanted, existing, "deleted" if existing is None else "changed"))
         self.skipped += [wanted.id] if skipped else []
@@ -79,11 +79,10 @@ class _LineEdit:
 
 
 class LineEditor:
-    """Changes lines of a file. `deleted` are the numbers of lines that were deleted since the changes were planned;
-    `why_not` has a sentence for each field that a line cannot have."""
+    """Changes lines of a file. `deleted` are the numbers of lines that were deleted since the changes were planned."""
 
-    def __init__(self, source: Source, data: bytes | None, deleted: Sequence[int], why_not: Mapping[str, str]) -> None:
-        self._source, self._deleted, self._why_not = source, deleted, why_not
+    def __init__(self, source: Source, data: bytes | None, deleted: Sequence[int]) -> None:
+        self._source, self._deleted = source, deleted
         self._lines = lines_of(data or b"")
         self._entries = [line for line in self._lines if line.entry is not None]
         self._by_state: dict[str, list[Line]] = defaultdict(list)
@@ -110,24 +109,27 @@ class LineEditor:
         line, after = self._find(expected), change.after
         if line is None:
             self._miss(change, expected, on_conflict)
-        elif after is None:
-            self._edits.append(_LineEdit(change, line, b""))
-            self._outcome.deleted.append(number_of(expected.id))
+            return
+        new = b""
+        if isinstance(after, Edit):
+            new = self._edited(line, after)
+        elif isinstance(after, Row):
+            new = body_of(_raw_of(after)) + line.raw[len(body_of(line.raw)) :]
         else:
-            new = self._edited(line, after) if isinstance(after, Edit) else _with_end_of(line, after)
-            if new == line.raw:
-                self._outcome.already.append(expected.id)
-                self._outcome.rows.append((change, self._source.row(line)))
-            else:
-                self._edits.append(_LineEdit(change, line, new))
+            self._outcome.deleted.append(number_of(expected.id))
+        if new == line.raw:
+            self._outcome.already.append(expected.id)
+            self._outcome.rows.append((change, self._source.row(line)))
+        else:
+            self._edits.append(_LineEdit(change, line, new))
 
     def _find(self, expected: RowVersion | Row) -> Line | None:
         """The line of the same content that is nearest to where it was; each line is found once."""
         if isinstance(expected, RowVersion):
-            candidates = self._by_state[expected.state]
+            state = expected.state
         else:
-            candidates = self._by_state[self._source.state(str(expected.values["content"]))]
-        near = self._number_now(expected)
+            state = self._source.state(str(expected.values["content"]))
+        candidates, near = self._by_state[state], self._number_now(expected)
         line = min(candidates, key=lambda line: abs((line.entry or 0) - near), default=None)
         if line is not None:
             candidates.remove(line)
@@ -145,9 +147,9 @@ class LineEditor:
         if is_there or (after is None and existing is None):
             self._outcome.already.append(expected.id)
             return
-        wanted = expected if isinstance(expected, Row) else _row_of(expected)
+        wanted = expected if isinstance(expected, Row) else expected.as_row()
         can_restore = isinstance(after, Row) and on_conflict in ("overwrite", "rename")
-        self._outcome.meet(wanted, existing, skipped=not can_restore)
+        self._outcome.add_conflict(wanted, existing, skipped=not can_restore)
         if isinstance(after, Row) and can_restore:
             self._restore(change, after)
 
@@ -155,29 +157,22 @@ class LineEditor:
         row = self._source.row(line)
         for name, value in edit.values.items():
             if name != "content" and value != row.values.get(name):
-                raise Refused(self._why_not[name], hint="Only the content of a line can be changed.")
+                raise Refused(WHY_NOT[name], hint="Only the content of a line can be changed.")
         wanted = str(edit.values.get("content", line.content))
         return line.raw if wanted == line.content else with_content(line.raw, checked_content(wanted, line.content))
 
     def _restore(self, change: Change, row: Row) -> None:
-        """Put a deleted line where it was: between its neighbours, or else where its number was."""
-        raw, inserted = _raw_of(row), [edit.new for edit in self._edits if edit.old is None]
-        if [*(line.raw for line in self._lines), *inserted].count(raw) >= int(row.values.get("alike") or 1):
+        """Put a deleted line back between its neighbours."""
+        raw, lines = _raw_of(row), [line.raw for line in self._lines]
+        inserted = [edit.new for edit in self._edits if edit.old is None]
+        if [*lines, *inserted].count(raw) >= int(row.values.get("alike") or 1):
             self._outcome.already.append(row.id)
             return
-        near, place = _line_number(change) - len(inserted), Place.of(row)
-        gap = min(max(near, 0), len(self._lines))
-        if place is not None:
-            fits = [(one.above == place.above) + (one.below == place.below) for one in self._places]
-            gap = max(range(len(fits)), key=lambda at: (fits[at], -abs(at - near)))
-            if not fits[gap]:
-                gap = len(self._lines)
-                self._outcome.notes[MOVED.format(self._source.note.name)] = None
+        gap = gap_of(row, lines, _line_number(change) - len(inserted))
+        if gap is None:
+            gap = len(lines)
+            self._outcome.notes[MOVED.format(self._source.note.name)] = None
         self._edits.append(_LineEdit(change, None, raw, gap))
-
-    @cached_property
-    def _places(self) -> list[Place]:
-        return places_in([line.raw for line in self._lines])
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:
         """Put the new file together, and note each change with its rows in the old and the new file."""
@@ -198,13 +193,11 @@ class LineEditor:
             edit.index = len(new)
             new.append(edit.new)
         self._outcome.data = joined(new)
-        every = [*self._edits, *appended]
-        lines = lines_of(self._outcome.data) if any(edit.new for edit in every) else []
-        gone = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
-        places = places_in([b"" if line.index in gone else line.raw for line in self._lines]) if gone else []
-        for edit in every:
-            place = places[edit.old.index] if edit.old is not None and not edit.new else None
-            before = None if edit.old is None else self._source.row(edit.old, place)
+        lines = lines_of(self._outcome.data)
+        leaving = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
+        for edit in (*self._edits, *appended):
+            context = None if edit.old is None or edit.new else neighbours(self._lines, edit.old.index, leaving)
+            before = None if edit.old is None else self._source.row(edit.old, context)
             after = self._source.row(lines[edit.index]) if edit.new else None
             self._outcome.record(edit.change, before, after)
 
@@ -222,11 +215,6 @@ def _new_line(memory: object) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _with_end_of(line: Line, row: object) -> bytes:
-    assert isinstance(row, Row)
-    return body_of(_raw_of(row)) + line.raw[len(body_of(line.raw)) :]
-
-
 def _raw_of(row: Row) -> bytes:
     raw = row.values["raw"]
     assert isinstance(raw, bytes)
@@ -236,8 +224,3 @@ def _raw_of(row: Row) -> bytes:
 def _line_number(change: Change) -> int:
     number = change.after.values.get("line") if isinstance(change.after, Row) else None
     return number if isinstance(number, int) else 0
-
-
-def _row_of(version: RowVersion) -> Row:
-    values = {"key": version.key, "content": "", "category": version.category, "created_at": version.timestamp}
-    return Row(version.id, values, version.handle, version.agent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,22 @@ from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 Signature = tuple[tuple[str, int, int, int], ...]
+WHY_NOT = {
+    "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
+    "sessions": "Markdown files keep no session.",
+    "agents": "These Markdown files belong to no agent.",
+    "namespaces": "Markdown files keep no namespace.",
+    "superseded": "Markdown files keep every version of a memory side by side.",
+    "pinned": "Markdown files cannot pin a memory.",
+    "importance": "Markdown files keep no importance.",
+    "kind": "Markdown files keep no kind.",
+    "key": "The key of a Markdown memory is its file and the number of its line.",
+    "category": "The category of a Markdown memory is its file: MEMORY.md is core, every other is daily.",
+    "session_id": "Markdown files keep no session.",
+    "namespace": "Markdown files keep no namespace.",
+    "zeroclaw_forget": "ZeroClaw itself never deletes Markdown memories; here the line is taken out of the file, and"
+    " the trash keeps it.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +65,9 @@ class NoteFile:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """The entries of one file in order. `problem` says what is wrong with it; `headings` counts `#` lines left out."""
+    """The entries of one file in order; `problem` says what is wrong with it."""
 
     contents: tuple[str, ...] = ()
-    headings: int = 0
-    size: int = 0
     problem: str | None = None
 
 
@@ -63,8 +77,6 @@ class Notes:
 
     loaded: Loaded = field(default_factory=Loaded)
     files: int = 0
-    size: int = 0
-    headings: int = 0
     problems: tuple[str, ...] = ()
 
     @property
@@ -112,30 +124,20 @@ def read_file(note: NoteFile) -> ParsedFile:
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", "surrogateescape")
         problem = f"{note.name} is not UTF-8 (byte {error.start}){behind}."
-    return replace(parse(_without_front_matter(text) if note.is_loose else text, len(data)), problem=problem)
+    return ParsedFile(parse(_without_front_matter(text) if note.is_loose else text), problem)
 
 
 def _without_front_matter(text: str) -> str:
-    """Blank lines in its place."""
-    lines = text.split("\n")
-    behind = _behind_front_matter([line.strip(WHITE_SPACE) for line in lines])
-    return "\n".join([*[""] * behind, *lines[behind:]])
-
-
-def _behind_front_matter(lines: Sequence[str]) -> int:
+    lines = [line.strip(WHITE_SPACE) for line in text.split("\n")]
     if len(lines) < 2 or lines[0] != "---" or not lines[1]:
-        return 0
-    return next((at + 1 for at in range(1, len(lines)) if lines[at] in ("---", "...")), 0)
+        return text
+    return "\n".join(lines[next((at + 1 for at, line in enumerate(lines) if at and line in ("---", "...")), 0) :])
 
 
-def parse(text: str, size: int = 0) -> ParsedFile:
+def parse(text: str) -> tuple[str, ...]:
     """Every line that is neither blank nor begins with `#` is an entry, without its leading "- "."""
     trimmed = [line.strip(WHITE_SPACE) for line in text.split("\n")]
-    return ParsedFile(
-        contents=tuple(line.removeprefix("- ") for line in trimmed if line and not line.startswith("#")),
-        headings=sum(line.startswith("#") for line in trimmed),
-        size=size,
-    )
+    return tuple(line.removeprefix("- ") for line in trimmed if line and not line.startswith("#"))
 
 
 def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
@@ -149,8 +151,6 @@ def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
     return Notes(
         loaded=Loaded(entries, backend="markdown", order_value=partial(_order_value, _places(entries))),
         files=len(pairs),
-        size=sum(parsed.size for _, parsed in pairs),
-        headings=sum(parsed.headings for _, parsed in pairs),
         problems=tuple(parsed.problem for _, parsed in pairs if parsed.problem),
     )
 

@@ -5,28 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
 _BULLET = "- "
 _BYTE_ORDER_MARK = "\ufeff"
 CONTEXT = "file_context"
 """The value of a journaled row that says between which lines it was."""
 _ABOVE, _BELOW = "old_above", "old_below"
-"""Lists of hashes in that value, the nearest line first; versions before 0.3 wrote three lines on each side."""
-_HASH_LENGTH = 12
+"""Lists of short hashes in that value, the nearest line first; versions before 0.3 wrote three lines on each side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One physical line with its end. `entry` is the number ZeroClaw gives it, if any.
 
-    `alike` is how many lines of the file have exactly these bytes: after one of them went, the number under which it
-    was may lead to another, which must not pass for the one that is gone.
+    `alike` is how many lines of the file have exactly these bytes, so that one that is gone is missed among them.
     """
 
     index: int
@@ -41,13 +40,14 @@ class Line:
 
 
 def lines_of(data: bytes) -> list[Line]:
-    """Every physical line of a file; a file that ends in a line feed has none behind it."""
+    """Every physical line of a file."""
     found: list[Line] = []
     entries = 0
     raws = raw_lines(data)
     alike = Counter(raws)
     for index, raw in enumerate(raws):
-        is_entry = _is_entry(raw)
+        text = text_of(raw).strip(WHITE_SPACE)
+        is_entry = bool(text) and not text.startswith("#")
         found.append(Line(index, raw, entries if is_entry else None, alike[raw]))
         entries += is_entry
     return found
@@ -73,7 +73,7 @@ def text_of(raw: bytes) -> str:
 
 
 def digest(data: bytes) -> str:
-    """What tells whether a file is as it was: SHA-256 in hex."""
+    """SHA-256 in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -81,8 +81,7 @@ def with_content(raw: bytes, content: str) -> bytes:
     """The same line with another content: its bullet, the blanks around and its end stay."""
     text = text_of(raw)
     body = text.strip(WHITE_SPACE)
-    lead = text[: len(text) - len(text.lstrip(WHITE_SPACE))]
-    trail = text[len(lead) + len(body) :]
+    lead, _, trail = text.partition(body)
     bullet = _BULLET if body.startswith(_BULLET) or content.startswith(_BULLET) else ""
     # The mark at the start of a file reads as part of its first line, and belongs to the file.
     mark = _BYTE_ORDER_MARK if body.startswith(_BYTE_ORDER_MARK) and not content.startswith(_BYTE_ORDER_MARK) else ""
@@ -104,7 +103,7 @@ def checked_content(content: str, before: str = "") -> str:
             "ZeroClaw takes a line that begins with # for a heading and does not remember it.",
             hint="Begin the content with another character.",
         )
-    if not _is_text(line) and _is_text(before):
+    if not is_unicode(line) and is_unicode(before):
         raise Refused(
             "This content is not UTF-8, and ZeroClaw fails to read any note while such a line is there.",
             hint="Replace the characters that are shown as �.",
@@ -117,58 +116,43 @@ def body_of(raw: bytes) -> bytes:
     return raw.rstrip(b"\r\n")
 
 
-def _is_entry(raw: bytes) -> bool:
-    line = text_of(raw).strip(WHITE_SPACE)
-    return bool(line) and not line.startswith("#")
+def neighbours(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
+    """The nearest lines above and below one that stay and are not blank, as the journal has them."""
+    above, below = (
+        next((_short(lines[other].raw) for other in others if other not in leaving and _has_text(lines[other].raw)), "")
+        for others in (range(at - 1, -1, -1), range(at + 1, len(lines)))
+    )
+    return json.dumps({_ABOVE: [above], _BELOW: [below]})
 
 
-def _is_text(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int | None:
+    """Before which line a deleted one belongs: the place `near` that has most of its neighbours; None if both are gone.
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A gap between lines: short hashes of the nearest lines above and below that are not blank.
-
-    The start and the end of the file are the empty text.
+    A row of a version without neighbours goes where its number was.
     """
-
-    above: str
-    below: str
-
-    def as_json(self) -> str:
-        """The place as a journaled row has it, under `CONTEXT`."""
-        return json.dumps({_ABOVE: [self.above], _BELOW: [self.below]})
-
-    @classmethod
-    def of(cls, row: Row) -> Place | None:
-        """The place that a deleted line left."""
-        text = row.values.get(CONTEXT)
-        if not isinstance(text, str):
-            return None
-        context = json.loads(text)
-        return cls(_first(context.get(_ABOVE, ())), _first(context.get(_BELOW, ())))
+    text = row.values.get(CONTEXT)
+    if not isinstance(text, str):
+        return min(max(near, 0), len(lines))
+    context, names = json.loads(text), [_short(line) if _has_text(line) else "" for line in lines]
+    above, below = (next(filter(_is_line, context.get(name, ())), "") for name in (_ABOVE, _BELOW))
+    every_above, every_below = _nearest(names), _nearest(names[::-1])[::-1]
+    fits = [(every_above[at] == above) + (every_below[at] == below) for at in range(len(lines) + 1)]
+    gap = max(range(len(fits)), key=lambda at: (fits[at], -abs(at - near)))
+    return gap if fits[gap] else None
 
 
-def places_in(lines: Sequence[bytes]) -> list[Place]:
-    """The gaps between lines, from the one before the first to the one after the last."""
-    hashes = [_short(body) if (body := body_of(line)).strip() else None for line in lines]
-    above, below = _nearest(hashes), _nearest(hashes[::-1])[::-1]
-    return [Place(*pair) for pair in zip(above, below, strict=True)]
+def _nearest(names: Sequence[str]) -> list[str]:
+    """For each gap between lines the last one before it that is not blank."""
+    return list(accumulate(names, lambda last, name: name or last, initial=""))
 
 
-def _nearest(hashes: Iterable[str | None]) -> list[str]:
-    """For each gap the hash of the nearest line before it that is not blank."""
-    found = [""]
-    for name in hashes:
-        found.append(name or found[-1])
-    return found
+def _is_line(name: str) -> bool:
+    return name not in ("", _short(b""))
 
 
-def _first(hashes: Iterable[str]) -> str:
-    blank = _short(b"")
-    return next((name for name in hashes if name != blank), "")
+def _has_text(raw: bytes) -> bool:
+    return bool(body_of(raw).strip())
 
 
-def _short(body: bytes) -> str:
-    return digest(body)[:_HASH_LENGTH]
+def _short(raw: bytes) -> str:
+    return digest(body_of(raw))[:12]

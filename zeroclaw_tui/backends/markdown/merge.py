@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -45,11 +45,41 @@ class Merged:
 
 def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conflict: OnConflict) -> Merged:
     """The file `now` without the change that made `after` of `before`; None stands for no file."""
+    merged = Merged(before)
     if now in (before, after):
-        return Merged(before)
-    merge = _Merge(raw_lines(before or b""), raw_lines(after or b""), raw_lines(now or b""), on_conflict)
-    data = joined(merge.lines())
-    return Merged(data if data or before is not None else None, merge.conflicts, merge.is_moved)
+        return merged
+    old, new, lines = (raw_lines(data or b"") for data in (before, after, now))
+    theirs = [*_hunks(new, lines)]
+    removed: set[int] = set()
+    inserted: dict[int, list[bytes]] = defaultdict(list)
+    for ours in _hunks(new, old):
+        if ours.tag == "equal":
+            continue
+        wanted = old[ours.new_start : ours.new_end]
+        changed = [hunk for hunk in theirs if _overlap(ours, hunk, is_wanted=bool(wanted))]
+        region = _unchanged(ours, theirs) | _restored(ours, theirs, lines, wanted)
+        if changed:
+            region |= {number for hunk in changed for number in range(hunk.new_start, hunk.new_end)}
+            if [lines[number] for number in sorted(region)] == wanted:
+                continue
+            merged.conflicts.append(
+                Conflict(range(ours.new_start, ours.new_end), range(ours.start, ours.end), sorted(region))
+            )
+            if on_conflict not in ("overwrite", "rename"):
+                continue
+        if not changed or on_conflict == "overwrite":
+            removed |= region
+        if wanted:
+            place = max(region) + 1 if region else _place(ours.start, theirs)
+            merged.is_moved |= place is None
+            inserted[len(lines) if place is None else place] += wanted
+    pieces: list[bytes] = []
+    for number in range(len(lines) + 1):
+        pieces += inserted[number]
+        pieces += lines[number : number + 1] if number not in removed else []
+    data = joined(pieces)
+    merged.data = data if data or before is not None else None
+    return merged
 
 
 def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[Hunk]:
@@ -70,82 +100,37 @@ def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[Hunk]:
     yield Hunk("equal", len(one) - tail, len(one), len(other) - tail, len(other))
 
 
-class _Merge:
-    def __init__(
-        self, before: Sequence[bytes], after: Sequence[bytes], now: Sequence[bytes], on_conflict: OnConflict
-    ) -> None:
-        self._before, self._after, self._now = before, after, now
-        self._on_conflict = on_conflict
-        self._theirs = [*_hunks(after, now)]
-        self._removed: set[int] = set()
-        """Numbers of lines of now."""
-        self._inserted: dict[int, list[bytes]] = {}
-        """By the number of the line of now before which they come."""
-        self.conflicts: list[Conflict] = []
-        self.is_moved = False
-
-    def lines(self) -> list[bytes]:
-        """The lines of the merged file."""
-        for ours in _hunks(self._after, self._before):
-            if ours.tag != "equal":
-                self._undo(ours)
-        merged: list[bytes] = []
-        for number, line in enumerate([*self._now, None]):
-            merged += self._inserted.get(number, ())
-            if line is not None and number not in self._removed:
-                merged.append(line)
-        return merged
-
-    def _undo(self, ours: Hunk) -> None:
-        wanted = self._before[ours.new_start : ours.new_end]
-        changed = [hunk for hunk in self._theirs if _overlap(ours, hunk, is_wanted=bool(wanted))]
-        region = self._unchanged(ours) | self._restored(ours, wanted)
-        if changed:
-            region |= {number for hunk in changed for number in range(hunk.new_start, hunk.new_end)}
-            now = sorted(region)
-            if [self._now[number] for number in now] == list(wanted):
-                return
-            before, after = range(ours.new_start, ours.new_end), range(ours.start, ours.end)
-            self.conflicts.append(Conflict(before, after, now))
-        if not changed or self._on_conflict == "overwrite":
-            self._removed |= region
-        elif self._on_conflict != "rename":
-            return
-        if wanted:
-            place = max(region) + 1 if region else self._place(ours.start)
-            self._inserted.setdefault(place, []).extend(wanted)
-
-    def _unchanged(self, ours: Hunk) -> set[int]:
-        """The numbers in the file now of lines that are to go and are as the change left them."""
-        return {
-            hunk.new_start + number - hunk.start
-            for hunk in self._theirs
-            if hunk.tag == "equal"
-            for number in range(max(ours.start, hunk.start), min(ours.end, hunk.end))
-        }
-
-    def _restored(self, ours: Hunk, wanted: Sequence[bytes]) -> set[int]:
-        """The numbers in the file now of lines that are back already: some of those that are wanted, and no others."""
-        return {
-            number
-            for hunk in self._theirs
-            if hunk.tag == "insert" and ours.start <= hunk.start <= ours.end
-            if not Counter(self._now[hunk.new_start : hunk.new_end]) - Counter(wanted)
-            for number in range(hunk.new_start, hunk.new_end)
-        }
-
-    def _place(self, number: int) -> int:
-        """Where the gap before a line of `after` is in the file now."""
-        for hunk in self._theirs:
-            if hunk.tag == "equal" and hunk.start <= number <= hunk.end:
-                return hunk.new_start + number - hunk.start
-        around = next((hunk for hunk in self._theirs if hunk.start <= number <= hunk.end), None)
-        end = len(self._now) if around is None else around.new_end
-        self.is_moved |= end == len(self._now)
-        return end
-
-
 def _overlap(ours: Hunk, theirs: Hunk, *, is_wanted: bool) -> bool:
     """Whether others have changed a line that is to change back; a line that is to go may be gone already."""
     is_same_line = max(ours.start, theirs.start) < min(ours.end, theirs.end)
     return is_same_line and (theirs.tag == "replace" or (theirs.tag == "delete" and is_wanted))
+
+
+def _unchanged(ours: Hunk, theirs: Sequence[Hunk]) -> set[int]:
+    """The numbers in the file now of lines that are to go and are as the change left them."""
+    return {
+        hunk.new_start + number - hunk.start
+        for hunk in theirs
+        if hunk.tag == "equal"
+        for number in range(max(ours.start, hunk.start), min(ours.end, hunk.end))
+    }
+
+
+def _restored(ours: Hunk, theirs: Sequence[Hunk], lines: Sequence[bytes], wanted: Sequence[bytes]) -> set[int]:
+    """The numbers in the file now of lines that are back already: some of those that are wanted, and no others."""
+    return {
+        number
+        for hunk in theirs
+        if hunk.tag == "insert" and ours.start <= hunk.start <= ours.end
+        if not Counter(lines[hunk.new_start : hunk.new_end]) - Counter(wanted)
+        for number in range(hunk.new_start, hunk.new_end)
+    }
+
+
+def _place(number: int, theirs: Sequence[Hunk]) -> int | None:
+    """Where the gap before a line of the changed file is in the file now; None where the lines around it are gone."""
+    for hunk in theirs:
+        if hunk.tag == "equal" and hunk.start <= number <= hunk.end:
+            return hunk.new_start + number - hunk.start
+    around = next((hunk.new_end for hunk in theirs if hunk.start <= number <= hunk.end), None)
+    return None if around == theirs[-1].new_end else around

@@ -25,17 +25,16 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.markdown.files import (
-    NoteFile,
+    WHY_NOT,
     NoteFolder,
     Notes,
-    ParsedFile,
     Signature,
     collect,
     find_files,
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.sources import Sources, stamp_of
+from zeroclaw_tui.backends.markdown.sources import CORE, Sources, version_of_line
 from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
@@ -73,7 +72,6 @@ if TYPE_CHECKING:
 SCALE = "matched words / words"
 STAGE = "markdown"
 _BLANKS = re.compile(f"[{WHITE_SPACE}]+")
-_DAYS_COUNT_SINCE = (0, 8, 0)
 
 
 def recall_lines(
@@ -95,7 +93,7 @@ def recall_lines(
             return []
         newest = [entry for entry in entries if in_window(entry.timestamp)][:limit]
         return [ScoredEntry(entry, rank, 1.0, stage="recent") for rank, entry in enumerate(newest, 1)]
-    scored = [(_share(entry.content, words), entry) for entry in entries if in_window(entry.timestamp)]
+    scored = [(_share(entry.content.lower(), words), entry) for entry in entries if in_window(entry.timestamp)]
     hits = sorted((hit for hit in scored if hit[0] > 0), key=lambda hit: hit[0], reverse=True)[:limit]
     return [ScoredEntry(entry, rank, score, stage=STAGE) for rank, (score, entry) in enumerate(hits, 1)]
 
@@ -119,8 +117,7 @@ def _words(query: str, profile: ScoringProfile) -> list[str]:
 
 
 def _share(content: str, words: list[str]) -> float:
-    lowered = content.lower()
-    return sum(map(lowered.__contains__, words)) / len(words)
+    return sum(word in content for word in words) / len(words)
 
 
 def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Callable[[str], bool]:
@@ -128,12 +125,11 @@ def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Ca
 
     From 0.8.0 a date is compared by the day and any other name always passes; before, the bounds left nothing out.
     """
-    if not profile.has_time_bounds:
-        return lambda stem: True
-    first, last = _bound("since", since), _bound("until", until)
-    if first and last and first >= last:
-        raise UsageError("The time bound 'since' must lie before 'until'.")
-    if parse_version(profile.version) < _DAYS_COUNT_SINCE:
+    if profile.has_time_bounds:
+        first, last = _bound("since", since), _bound("until", until)
+        if first and last and first >= last:
+            raise UsageError("The time bound 'since' must lie before 'until'.")
+    if not profile.has_time_bounds or parse_version(profile.version) < (0, 8, 0):
         return lambda stem: True
     # The day is the one written in the bound, in the bound's own offset.
     first_day, last_day = (None if text is None else _day(text.strip()[:10]) for text in (since, until))
@@ -170,22 +166,6 @@ LOOSE_UNCHANGED = (
     "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
     " them into a store."
 )
-WHY_NOT = {
-    "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
-    "sessions": "Markdown files keep no session.",
-    "agents": "These Markdown files belong to no agent.",
-    "namespaces": "Markdown files keep no namespace.",
-    "superseded": "Markdown files keep every version of a memory side by side.",
-    "pinned": "Markdown files cannot pin a memory.",
-    "importance": "Markdown files keep no importance.",
-    "kind": "Markdown files keep no kind.",
-    "key": "The key of a Markdown memory is its file and the number of its line.",
-    "category": "The category of a Markdown memory is its file: MEMORY.md is core, every other is daily.",
-    "session_id": "Markdown files keep no session.",
-    "namespace": "Markdown files keep no namespace.",
-    "zeroclaw_forget": "ZeroClaw itself never deletes Markdown memories; here the line is taken out of the file, and"
-    " the trash keeps it.",
-}
 
 
 class MarkdownMemory(LoadedMemory):
@@ -210,18 +190,12 @@ class MarkdownMemory(LoadedMemory):
         is_loose: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        not_read = LOOSE_NOTES if is_loose else None
-        self.about = replace(self.about, location=str(root), not_read_because=not_read)
-        self._root = root
-        self._is_makeable = is_makeable
-        self._is_loose = is_loose
-        self._clock = clock
+        self.about = replace(self.about, location=str(root), not_read_because=LOOSE_NOTES if is_loose else None)
+        self._root, self._is_makeable, self._is_loose, self._clock = root, is_makeable, is_loose, clock
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
-        why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
+        self.why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
         if is_loose or read_only:
-            why_not["write"] = LOOSE_UNCHANGED if is_loose else ASKED_READ_ONLY
-        self.why_not = why_not
-        self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
+            self.why_not |= {"write": LOOSE_UNCHANGED if is_loose else ASKED_READ_ONLY}
         self._signature: Signature | None = None
         self._notes = Notes()
         self._version = 0
@@ -260,14 +234,7 @@ class MarkdownMemory(LoadedMemory):
             )
         if "write" not in self.why_not and (because := await asyncio.to_thread(self._not_writable)) is not None:
             self.why_not = {**self.why_not, "write": because}
-        notes = await self._read()
-        if self._is_loose:
-            notices = (LOOSE_NOTES, *notes.problems)
-        elif not notes.files:
-            notices = (self._nothing_yet,)
-        else:
-            notices = notes.problems
-        self.about = replace(self.about, notices=tuple(map(Notice, notices)))
+        self.about = replace(self.about, notices=tuple(map(Notice, self._findings(await self._read()))))
 
     @property
     def upkeep(self) -> Upkeep:
@@ -298,7 +265,7 @@ class MarkdownMemory(LoadedMemory):
         if len(found) > 1:
             ids = ", ".join(entry.id for entry in found)
             raise Refused(f"Several folders have a line {key}.", hint=f"Name one of {ids}.")
-        return (await self.apply([Change(stamp_of(entry), None) for entry in found], None)).written > 0
+        return (await self.apply([Change(version_of_line(entry), None) for entry in found], None)).written > 0
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -355,25 +322,18 @@ class MarkdownMemory(LoadedMemory):
 
     async def health(self) -> Health:
         """Which files are read, and which of them stand in ZeroClaw's way."""
-        exists = await self.health_check()
-        notes = await self._read()
-        findings = notes.problems if exists else (f"There is no directory {self._root}.", *notes.problems)
-        if self._is_loose:
-            findings = (LOOSE_NOTES, *notes.problems)
-        elif exists and not notes.files:
-            findings = (self._nothing_yet,)
+        exists, notes = await self.health_check(), await self._read()
+        findings = self._findings(notes) if exists else (f"There is no directory {self._root}.", *notes.problems)
         facts = {
             "folder": str(self._root),
             "memories": len(notes.entries),
             "files": notes.files,
-            "bytes": notes.size,
-            "lines that begin with # and are not read": notes.headings,
         }
         ok = exists and not notes.problems
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return stamp_of(row.entry())
+        return version_of_line(row.entry())
 
     async def _loaded(self) -> Loaded:
         return (await self._read()).loaded
@@ -416,17 +376,18 @@ class MarkdownMemory(LoadedMemory):
 
         def write() -> ApplyResult:
             with self._writing:
-                note_changes = NoteChanges(
-                    self._sources(), WHY_NOT, journal,
-                    on_conflict=on_conflict, dry_run=dry_run, goes_on=cancellable_progress(stop, on_progress),
-                )  # fmt: skip
-                return note_changes.apply(changes)
+                goes_on = cancellable_progress(stop, on_progress)
+                work = NoteChanges(self._sources(), journal, on_conflict=on_conflict, dry_run=dry_run, goes_on=goes_on)
+                return work.apply(changes)
 
         return await wait_until_done(asyncio.ensure_future(asyncio.to_thread(write)), stop.set)
 
-    @property
-    def _nothing_yet(self) -> str:
-        return f"{self._root} has no MEMORY.md and no memory/*.md: this store has no memories yet."
+    def _findings(self, notes: Notes) -> tuple[str, ...]:
+        if self._is_loose:
+            return (LOOSE_NOTES, *notes.problems)
+        if not notes.files:
+            return (f"{self._root} has no MEMORY.md and no memory/*.md: this store has no memories yet.",)
+        return notes.problems
 
     def _sources(self) -> Sources:
         return Sources(tuple(self._folders()), self._clock)
@@ -447,23 +408,15 @@ class MarkdownMemory(LoadedMemory):
         return await asyncio.to_thread(self._refresh)
 
     def _refresh(self) -> Notes:
-        """Parse what has changed since the last look."""
+        """Read the files again if one of them has changed."""
         with self._lock:
             files = [note for folder in self._folders() for note in find_files(folder)]
             now = signature(files)
             if now != self._signature:
-                self._notes = collect((note, self._parse(note)) for note in files)
+                self._notes = collect((note, read_file(note)) for note in files)
                 self._signature = now
                 self._version += 1
             return self._notes
-
-    def _parse(self, note: NoteFile) -> ParsedFile:
-        state = signature([note])
-        known = self._parsed.get(note)
-        if known is None or known[0] != state:
-            known = (state, read_file(note))
-            self._parsed[note] = known
-        return known[1]
 
     def _folders(self) -> Iterable[NoteFolder]:
         if self._root.is_file():
@@ -471,28 +424,22 @@ class MarkdownMemory(LoadedMemory):
         return (NoteFolder(self._root, is_loose=self._is_loose), *self._agents)
 
 
-_CORE, _DAILY = "core", "daily"
-_CORE_STEM = Path(CORE_NAME).stem
-_UNDATED_STEM = "undated"
-"""The file in memory/ for what has no day."""
-
-
 def _as_line(row: Row, only: str | None, agents: Collection[str | None]) -> Row:
     """Core memories go to MEMORY.md, the others to the file of their day; `only` is the stem of a store in one file."""
-    entry, is_known = row.entry(), is_line(row)
+    entry, is_known, core_stem = row.entry(), is_line(row), Path(CORE_NAME).stem
     if only is not None:
         stem = only
     elif is_known:
         stem = entry.timestamp
-    elif entry.category in ("", _CORE):
-        stem = _CORE_STEM
+    elif entry.category in ("", CORE):
+        stem = core_stem
     else:
         written = moment(entry.timestamp)
-        stem = _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
+        stem = "undated" if written is None else written.astimezone().date().isoformat()
     values: dict[str, Value] = {
         "key": entry.key,
         "content": in_one_line(entry.content) if is_known else line_of(entry.key, entry.content),
-        "category": _CORE if stem == _CORE_STEM else _DAILY,
+        "category": CORE if stem == core_stem else "daily",
         "created_at": stem,
     }
     return Row("", values, None, row.agent if row.agent in agents else None)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.edit import MOVED, LineEditor, Outcome
-from zeroclaw_tui.backends.markdown.files import NoteFile
+from zeroclaw_tui.backends.markdown.files import WHY_NOT
 from zeroclaw_tui.backends.markdown.lines import Line, lines_of
 from zeroclaw_tui.backends.markdown.merge import undone
 from zeroclaw_tui.backends.markdown.sources import Source, Sources, is_new
@@ -34,12 +34,8 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
-_LINES_AT_ONCE = 500
-_NEW_LINES_AT_ONCE = 5000
+_LINES_AT_ONCE, _NEW_LINES_AT_ONCE = 500, 5000
 """How many changes are one write of each file; more if all of them append, which others do not notice."""
-_READS_BACK = "Every line of a daily file is read back as category daily."
-_TRIMMED = "ZeroClaw reads a line without the blanks at its ends, so they are left out."
-_STAYS = "A line of {} changed since it was stored, so it stays as it is now."
 
 
 @dataclass(slots=True)
@@ -50,29 +46,20 @@ class _Step:
     lines: list[Change] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _FileWork:
-    """What a batch does to one file."""
-
-    source: Source
-    steps: list[_Step] = field(default_factory=list)
-
-
 class NoteChanges:
-    """A set of changes to apply. `why_not` has a sentence for each field that a line cannot have."""
+    """A set of changes to apply."""
 
     def __init__(
         self,
         sources: Sources,
-        why_not: Mapping[str, str],
         journal: Journal | None,
         *,
         on_conflict: OnConflict,
         dry_run: bool,
         goes_on: ProgressCallback,
     ) -> None:
-        self._sources, self._why_not, self._journal = sources, why_not, journal
-        self._on_conflict, self._dry_run, self._goes_on = on_conflict, dry_run, goes_on
+        self._sources, self._journal, self._goes_on = sources, journal, goes_on
+        self._on_conflict, self._dry_run = on_conflict, dry_run
         self._is_one_batch = on_conflict == "refuse" and not dry_run
         self._simulated: dict[Path, bytes | None] = {}
         """Files as a dry run would have left them."""
@@ -124,53 +111,53 @@ class NoteChanges:
         total = Outcome()
         works = self._works(batch, total)
         if self._is_one_batch:
-            planned = [self._planned(work, read_bytes(work.source.note.path)) for work in works]
-            if any(outcome.conflicts for outcome in planned):
-                for outcome in planned:
-                    total.conflicts += outcome.conflicts
-                    total.skipped += outcome.skipped
-                return Outcome(conflicts=total.conflicts, skipped=total.skipped)
-        for work in works:
-            outcome = self._write(work)
+            refused = Outcome()
+            for source, steps in works:
+                planned = self._planned(source, steps, read_bytes(source.note.path))
+                refused.add(Outcome(conflicts=planned.conflicts, skipped=planned.skipped))
+            if refused.conflicts:
+                return refused
+        for source, steps in works:
+            outcome = self._write(source, steps)
             total.add(outcome)
             for number in outcome.deleted:
-                insort(self._deleted[work.source.label], number)
+                insort(self._deleted[source.label], number)
         order = {id(change): at for at, change in enumerate(batch)}
         total.rows.sort(key=lambda pair: order[id(pair[0])])
         return total
 
-    def _works(self, batch: Sequence[Change], total: Outcome) -> list[_FileWork]:
+    def _works(self, batch: Sequence[Change], total: Outcome) -> list[tuple[Source, list[_Step]]]:
         """What is to be done to each file; what needs nothing is noted in `total`."""
-        works: dict[Path, _FileWork] = {}
+        works: dict[Path, tuple[Source, list[_Step]]] = {}
         for change in batch:
             source = self._source(change, total)
             if source is None:
                 continue
-            work = works.setdefault(source.note.path, _FileWork(source))
+            _, steps = works.setdefault(source.note.path, (source, []))
             if change.table == NOTES_FILE:
-                work.steps.append(_Step(change))
+                steps.append(_Step(change))
                 continue
             is_undo = isinstance(change.target, Row) and not isinstance(change.after, Edit) and not is_new(change)
-            if not work.steps or (work.steps[-1].file is not None and not is_undo):
-                work.steps.append(_Step(None))
-            work.steps[-1].lines.append(change)
+            if not steps or (steps[-1].file is not None and not is_undo):
+                steps.append(_Step(None))
+            steps[-1].lines.append(change)
         return [*works.values()]
 
     def _source(self, change: Change, total: Outcome) -> Source | None:
         """The file that a change is about; None if there is nothing to do."""
         row, after = change.target, change.after
-        if change.table == NOTES_FILE and row is not None:
-            return self._sources.at(row.id)
         if isinstance(after, Draft):
             source = self._sources.for_new(after.agent, after.category)
-            total.notes |= dict.fromkeys(self._losses(after, source.note))
+            total.notes |= dict.fromkeys(_losses(after, source.note.category))
             return source
-        if isinstance(after, Row) and is_new(change):
+        if isinstance(after, Row) and is_new(change) and change.table != NOTES_FILE:
             entry = after.entry()
             return self._sources.for_new(entry.agent, entry.category, entry.timestamp)
+        assert row is not None
+        if change.table == NOTES_FILE:
+            return self._sources.at(row.id)
         if isinstance(row, Row):
             return self._sources.of_file(str(row.values.get("file")), row.agent)
-        assert row is not None
         label = row.id.rpartition(":")[0]
         if label not in self._sources.labelled or row.id in self._seen:
             total.already.append(row.id)
@@ -178,19 +165,13 @@ class NoteChanges:
         self._seen |= {row.id} if after is None else set()
         return self._sources.labelled[label]
 
-    def _losses(self, draft: Draft, note: NoteFile) -> list[str]:
-        names = ("session_id", "importance", "pinned", "namespace")
-        losses = [self._why_not[name] for name in names if getattr(draft, name) is not None]
-        losses += [_READS_BACK] if draft.category != note.category else []
-        return [*losses, *([_TRIMMED] if draft.content != draft.content.strip(WHITE_SPACE) else [])]
-
-    def _write(self, work: _FileWork) -> Outcome:
+    def _write(self, source: Source, steps: Sequence[_Step]) -> Outcome:
         """Write one file, once more if the agent has written it meanwhile: then everything is compared again."""
-        path, journal = work.source.note.path, self._journal
+        path, journal = source.note.path, self._journal
 
         def attempt() -> Outcome:
             data = self._simulated[path] if path in self._simulated else read_bytes(path)
-            outcome = self._planned(work, data)
+            outcome = self._planned(source, steps, data)
             if self._dry_run:
                 self._simulated[path] = outcome.data
                 return outcome
@@ -209,23 +190,20 @@ class NoteChanges:
 
         return retry_if_changed(attempt, path)
 
-    def _planned(self, work: _FileWork, data: bytes | None) -> Outcome:
+    def _planned(self, source: Source, steps: Sequence[_Step], data: bytes | None) -> Outcome:
         """The file after all steps."""
-        total, source, path = Outcome(data), work.source, os.path.realpath(work.source.note.path)
-        steps = work.steps
+        total, path = Outcome(data), os.path.realpath(source.note.path)
         # The file may be as it was before some of the changes that are to be undone: these are undone already.
-        for done in range(len(steps), 0, -1):
-            if all(step.file for step in steps[:done]) and _bytes_of(steps[done - 1].file, "after") == data:
-                lines = [change for step in steps[:done] for change in step.lines]
-                total.already += [change.target.id for change in lines if change.target is not None]
-                steps = steps[done:]
-                break
-        for step in steps:
+        first = next((at for at, step in enumerate(steps) if step.file is None), len(steps))
+        done = max((at + 1 for at in range(first) if _bytes_of(steps[at].file, "after") == data), default=0)
+        for step in steps[:done]:
+            total.already += [change.target.id for change in step.lines if change.target is not None]
+        for step in steps[done:]:
             before = total.data
             if step.file is not None:
                 outcome = self._file_undone(source, step.file, step.lines, before)
             else:
-                editor = LineEditor(source, before, self._deleted[source.label], self._why_not)
+                editor = LineEditor(source, before, self._deleted[source.label])
                 outcome = editor.run(step.lines, self._on_conflict)
             if outcome.data != before:
                 reverses = None if step.file is None else step.file.reverses
@@ -246,9 +224,11 @@ class NoteChanges:
             is_skipped = self._on_conflict in ("refuse", "skip")
             left |= {line.content for line in (*before, *after)} if is_skipped else set()
             for missed in (before or after)[:1]:
-                outcome.meet(source.row(missed), source.row(present[0]) if present else None, skipped=is_skipped)
+                existing = source.row(present[0]) if present else None
+                outcome.add_conflict(source.row(missed), existing, skipped=is_skipped)
             if self._on_conflict == "rename" and not before:
-                outcome.notes[_STAYS.format(source.note.name)] = None
+                sentence = f"A line of {source.note.name} changed since it was stored, so it stays as it is now."
+                outcome.notes[sentence] = None
         for line in lines:
             row, old, new = line.target, line.before, line.after
             assert isinstance(row, Row)
@@ -257,6 +237,17 @@ class NoteChanges:
             if row.values["content"] not in left:
                 outcome.record(line, old, new)
         return outcome
+
+
+def _losses(draft: Draft, category: str) -> list[str]:
+    """Sentences about what the line of a new memory cannot have."""
+    names = ("session_id", "importance", "pinned", "namespace")
+    losses = [WHY_NOT[name] for name in names if getattr(draft, name) is not None]
+    if draft.category != category:
+        losses.append("Every line of a daily file is read back as category daily.")
+    if draft.content != draft.content.strip(WHITE_SPACE):
+        losses.append("ZeroClaw reads a line without the blanks at its ends, so they are left out.")
+    return losses
 
 
 def _memories(data: bytes | None, numbers: Sequence[int]) -> list[Line]:
