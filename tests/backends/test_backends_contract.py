@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,11 +13,19 @@ import pytest
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id, fill_vectors, make_store, versions, versions_at
+from zeroclaw_tui.backends.lookup import (
+    count_facets,
+    count_matching,
+    entry_with_id,
+    fill_vectors,
+    make_store,
+    versions,
+    versions_at,
+)
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
@@ -27,9 +36,7 @@ from zeroclaw_tui.testing.tools import (
     JournalRecorder,
     create,
     delete,
-    entries_with_keys,
     recall_of,
-    statistics_of,
     undo,
 )
 
@@ -116,6 +123,32 @@ class TestTraitWriting(StoreContract):
         return Plain(SAMPLES)
 
 
+@pytest.mark.parametrize("name", ["id", "handle"])
+async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_or_planned(name: str) -> None:
+    memory = Plain(SAMPLES)
+    double: dict[str, Any] = {name: SAMPLES[1].id}
+    memory.held["other"] = replace(memory.held[SAMPLES[1].key], **{"id": "x", "handle": "y", **double})
+    profile = profile_for(NEWEST)
+    for deed in (
+        lambda: memory.rows(Query(EXCERPTS, limit=5)),
+        lambda: memory.rows(Query(EXCERPTS, handles=[SAMPLES[0].id])),
+        lambda: versions(memory, MemoryFilter(contains="e")),
+        lambda: recall_of(memory, RecallRequest(SAMPLES[1].content), profile, ScoringSettings()),
+    ):
+        with pytest.raises(Unreadable, match="to 2 memories, so it cannot be told which of them is meant"):
+            await deed()
+
+
+async def test_a_recall_may_return_plain_memories() -> None:
+    memory = Plain(SAMPLES)
+    memory.recall = lambda query, limit, *rest: asyncio.sleep(0, [*memory.held.values()][:limit])  # type: ignore
+    found = await recall_of(memory, RecallRequest("same", limit=2), profile_for(NEWEST), ScoringSettings())
+    assert [(one.entry.id, one.rank, one.score, one.stage) for one in found.entries] == [
+        (SAMPLES[0].id, 1, None, "plain"),
+        (SAMPLES[1].id, 2, None, "plain"),
+    ]
+
+
 async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
     full = replace(
         SAMPLES[0], namespace="work", importance=0.5, superseded_by="x", kind="semantic:fact", pinned=True,
@@ -175,7 +208,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     memory = NoneMemory()
     await memory.open()
     await memory.store("key", "content", "core")
-    assert await entries_with_keys(memory, ["key"]) == []
+    assert await memory.rows(Query(EXCERPTS, keys=["key"])) == []
     assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
     assert await memory.recall("content", 5) == []
     found = await recall_of(memory, RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
@@ -183,7 +216,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     assert not await memory.forget("key")
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0
-    assert (await statistics_of(memory)).total == 0
+    assert await count_matching(memory, MemoryFilter()) == 0
     journal = JournalRecorder()
     for deed in (
         create(memory, Draft("key", "content"), journal),

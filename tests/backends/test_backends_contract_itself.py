@@ -88,7 +88,7 @@ class Everybodys(InMemory):
         (LastOneWins, TwoWritersContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
         (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_taken_back),
         (Silent, CapabilityContract.test_whatever_it_cannot_do_has_a_sentence),
-        (Everybodys, CapabilityContract.test_a_filter_of_what_it_does_not_have_leaves_nothing_by_mistake),
+        (Everybodys, CapabilityContract.test_what_it_does_not_have_is_neither_counted_nor_filtered_by),
     ],
     ids=lambda value: value.__name__,
 )

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted
-from zeroclaw_tui.testing.tools import EVERY
+from zeroclaw_tui.memory.query import EVERYTHING
 
 PLAIN = (
     "Anna planted three apple trees behind the old barn",
@@ -280,7 +280,7 @@ async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(o
     assert (outcome.verb, outcome.count) == ("merge", 3)
     assert outcome.action is not None
     assert outcome.action.summary == "merged away 3 memories"
-    assert {version.id for version in await versions(library.memory, EVERY)} == {"newest", "other", "twin 2"}
+    assert {version.id for version in await versions(library.memory, EVERYTHING)} == {"newest", "other", "twin 2"}
     assert (await check_memories(library)).finding("exact duplicates") is None
     assert (await changes.undo(library)).count == 3
     assert await _state(library) == before
@@ -385,7 +385,7 @@ def _by_another(library: Library, statement: str) -> None:
 
 
 async def _versions(library: Library) -> Sequence[RowVersion]:
-    return await versions(library.memory, EVERY)
+    return await versions(library.memory, EVERYTHING)
 
 
 MEGABYTE = 1_000_000

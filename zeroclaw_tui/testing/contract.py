@@ -35,6 +35,7 @@ from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
     ENTRIES,
+    EVERYTHING,
     HANDLES,
     NO_DATE,
     NO_SESSION,
@@ -51,7 +52,6 @@ from zeroclaw_tui.scoring.evidence import word_shares
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import (
-    EVERY,
     Contract,
     JournalRecorder,
     create,
@@ -62,7 +62,6 @@ from zeroclaw_tui.testing.tools import (
     excerpts_at,
     fill,
     handles_of,
-    keys_starting,
     part_of,
     raises,
     recall_of,
@@ -95,19 +94,16 @@ class MemoryContract(Contract):
         )
 
     async def test_every_text_comes_back_as_it_was_stored(self, memory: Memory) -> None:
-        """Escape sequences, markup, quotes, bidi controls and CJK are kept to the letter."""
-        assert Counter(row.content for row in await entries_of(memory, EVERY)) == Counter(self.expected())
+        assert Counter(row.content for row in await entries_of(memory, EVERYTHING)) == Counter(self.expected())
 
     async def test_count_and_list_agree_with_the_listing(self, memory: Memory) -> None:
-        """`count` counts every row; `list` leaves out superseded ones and holds full contents."""
-        rows = await entries_of(memory, EVERY)
+        rows = await entries_of(memory, EVERYTHING)
         assert await memory.count() == len(rows)
         listed = await memory.list()
         assert _handles(listed) == sorted(_handles(row for row in rows if row.superseded_by is None))
         assert not any(entry.is_excerpt for entry in listed)
 
     async def test_list_of_a_category_holds_exactly_that_category(self, memory: Memory) -> None:
-        """A category's list is the part of the whole list in it."""
         everything = await memory.list()
         for category in {entry.category for entry in everything}:
             wanted = _handles(entry for entry in everything if entry.category == category)
@@ -115,28 +111,25 @@ class MemoryContract(Contract):
         assert await memory.list("no such category") == []
 
     async def test_a_part_of_an_order_is_that_part_and_knows_how_long_all_of_it_is(self, memory: Memory) -> None:
-        """From the first row, from within and from behind the last, for a filter that looks inside too."""
-        for wanted in (EVERY, EVERY.but(contains="e"), EVERY.but(contains="no such text anywhere")):
-            for sort in ORDERS if wanted == EVERY else ORDERS[:2]:
+        for wanted in (EVERYTHING, EVERYTHING.but(contains="e"), EVERYTHING.but(contains="no such text anywhere")):
+            for sort in ORDERS if wanted == EVERYTHING else ORDERS[:2]:
                 order = list(await handles_of(memory, wanted, sort))
-                assert len(order) == await memory.count() or wanted != EVERY
+                assert len(order) == await memory.count() or wanted != EVERYTHING
                 for offset, limit in ((0, 3), (1, 2), (len(order) - 1, 5), (len(order) + 1, 5), (0, 0), (0, 10**6)):
                     found, total = await part_of(memory, wanted, sort, max(offset, 0), limit)
                     assert list(found) == order[max(offset, 0) : max(offset, 0) + limit]
                     assert total == len(order)
 
     async def test_both_directions_of_an_order_hold_the_same_rows_sorted(self, memory: Memory) -> None:
-        """Keys and sizes rise in one direction and fall in the other."""
-        by_handle = {row.handle: row for row in await entries_of(memory, EVERY)}
+        by_handle = {row.handle: row for row in await entries_of(memory, EVERYTHING)}
         for field, value in _VALUES.items():
             for descending in (False, True):
-                order = await handles_of(memory, EVERY, Sort(field, descending))
+                order = await handles_of(memory, EVERYTHING, Sort(field, descending))
                 found = [value(by_handle[handle]) for handle in order]
                 assert found == sorted(found, reverse=descending)
 
     async def test_rows_come_in_the_order_asked_and_excerpts_are_beginnings(self, memory: Memory) -> None:
-        """`rows` follows its handles and leaves out one without a row; an excerpt is the beginning of the whole."""
-        handles = list(await handles_of(memory, EVERY, Sort(SortField.KEY)))
+        handles = list(await handles_of(memory, EVERYTHING, Sort(SortField.KEY)))
         entries = await entries_at(memory, [*handles, "no such row"])
         assert [entry.handle for entry in entries] == handles
         assert list(await memory.rows(Query(HANDLES, handles=[handles[0], "no such row"]))) == handles[:1]
@@ -147,38 +140,34 @@ class MemoryContract(Contract):
             assert row.size == entry.size == len(entry.content.encode("utf-8", "surrogateescape"))
 
     async def test_a_key_and_an_id_lead_to_their_rows(self, memory: Memory) -> None:
-        """`get` and queries by id, by key and by the beginning of a key agree with the listing; contents are whole."""
-        for row in await entries_of(memory, EVERY):
+        for row in await entries_of(memory, EVERYTHING):
             assert await entry_with_id(memory, row.id) == row
             got = await memory.get(row.key)
             assert got is not None
             assert (got.key, got.is_excerpt) == (row.key, False)
             assert row.content in [entry.content for entry in await entries_with_key(memory, row.key)]
-            starting = await keys_starting(memory, row.key[:2], 500)
+            starting = await memory.rows(Query(ENTRIES, MemoryFilter(), prefix=row.key[:2], limit=500))
             assert all(entry.key.startswith(row.key[:2]) for entry in starting)
             if row.superseded_by is None:
                 assert str(row.handle) in _handles(starting)
 
     async def test_a_query_for_contents_finds_the_rows_with_exactly_these(self, memory: Memory) -> None:
-        """Only the whole content counts, whatever the key; a content that no row has finds nothing."""
-        rows = await entries_of(memory, EVERY)
+        rows = await entries_of(memory, EVERYTHING)
         content = rows[0].content
         found = await memory.rows(Query(ENTRIES, contents=[content, f"{content} and more"]))
         assert _handles(found) == _handles(row for row in rows if row.content == content)
         assert await memory.rows(Query(ENTRIES, contents=[])) == []
 
     async def test_filters_leave_what_their_meaning_says(self, memory: Memory) -> None:
-        """Each filter leaves the rows that match it, in listing, pages and counts alike."""
-        rows = await entries_of(memory, EVERY)
+        rows = await entries_of(memory, EVERYTHING)
         for wanted_filter in _filters(rows, memory):
             wanted = _handles(row for row in rows if matches(row, wanted_filter))
             assert sorted(map(str, (await handles_of(memory, wanted_filter, Sort())))) == wanted
             assert (await count_facets(memory, wanted_filter, NOW.isoformat())).total == len(wanted)
 
     async def test_facets_count_every_row_once(self, memory: Memory) -> None:
-        """Categories, sessions and ages each add up to the total."""
-        rows = await entries_of(memory, EVERY)
-        facets = await count_facets(memory, EVERY, NOW.isoformat())
+        rows = await entries_of(memory, EVERYTHING)
+        facets = await count_facets(memory, EVERYTHING, NOW.isoformat())
         assert facets.total == len(rows)
         assert dict(facets.category) == dict(Counter(row.category for row in rows))
         counts = list(facets.category.values())
@@ -192,19 +181,17 @@ class MemoryContract(Contract):
             assert facets.session is None
 
     async def test_a_row_that_is_not_there_is_told(self, memory: Memory) -> None:
-        """An unknown handle, key or prefix is no crash: NotFound, None, or nothing."""
-        handles = await handles_of(memory, EVERY, Sort())
+        handles = await handles_of(memory, EVERYTHING, Sort())
         unknown = -7 if isinstance(handles[0], int) else "no such handle"
         await raises(whole_entry(memory, unknown), NotFound)
         assert (await excerpts_at(memory, [unknown])) == []
         assert await memory.get("no such key, surely") is None
         assert await entries_with_key(memory, "no such key, surely") == []
         assert await entry_with_id(memory, "no such id, surely") is None
-        assert (await keys_starting(memory, "no such key, surely", 5)) == []
+        assert await memory.rows(Query(ENTRIES, prefix="no such key, surely")) == []
 
     async def test_recall_ranks_rows_of_the_store(self, memory: Memory) -> None:
-        """At most `limit` rows, ranked from 1, never rising in score, each one in the listing."""
-        handles = set(map(str, (await handles_of(memory, EVERY, Sort()))))
+        handles = set(map(str, (await handles_of(memory, EVERYTHING, Sort()))))
         for query in self.words:
             for limit in (1, 5):
                 found = await memory.recall(query, limit)
@@ -215,7 +202,6 @@ class MemoryContract(Contract):
                 assert {str(scored.entry.handle) for scored in found} <= handles
 
     async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory: Memory) -> None:
-        """No hit is no hit, also for text that a query language could stumble over."""
         assert len(await memory.recall("\x00", 5)) <= 5
         for query in ("xylophonequartz", '"', "') OR 1=1 --", "NEAR(", "-"):
             for scored in await memory.recall(query, 5):
@@ -225,7 +211,6 @@ class MemoryContract(Contract):
         assert await memory.recall("xylophonequartz", 5) == []
 
     async def test_search_is_recall_with_its_parts(self, memory: Memory) -> None:
-        """By the newest rules this store knows, `search` returns the same rows in the same order as `recall`."""
         profile = profile_for(memory.about.newest_version or NEWEST)
         for query in (*self.words, ""):
             ranked = await memory.recall(query, 5)
@@ -235,7 +220,6 @@ class MemoryContract(Contract):
             assert found.scale
 
     async def test_it_says_how_it_is(self, memory: Memory) -> None:
-        """A sound store is healthy, in one sentence and with its facts."""
         health = await memory.health()
         assert await memory.health_check()
         assert health.ok
@@ -245,7 +229,6 @@ class MemoryContract(Contract):
         assert memory.about.location
 
     async def test_each_row_is_shown_once_whole_in_the_order_of_storing(self, memory: Memory) -> None:
-        """`scan` shows what `whole` gives, superseded rows too, and `stamp_of` and `stored_of` agree with it."""
         entries: list[MemoryEntry] = []
         stamps: list[RowVersion] = []
 
@@ -254,7 +237,7 @@ class MemoryContract(Contract):
             stamps.append(memory.stamp_of(row))
 
         await memory.scan(see)
-        expected = await versions(memory, EVERY)
+        expected = await versions(memory, EVERYTHING)
         assert stamps == expected
         assert [entry.content for entry in entries] == [
             (await whole_entry(memory, stamp.handle)).content for stamp in expected
@@ -265,9 +248,8 @@ class MemoryContract(Contract):
         assert by_id == {row.id: row for row in stored}
 
     async def test_a_pass_shows_what_a_filter_leaves_and_ends_with_what_it_is_told(self, memory: Memory) -> None:
-        """A filter chooses the rows of `scan`; what the caller raises ends the pass and comes out."""
         seen: list[str] = []
-        category = (await versions(memory, EVERY))[0].category
+        category = (await versions(memory, EVERYTHING))[0].category
         await memory.scan(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
         assert seen == [stamp.id for stamp in await versions(memory, MemoryFilter(category=(category,)))]
 
@@ -280,19 +262,17 @@ class MemoryContract(Contract):
         assert len(seen) == 1
 
     async def test_reading_changes_nothing(self, memory: Memory) -> None:
-        """Listing and recall leave the count and the data version as they were."""
         before = (await memory.count(), await memory.version())
         await memory.recall(self.words[0], 5)
-        await entries_of(memory, EVERY)
-        await count_facets(memory, EVERY, NOW.isoformat())
+        await entries_of(memory, EVERYTHING)
+        await count_facets(memory, EVERYTHING, NOW.isoformat())
         assert (await memory.count(), await memory.version()) == before
 
     async def test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has(self, memory: Memory) -> None:
-        """Every writing verb is refused with the reason; for those that write there is StoreContract."""
         if "write" not in memory.why_not:
             return  # The store takes writes.
-        before = [row.as_json() for row in await entries_of(memory, EVERY)]
-        stamps = await versions(memory, EVERY)
+        before = [row.as_json() for row in await entries_of(memory, EVERYTHING)]
+        stamps = await versions(memory, EVERYTHING)
         draft = Draft("contract_key", "contract content")
         await raises(memory.store("contract_key", "contract content", "core"), Refused)
         await raises(create(memory, draft, JournalRecorder()), Refused)
@@ -300,10 +280,9 @@ class MemoryContract(Contract):
         await raises(delete(memory, stamps, JournalRecorder()), Refused)
         await raises(memory.apply((), JournalRecorder()), Refused)
         await raises(memory.apply((), None, dry_run=True), Refused)
-        assert [row.as_json() for row in await entries_of(memory, EVERY)] == before
+        assert [row.as_json() for row in await entries_of(memory, EVERYTHING)] == before
 
     async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:
-        """Rows, order and every part of the score are those of `search`, for the rules of each generation."""
         for version in LANDMARKS:
             asked = [*((query, None) for query in (*self.words, "", "xylophonequartz")), (self.words[0], _SINCE)]
             for query, since in asked:
@@ -311,7 +290,6 @@ class MemoryContract(Contract):
                 await _compare(memory, request, version)
 
     async def test_each_word_of_a_query_is_told_once(self, memory: Memory) -> None:
-        """A word that stands in the content by itself is found in it, one that nobody wrote is not."""
         query = f"{self.words[0]} xylophonequartz {self.words[0]}"
         told = list(dict.fromkeys(query.split()))
         found = await recall_of(memory, RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())

@@ -8,13 +8,12 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import biggest, count_matching
+from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.memory.change import (
     MEMORIES,
     ApplyResult,
@@ -33,9 +32,8 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused, SearchInterrupted
-from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort, Superseded
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.memory.statistics import STATISTICS_FIELDS, Statistics
 from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=InspectorError)
 Result = TypeVar("Result")
 Test = Callable[..., Coroutine[Any, Any, None]]
-EVERY = MemoryFilter(superseded=Superseded.SHOW)
 PATIENCE_SECONDS = 30.0
 """Longer than any verb over a few rows may take; what hangs fails here and not never."""
 
@@ -101,8 +98,7 @@ class StoreHooks(Contract):
     """What a test class may say about its store. Every contract but the reading one takes these."""
 
     keeps_rows_exactly = True
-    """Whether ids, times and every field come back; False for a store that has nothing but the trait's verbs, which
-    need not be said where `new_memory` makes it."""
+    """Whether ids, times and every field come back; False for a store of the trait's verbs alone."""
     has_keys = True
     """Whether `get` finds a memory by the key it was stored with; False where a key is a place in a file."""
     keeps_every_text = True
@@ -145,12 +141,16 @@ async def recall_of(
 
 
 class JournalRecorder(Journal):
-    """What was journaled, numbered as a trash would; with `fails` nothing can be journaled."""
+    """What was journaled, numbered as a trash would; with `fails` nothing can be journaled.
 
-    def __init__(self) -> None:
+    `then` is called after each record, on the thread that records.
+    """
+
+    def __init__(self, then: Callable[[], object] | None = None) -> None:
         self.changes: list[RowChange] = []
         self.fails = False
         self._last = 0
+        self._then = then
 
     @property
     def memories(self) -> list[RowChange]:
@@ -158,15 +158,15 @@ class JournalRecorder(Journal):
         return [change for change in self.changes if change.row.table == MEMORIES]
 
     def record(self, changes: Sequence[RowChange]) -> None:
-        """Add some."""
         if self.fails:
             raise Refused("The disk is full.")
         numbers = itertools.count(len(self.changes) + 1)
         self.changes += [RowChange(one.before, one.after, next(numbers), one.reverses) for one in changes]
         self._last = len(changes)
+        if self._then is not None:
+            self._then()
 
     def withdraw(self) -> None:
-        """Take the last ones out."""
         del self.changes[len(self.changes) - self._last :]
         self._last = 0
 
@@ -175,74 +175,27 @@ class Canceller:
     """Cancels what it runs, from whichever thread; the thread goes on only when that has arrived."""
 
     def __init__(self) -> None:
-        self._task: asyncio.Task[Any] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = 0
+        self._thread = threading.get_ident()
         self._arrived = threading.Event()
 
     async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
         """Run it to its end, which is its own or that of being cancelled."""
-        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._loop = asyncio.get_running_loop()
         self._task = asyncio.ensure_future(deed)
         await within_timeout(ended(self._task))
 
     def cancel(self) -> None:
-        """Once: cancel it."""
-        if self._task is None or self._loop is None or self._arrived.is_set():
-            return
+        """Cancel it, the first time that this is called."""
         if threading.get_ident() == self._thread:
-            self._task.cancel()
-            self._arrived.set()
-            return
-        self._loop.call_soon_threadsafe(self._arrive)
-        assert self._arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
+            self._arrive()
+        elif not self._arrived.is_set():
+            self._loop.call_soon_threadsafe(self._arrive)
+            assert self._arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
 
     def _arrive(self) -> None:
-        if self._task is not None:
+        if not self._arrived.is_set():
             self._task.cancel()
-        self._arrived.set()
-
-
-class EndingJournal(JournalRecorder):
-    """Records, and fails after that: the batch does not get any further."""
-
-    def record(self, changes: Sequence[RowChange]) -> None:
-        """Add some, then fail."""
-        super().record(changes)
-        raise Refused("The program ends here.")
-
-
-class RacingJournal(JournalRecorder):
-    """Starts what another program does as soon as a batch is recorded."""
-
-    def __init__(self, deed: Coroutine[Any, Any, ApplyResult]) -> None:
-        super().__init__()
-        self._deed, self._loop = deed, asyncio.get_running_loop()
-        self._running: Future[ApplyResult] | None = None
-
-    def record(self, changes: Sequence[RowChange]) -> None:
-        """Add some, and start it the first time."""
-        super().record(changes)
-        if self._running is None:
-            self._running = asyncio.run_coroutine_threadsafe(self._deed, self._loop)
-
-    async def result(self) -> ApplyResult:
-        """What it came to."""
-        assert self._running is not None
-        return await asyncio.wrap_future(self._running)
-
-
-class CancellingJournal(JournalRecorder):
-    """Records, and cancels what is being done as soon as something has been recorded."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.canceller = Canceller()
-
-    def record(self, changes: Sequence[RowChange]) -> None:
-        """Add some, then cancel."""
-        super().record(changes)
-        self.canceller.cancel()
+            self._arrived.set()
 
 
 async def ended(task: asyncio.Future[Any]) -> None:
@@ -306,19 +259,6 @@ async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
     await memory.apply((Change(None, draft) for draft in drafts), None, on_conflict="overwrite")
 
 
-class ProgressRecorder:
-    """The counts that an `on_progress` was called with; it stops the work unless `goes_on`."""
-
-    def __init__(self) -> None:
-        self.counts: list[int] = []
-        self.goes_on = False
-
-    def __call__(self, done: int) -> bool:
-        """Record a count."""
-        self.counts.append(done)
-        return self.goes_on
-
-
 async def handles_of(memory: Memory, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
     """The handles of all memories that a filter selects, in order."""
     return await memory.rows(Query(HANDLES, filter, sort))
@@ -330,12 +270,6 @@ async def part_of(
     """Some handles of an order, from `offset` on, and how many memories the filter selects in all."""
     found = await memory.rows(Query(HANDLES, filter, sort, offset=offset, limit=limit))
     return found, await count_matching(memory, filter)
-
-
-async def statistics_of(memory: Memory, filter: MemoryFilter = EVERY) -> Statistics:
-    """The statistics of the memories that a filter selects."""
-    counts = await memory.count_up(filter, "", STATISTICS_FIELDS)
-    return Statistics.of(counts, await biggest(memory, filter))
 
 
 async def entries_of(memory: Memory, filter: MemoryFilter) -> Sequence[MemoryEntry]:
@@ -353,19 +287,9 @@ async def excerpts_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[Mem
     return await memory.rows(Query(EXCERPTS, handles=handles))
 
 
-async def entries_with_keys(memory: Memory, keys: Sequence[str]) -> Sequence[MemoryEntry]:
-    """The memories with these keys, with their whole content, in the order of the keys."""
-    return await memory.rows(Query(ENTRIES, keys=keys))
-
-
-async def keys_starting(memory: Memory, prefix: str, limit: int) -> Sequence[MemoryEntry]:
-    """The current memories whose key begins with a prefix, the last updated first."""
-    return await memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=limit))
-
-
 async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
     """Every row; the first four fields are those that the trait stores."""
-    rows = await entries_of(memory, EVERY)
+    rows = await entries_of(memory, EVERYTHING)
     return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
 
 

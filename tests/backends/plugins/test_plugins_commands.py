@@ -12,26 +12,21 @@ import pytest
 Memory = Callable[..., Any]
 
 
-@pytest.fixture
-def filled(memory: Memory, box: Path) -> Memory:
-    return memory
-
-
 def keys(box: Path) -> set[str]:
     return set(json.loads(box.read_text("utf-8")))
 
 
-def test_reading_answers_and_says_what_zeroclaw_would_do(filled: Memory) -> None:
-    listed = json.loads(filled("list", "--json").out)
+def test_reading_answers_and_says_what_zeroclaw_would_do(memory: Memory, box: Path) -> None:
+    listed = json.loads(memory("list", "--json").out)
     assert (listed["backend"], listed["location"], listed["total"]) == ("shoe-box", "package shoe-box 1.2", 3)
-    assert json.loads(filled("get", "lang", "--json").out)["content"] == "User prefers Rust"
-    (found,) = json.loads(filled("recall", "rust", "--json").out)["results"]
+    assert json.loads(memory("get", "lang", "--json").out)["content"] == "User prefers Rust"
+    (found,) = json.loads(memory("recall", "rust", "--json").out)["results"]
     assert (found["key"], found["stage"], found["vector_score"]) == ("lang", "shoe-box", None)
-    (entry,) = json.loads(filled("search", "RUST", "--json").out)["entries"]
+    (entry,) = json.loads(memory("search", "RUST", "--json").out)["entries"]
     assert entry["key"] == "lang"
-    assert json.loads(filled("stats", "--json").out)["total"] == 3
-    assert json.loads(filled("stats", "--json").out)["by_category"] == {"core": 2, "daily": 1}
-    health = json.loads(filled("health", "--json").out)
+    assert json.loads(memory("stats", "--json").out)["total"] == 3
+    assert json.loads(memory("stats", "--json").out)["by_category"] == {"core": 2, "daily": 1}
+    health = json.loads(memory("health", "--json").out)
     assert (health["ok"], health["backend"]) == (True, "shoe-box")
     assert health["chosen"] == (
         'shoe-box: memory.backend = "shoe-box" in config.toml; ZeroClaw itself would use markdown, because it does '
@@ -40,21 +35,21 @@ def test_reading_answers_and_says_what_zeroclaw_would_do(filled: Memory) -> None
     assert any("does not know the backend" in finding for finding in health["findings"])
 
 
-def test_changes_are_made_and_taken_back(filled: Memory, box: Path) -> None:
-    assert filled("store", "pet", "Cat named Mio", "--category", "core").code == 0
+def test_changes_are_made_and_taken_back(memory: Memory, box: Path) -> None:
+    assert memory("store", "pet", "Cat named Mio", "--category", "core").code == 0
     assert "pet" in keys(box)
-    assert filled("undo", "--yes").code == 0
-    assert filled("edit", "lang", "--content", "User prefers Zig").code == 0
-    assert "Zig" in filled("get", "lang").out
-    assert filled("edit", "lang", "--key", "language").code == 0
+    assert memory("undo", "--yes").code == 0
+    assert memory("edit", "lang", "--content", "User prefers Zig").code == 0
+    assert "Zig" in memory("get", "lang").out
+    assert memory("edit", "lang", "--key", "language").code == 0
     assert keys(box) == {"language", "food", "chat"}
     for command in (
         ("forget", "food", "--yes"), ("purge", "--contains", "thanks", "--yes"), ("clear", "--yes"),
     ):  # fmt: skip
         before = keys(box)
-        assert filled(*command).code == 0, command
+        assert memory(*command).code == 0, command
         assert keys(box) < before
-        assert json.loads(filled("undo", "--yes", "--json").out)["count"] >= 1
+        assert json.loads(memory("undo", "--yes", "--json").out)["count"] >= 1
         assert keys(box) == before
 
 
@@ -75,10 +70,10 @@ def test_changes_are_made_and_taken_back(filled: Memory, box: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_upkeep_works_or_says_why_not(
-    filled: Memory, box: Path, command: tuple[str, ...], code: int, said: str
+    memory: Memory, box: Path, command: tuple[str, ...], code: int, said: str
 ) -> None:
     before = keys(box)
-    answer = filled(*command)
+    answer = memory(*command)
     assert answer.code == code, answer.err
     assert said in " ".join((answer.out + answer.err).split())
     assert "Traceback" not in answer.err

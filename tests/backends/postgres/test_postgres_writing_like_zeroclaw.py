@@ -9,9 +9,8 @@ from support.postgres_place import FORMS
 from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id
 from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.query import EVERYTHING, Sort, SortField
 from zeroclaw_tui.testing.tools import (
-    EVERY,
     JournalRecorder,
     create,
     delete,
@@ -72,7 +71,9 @@ async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens
     assert again.timestamp == first.timestamp
     later = await memory.get("k 00001")
     assert (later.content, later.category) == ("later", "core")
-    order = [entry.key for entry in (await excerpts_at(memory, list(await handles_of(memory, EVERY, STORED))[-3:]))]
+    order = [
+        entry.key for entry in (await excerpts_at(memory, list(await handles_of(memory, EVERYTHING, STORED))[-3:]))
+    ]
     # The tutorial's table knows one time only, that of the first store.
     assert order == ["k 02497", "k 02498", "k 02499", "k 00001"][0 if form == "uuid" else 1 :][:3]
     with pytest.raises(UsageError):

@@ -18,11 +18,11 @@ from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
-from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import EVERYTHING, ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import EVERY, JournalRecorder, create, delete, edit, handles_of, recall_of, row_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, handles_of, recall_of, row_of, undo
 
 ODD: tuple[dict[str, Any], ...] = (
     {"mood": {"joy": 0.25, "words": ["a", None]}, "rank": 2**60},
@@ -64,7 +64,7 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: Qdrant
     assert (payload["content"], payload["session_id"]) == ("now a number", "s_1")
     assert any("s_1" in note for note in done.notes)
     assert points.vectors[42].tobytes() != before[42][1]
-    await delete(memory, await versions(memory, EVERY), kept)
+    await delete(memory, await versions(memory, EVERYTHING), kept)
     assert points.payloads == {}
     reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
     assert not reversal.notes
@@ -101,7 +101,7 @@ async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMem
 
 
 async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemory, points: PointStore) -> None:
-    rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERY, Sort()))))
+    rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERYTHING, Sort()))))
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()
     new = [NewVector(row.id, row.fingerprint, Vector(data, "x", "x")) for row in rows[:2]]
@@ -197,7 +197,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     found = await recall_of(memory, RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
     assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
     await edit(memory, row, {"category": "projects"}, kept)
-    await delete(memory, await versions(memory, EVERY), kept)
+    await delete(memory, await versions(memory, EVERYTHING), kept)
     await undo(memory, kept.changes[::-1], JournalRecorder())
     assert state_of(points) == before
     await memory.close()

@@ -16,8 +16,8 @@ from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.backends.rmem.tables import is_rmem
 from zeroclaw_tui.memory.errors import Corrupt, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.testing.tools import EVERY, entries_of, excerpts_at, handles_of, raises
+from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.testing.tools import entries_of, excerpts_at, handles_of, raises
 
 
 @pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
@@ -34,7 +34,7 @@ async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opene
 
 async def test_rows_are_memories(memory: RMemMemory) -> None:
     """Living ones as they are, an earlier text as superseded by them, a relation as one of its own kind."""
-    entries = {entry.key: entry for entry in (await entries_of(memory, EVERY))}
+    entries = {entry.key: entry for entry in (await entries_of(memory, EVERYTHING))}
     bread, white = entries[BREAD_KEY], entries[WHITE_KEY]
     assert (bread.id, bread.timestamp, bread.embedding_dimensions) == (BREAD, "2026-04-11 09:00:00", 3)
     assert (white.content, white.superseded_by, white.kind) == ("Mila prefers white bread", BREAD, "archive:superseded")

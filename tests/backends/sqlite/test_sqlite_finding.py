@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 
-from zeroclaw_tui.backends.lookup import count_facets, versions
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
-from zeroclaw_tui.testing.tools import delete, entries_of, handles_of, statistics_of
+from zeroclaw_tui.testing.tools import delete, entries_of, handles_of
 
 NOW = "2026-11-21T12:00:00+00:00"
 ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n.%_")
@@ -56,7 +56,7 @@ def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters
                 assert list(await handles_of(memory, found, Sort(descending=False))) == left, found
                 assert [entry.handle for entry in (await entries_of(memory, found))] == left
                 assert (await count_facets(memory, found, NOW)).total == len(left)
-                assert (await statistics_of(memory, found)).total == len(left)
+                assert await count_matching(memory, found) == len(left)
                 assert [stamp.handle for stamp in await versions(memory, found)] == left
                 seen: list[object] = []
                 await memory.scan(lambda row, seen=seen: seen.append(row.handle), found)
