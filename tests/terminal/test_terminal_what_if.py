@@ -48,7 +48,9 @@ def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, i
         before = screen.text
         assert "injected" in before
         screen.wait_for("must reach")
-        screen.press("1", ".", "0", "0", "enter")
+        screen.press("enter")
+        screen.wait_for("enter continue")
+        screen.press("\x15", "1.00", "enter")
         screen.wait_for("0.40 → 1.00", "− leaves")
         screen.press("\x1b[D")
         screen.wait_for("0.40 → 0.95")
@@ -67,19 +69,18 @@ def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, i
 
 
 def test_without_a_search_it_asks_for_the_message(config_dir: Path) -> None:
-    """Typed letters are the message; the digits after it are the threshold; the mouse changes it too."""
+    """Typed letters are the message; a number is typed into a form, and the arrows change it."""
     with Terminal([*INSPECTOR, str(config_dir)], columns=80, lines=24) as screen:
         screen.wait_for("memories", "last stored first")
         screen.press("w")
         screen.wait_for("No message yet.")
         screen.press("rust w-z", "enter")
         screen.wait_for("rust w-z", "5 recalled", "settings not modified")
-        screen.press("0.7")
-        screen.wait_for("0.40 → 0.7")
         screen.press("enter")
+        screen.wait_for("enter continue")
+        screen.press("\x15", "0.7", "enter")
         screen.wait_for("0.40 → 0.70")
-        row = next(at for at, line in enumerate(screen.rows) if "0.40 → 0.70" in line)
-        screen.click(screen.rows[row].index("›"), row)
+        screen.press("\x1b[C")
         screen.wait_for("0.40 → 0.75")
         screen.press("escape")
         screen.wait_for("last stored first")

@@ -13,7 +13,7 @@ import pytest
 from plugin_samples import ROWS
 from support import settling
 from support.screens import screen_words
-from support.settling import click_text, until
+from support.settling import click_text, press, until
 from textual.pilot import Pilot
 from tui_samples import STILL
 
@@ -83,9 +83,9 @@ SCREENS = {
 async def test_every_screen_opens_or_says_why_not(box: Path, shoe_box: Path) -> None:
     async with opened(box, shoe_box) as pilot:
         for key, said in SCREENS.items():
-            await pilot.press(key)
+            await press(pilot, key)
             await shown(pilot, said)
             assert "Internal error" not in words(pilot)
             # The statistics are a page of the room for health, so a second step leads out of them.
-            await pilot.press("escape", *(["escape"] if key == "I" else []))
+            await pilot.press("escape", *(["escape"] if key == ":statistics" else []))
             await shown(pilot, "3 memories", "last stored first")
