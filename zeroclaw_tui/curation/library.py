@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused, Unreadable
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, SearchMode, Trial
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents are scanned in a thread."""
-_MAX_FINDINGS = 4000
 
 
 @dataclass(eq=False, repr=False)
@@ -47,8 +46,6 @@ class Library:
     """None if the config names no embedding provider."""
     no_embedder_because: str | None = None
     """Why there is no embedder, and which setting changes that; a sentence."""
-    _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict, init=False)
-    """The result of each scan of a long content, by row and state: a list is loaded again at every change."""
 
     @cached_property
     def trash(self) -> Trash:
@@ -105,16 +102,11 @@ class Library:
 
         if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
             return scan(entry.content, mode)
-        state = (entry.id, entry.handle, entry.updated_at, entry.size)
-        if state not in self._findings:
-            try:
-                whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
-            except NotFound:
-                return entry.withheld
-            if len(self._findings) >= _MAX_FINDINGS:
-                self._findings.clear()
-            self._findings[state] = await asyncio.to_thread(scan, whole.content, mode)
-        return self._findings[state]
+        try:
+            whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
+        except NotFound:
+            return entry.withheld
+        return await asyncio.to_thread(scan, whole.content, mode)
 
     async def superseded_hidden(self, filter: MemoryFilter) -> int:
         """Count the memories that a filter leaves out only because they are superseded."""
@@ -125,18 +117,15 @@ class Library:
     async def superseding_entry(self, entry: MemoryEntry) -> MemoryEntry | None:
         """Find the memory that superseded another one; None if it is missing or not recorded.
 
-        ZeroClaw records its key, which is unique per agent. R-Mem and other programs that write ZeroClaw's tables
-        record its id, or a key that several namespaces have: the memory in the same namespace comes first.
+        ZeroClaw records its key; R-Mem and other programs that write ZeroClaw's tables record its id.
         """
-        name = entry.superseded_by
-        if not name:
+        if not entry.superseded_by:
             return None
-        of_key = await entries_with_key(self.memory, name, entry.agent)
-        others = [other for other in of_key if other.handle != entry.handle]
-        if others:
-            return min(others, key=lambda other: other.namespace != entry.namespace)
-        other = await entry_with_id(self.memory, name)
-        return None if other is None or other.handle == entry.handle else other
+        found = [
+            *await entries_with_key(self.memory, entry.superseded_by, entry.agent),
+            await entry_with_id(self.memory, entry.superseded_by),
+        ]
+        return next((other for other in found if other is not None and other.handle != entry.handle), None)
 
     async def check_agents(self, agents: Sequence[str]) -> None:
         """Raise Refused for an agent that neither config nor store knows, or if memories belong to no agent."""
@@ -144,20 +133,18 @@ class Library:
             return
         if "agents" in self.memory.why_not:
             raise without_agents(self.memory)
-        unknown = [agent for agent in agents if agent not in self.config.agents]
+        unknown = []
         # Counting the memories of every agent takes long, so each agent is looked up first.
-        for agent in list(unknown):
+        for agent in agents:
             own = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
-            if await self.memory.rows(Query(EXCERPTS, own, NEWEST_STORED, limit=1)):
-                unknown.remove(agent)
-        if not unknown:
-            return
-        facets = await count_facets(self.memory, MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
-        without_memories = (await self.memory.health()).facts.get("agents", ())
-        known = {*self.config.agents, *(facets.agent or ()), *without_memories}
-        for agent in unknown:
-            if agent not in known:
-                raise unknown_agent(agent, known)
+            if agent not in self.config.agents and not await self.memory.rows(Query(EXCERPTS, own, limit=1)):
+                unknown.append(agent)
+        if unknown:
+            facets = await count_facets(self.memory, MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
+            without_memories = (await self.memory.health()).facts.get("agents", ())
+            known = {*self.config.agents, *(facets.agent or ()), *without_memories}
+            if nobody := set(unknown) - known:
+                raise unknown_agent(min(nobody), known)
 
     async def close(self) -> None:
         """Close the store and the embedder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,6 @@ from zeroclaw_tui.config.locations import command_at, read_config
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig, check_change
 from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
-from zeroclaw_tui.config.setting_names import reading_words
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.curation.library import scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
@@ -65,7 +64,9 @@ def planned_change(
         hint = "Create it with `zeroclaw onboard`, then change its settings."
         raise Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
     before = ConfigDocument.from_bytes(raw, file)
-    _check_schema(before, file)
+    schema = before.get(("schema_version",), 1)
+    if schema not in range(1, NEWEST_SCHEMA + 1):
+        raise BrokenConfig(f"{file} has an unknown schema_version.", hint="This program does not change such a config.")
     changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
     required: dict[KeyPath, Any] = {}
     if config.schema < NEWEST_SCHEMA and any(path[0] == "memory" for path in changes):
@@ -124,25 +125,9 @@ def _config_file(config: MemoryConfig) -> Path:
     return file
 
 
-def _check_schema(document: ConfigDocument, file: Path) -> None:
-    schema = document.get(("schema_version",), 1)
-    if isinstance(schema, bool) or not isinstance(schema, int) or not 1 <= schema <= NEWEST_SCHEMA:
-        raise BrokenConfig(
-            f"{file} has an unknown schema_version.",
-            hint="This program does not change a config of an unknown format.",
-        )
-
-
 # The settings of a what-if.
 
 _SEARCH_MODE = "memory.search_mode"
-_ABOUT: Mapping[str, Setting] = {
-    "memory.vector_weight": "weights",
-    "memory.keyword_weight": "weights",
-    "memory.min_relevance_score": "threshold",
-    _SEARCH_MODE: "mode",
-}
-"""Which complaints are about a setting; those that are not here belong to the rerank stage."""
 _SCORED = {
     "memory.vector_weight": "vector_weight",
     "memory.keyword_weight": "keyword_weight",
@@ -191,11 +176,14 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     for name, value in values.items():
         if not isinstance(value, str) and not 0 <= float32(value) < math.inf:
             raise UsageError(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
-    overridden = list(_overridden(config, values))
+    variables = {name: config.sources.get(name, "").removeprefix("environment ") for name in values}
+    overridden = [
+        f"{name} has no effect while {variable} is set in ZeroClaw's environment."
+        for name, variable in variables.items()
+        if variable != config.sources.get(name, "")
+    ]
     warnings = [*complaints_of(library, trial, complaint_names(values)), *overridden]
     own = library.profile.profile
-    if _SEARCH_MODE in values and not own.search_modes:
-        warnings.append(f"ZeroClaw {own.version} does not read {_SEARCH_MODE}; {reading_words(_SEARCH_MODE)} do.")
     request = trial.request
     if request.limit != request.turn_limit or request.has_session or request.rule != "cli" or trial.profile != own:
         warnings.append(_NO_SETTINGS)
@@ -212,14 +200,13 @@ async def save_settings_change(
 
     Raises Refused if the file has changed since it was planned, Unreadable, BrokenConfig.
     """
-    # Shielded, so that a cancelled caller does not leave other settings in the file than in the library.
-    await asyncio.shield(_save(library, change, now, environ))
 
+    def save_and_reload() -> MemoryConfig:
+        save_change(library.config, change, now)
+        return reload_config(library.config, environ)
 
-async def _save(library: Library, change: SettingChange, now: datetime, environ: Mapping[str, str] | None) -> None:
-    await asyncio.to_thread(save_change, library.config, change, now)
-    fresh = await asyncio.to_thread(reload_config, library.config, environ)
-    names = [name.removeprefix("memory.") for name in _values(library.settings)]
+    fresh = await asyncio.to_thread(save_and_reload)
+    names = [name.removeprefix("memory.") for name in TRIED]
     library.config = library.config._replace(
         values=fresh.values, sources=fresh.sources, **{name: getattr(fresh, name) for name in names}
     )
@@ -227,16 +214,13 @@ async def _save(library: Library, change: SettingChange, now: datetime, environ:
 
 
 def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
-    """The settings of a trial that config.toml does not have yet and that its version or the library's reads."""
-    profiles = (trial.profile, library.profile.profile)
-    reads_mode, reads_rerank = any(each.search_modes for each in profiles), any(each.reranks for each in profiles)
-    current, found = _values(library.settings), {}
-    for name, value in _values(trial.settings).items():
-        is_read = reads_mode if name == _SEARCH_MODE else reads_rerank or name in _ABOUT
-        # repr, because a number that is not one (nan) does not equal itself.
-        if is_read and repr(value) != repr(current[name]):
-            found[name] = value
-    return found
+    """The settings of a trial that config.toml does not have yet and that its version reads."""
+    current, profile = _values(library.settings), trial.profile
+    # repr, because a number that is not one (nan) does not equal itself.
+    found = {name: value for name, value in _values(trial.settings).items() if repr(value) != repr(current[name])}
+    unread = set() if profile.search_modes else {_SEARCH_MODE}
+    unread |= set() if profile.reranks else set(_RERANKED)
+    return {name: value for name, value in found.items() if name not in unread}
 
 
 def _values(settings: ScoringSettings) -> dict[str, Value]:
@@ -254,12 +238,10 @@ def with_values(settings: ScoringSettings, values: Mapping[str, Any]) -> Scoring
 
 def complaint_names(names: Iterable[str]) -> set[Setting]:
     """What complaints about these settings are about."""
-    return {_ABOUT.get(name, "rerank") for name in names}
-
-
-def _overridden(config: MemoryConfig, names: Iterable[str]) -> Iterator[str]:
-    """A sentence for each setting that an environment variable overrides."""
-    for name in names:
-        kind, _, variable = config.sources.get(name, "").partition(" ")
-        if kind == "environment":
-            yield f"{name} has no effect while {variable} is set in ZeroClaw's environment."
+    subjects: dict[str, Setting] = {
+        "memory.vector_weight": "weights",
+        "memory.keyword_weight": "weights",
+        "memory.min_relevance_score": "threshold",
+        _SEARCH_MODE: "mode",
+    }
+    return {subjects.get(name, "rerank") for name in names}
