@@ -15,13 +15,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from support.small_store import blob, change, make
 
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, memory_stats, store_stats
+from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Statistics
@@ -137,21 +136,15 @@ def test_a_day_no_calendar_has_counts_as_undated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "most", "span", "points"),
-    [
-        (date(2026, 3, 10), 10, "day", 10),
-        (date(2026, 3, 11), 10, "week", 3),
-        (date(2026, 8, 1), 10, "month", 6),
-        (date(2030, 3, 1), 10, "year", 5),
-        (date(2926, 3, 1), 10, "year", 901),
-    ],
+    ("last", "step", "points"),
+    [(date(2026, 3, 10), 1, 10), (date(2026, 3, 11), 2, 6), (date(2026, 8, 1), 16, 10), (date(2926, 3, 1), 32872, 10)],
 )
-def test_the_curve_is_the_finest_there_is_room_for(last: date, most: int, span: str, points: int) -> None:
-    curve = curve_of(Growth(((date(2026, 3, 1), 4), (last, 2)), 0), most)
+def test_the_curve_is_the_finest_there_is_room_for(last: date, step: int, points: int) -> None:
+    curve = curve_of(Growth(((date(2026, 3, 1), 4), (last, 2)), 0), 10)
     assert curve is not None
-    assert (curve.span, len(curve.counts), curve.counts[0], curve.counts[-1]) == (span, points, 4, 2)
+    assert (curve.step, len(curve.counts), curve.counts[0], curve.counts[-1]) == (step, points, 4, 2)
     assert sum(curve.counts) == 6
-    assert curve_of(Growth((), 3), most) is None, "without a day there is none"
+    assert curve_of(Growth((), 3), 10) is None, "without a day there is none"
 
 
 async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
@@ -167,18 +160,6 @@ async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
     assert len(full["biggest"]) == 2
     nothing = await full_stats(NoneMemory(), NOW)
     assert (nothing["by_day"], nothing["undated"], nothing["biggest"], nothing["total"]) == ([], 0, [], 0)
-
-
-async def test_the_figures_are_zeroclaws_own_by_count_then_name(tmp_path: Path) -> None:
-    entries = [
-        MemoryEntry(f"id{number}", f"key{number}", "text", category, "2026-11-20T00:00:00+00:00")
-        for number, category in enumerate(("core", "daily", "core", "a rather long category name"))
-    ]
-    stats = await memory_stats(InMemory(entries), NOW)
-    assert (stats.backend, stats.health, stats.total) == ("in-memory", "healthy", 4)
-    assert list(stats.by_category.items()) == [("core", 2), ("a rather long category name", 1), ("daily", 1)]
-    gone = await memory_stats(MarkdownMemory(tmp_path / "gone"), NOW)
-    assert (gone.health, gone.total) == ("unhealthy", 0)
 
 
 async def test_the_full_figures_of_the_sample_add_up(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def _stats_options(parser: argparse.ArgumentParser) -> None:
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
     from zeroclaw_tui.backends.lookup import count_facets
-    from zeroclaw_tui.curation.stats import full_stats, memory_stats
+    from zeroclaw_tui.curation.stats import full_stats
     from zeroclaw_tui.memory.query import MemoryFilter
 
     wanted = filter_given(given, now)
@@ -296,18 +296,13 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
     if given.json:
         document(await full_stats(library.memory, now.isoformat(), chosen))
         return DONE
-    whole = await memory_stats(library.memory, now.isoformat())
-    left = None if chosen is None else await count_facets(library.memory, chosen, now.isoformat())
-    write_lines(
-        stats_lines(
-            whole.backend,
-            healthy=whole.health == "healthy",
-            total=whole.total if left is None else left.total,
-            by_category=whole.by_category if left is None else left.category,
-        )
-    )
+    memory = library.memory
+    counts = await count_facets(memory, wanted, now.isoformat())
+    total = await memory.count() if chosen is None else counts.total
+    healthy = await memory.health_check()
+    write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.category))
     if hidden := await library.superseded_hidden(wanted):
-        if left is None:
+        if chosen is None:
             are, it = ("is", "it") if hidden == 1 else ("are", "them")
             note(f"zeroclaw: {hidden:,} of the total {are} superseded; the categories leave {it} out.")
         else:

@@ -28,28 +28,12 @@ DIMENSIONS = 256
 AGENTS = ("default", "researcher")
 _NAMES = uuid.uuid5(uuid.NAMESPACE_URL, "zeroclaw-tui/demo")
 _SEMANTIC = ("preference", "fact", "decision", "entity")
-_SESSIONS = {2: "telegram_12345", 8: "telegram_12345", 11: "telegram_67890"}
-"""Session files by their age in days, like the notes below."""
 _NOTES = {
     1: "Watered the basil and moved it to the shade.",
     3: "Tomás called about Sunday, he brings the bread.",
     9: "Owl recordings from the botanical garden sorted into three folders.",
     10: "The ferry to Cacilhas was late again; take the metro on Fridays.",
     12: "Cleaned the bicycle chain and ordered a new lamp.",
-}
-_ARCHIVED = {
-    20: "Read two chapters about moss.",
-    44: "The plumber came, the tap in the kitchen is mended.",
-    61: "Baked with the new flour: less water next time.",
-}
-_REPORT = {
-    "archived_memory_files": 2,
-    "archived_session_files": 1,
-    "purged_memory_archives": 1,
-    "purged_session_archives": 0,
-    "pruned_conversation_rows": 0,
-    "pruned_daily_rows": 0,
-    "pruned_core_rows": 0,
 }
 _SINCE_FORGOTTEN = {
     "printer": "The printer in the hall wants black ink only.",
@@ -166,20 +150,11 @@ def _in_lisbon(moment: datetime) -> datetime:
 
 
 def _write_notes(data: Path, now: datetime) -> None:
-    """Write the daily notes, the session files and the state of hygiene, each as old as its name says."""
-    for folder, notes in ((data / "memory", _NOTES), (data / "memory" / "archive", _ARCHIVED)):
-        for days, text in notes.items():
-            then = now - timedelta(days=days)
-            day = f"{then:%Y-%m-%d}"
-            _write(folder / f"{day}.md", f"# Daily Log — {day}\n\n- **note**: {text}\n", then)
-    for days, session in _SESSIONS.items():
-        line = json.dumps({"role": "user", "content": "Good morning."})
-        _write(data / "sessions" / f"{session}_{days}.jsonl", f"{line}\n", now - timedelta(days=days))
-    last_run = (
-        (now - timedelta(hours=31)).astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "000+00:00")
-    )
-    state = json.dumps({"last_run_at": last_run, "last_report": _REPORT}, indent=2)
-    _write(data / "state" / "memory_hygiene_state.json", state)
+    """Write the daily notes, each as old as its name says."""
+    for days, text in _NOTES.items():
+        then = now - timedelta(days=days)
+        day = f"{then:%Y-%m-%d}"
+        _write(data / "memory" / f"{day}.md", f"# Daily Log — {day}\n\n- **note**: {text}\n", then)
 
 
 def _write_turns(data: Path, now: datetime) -> None:
@@ -192,24 +167,13 @@ def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
     at = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
     user = f"{turn['block']}[{_in_lisbon(at):%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
     sent = [{"content": "You are a helpful assistant.", "role": "system"}, {"content": user, "role": "user"}]
-    turn_id = str(uuid.uuid5(_NAMES, f"turn {turn['query']}"))
     return {
         "@timestamp": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "attributes": {
-            "iteration": 1,
-            "messages_count": len(sent),
-            "model": "sample",
-            "request_messages": json.dumps(sent, ensure_ascii=False),
-            "trace_id": turn_id,
-        },
-        "event": {"action": "send", "category": "provider"},
-        "id": str(uuid.uuid5(_NAMES, f"line {turn['query']}")),
+        "attributes": {"iteration": 1, "request_messages": json.dumps(sent, ensure_ascii=False)},
         "message": "llm_request",
         "schema_version": 2,
         "service": {"name": "zeroclaw", "version": "0.8.4"},
-        "severity_number": 9,
-        "severity_text": "INFO",
-        "trace_id": turn_id,
+        "trace_id": str(uuid.uuid5(_NAMES, f"turn {turn['query']}")),
         "zeroclaw": {"agent_alias": AGENTS[0]},
     }
 

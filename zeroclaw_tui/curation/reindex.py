@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zeroclaw_tui.backends.about import key_and_content
-from zeroclaw_tui.backends.lookup import fill_vectors, row_with_id
+from zeroclaw_tui.backends.lookup import fill_vectors, rows_by_id
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.base import Embedder, EmbeddingRequest, InputRejectedError, RetryPolicy, estimate_tokens
@@ -19,7 +19,6 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, counted, mask_secrets, one_lin
 
 BATCH_SIZE = 16
 """How many texts one request has; a killed process loses at most so many vectors."""
-_MAX_BATCH_CHARACTERS = 100_000
 _CHECK_SECONDS = 0.25
 """While a busy endpoint is waited for, the run checks so often whether it should stop."""
 _MAX_KEY_LENGTH = 60
@@ -86,12 +85,7 @@ class ReindexOutcome:
 
     def as_json(self) -> dict[str, Any]:
         """The outcome as the command prints it."""
-        return {
-            "filled": self.filled,
-            "left": self.skipped,
-            "failed": list(self.failed),
-            "stopped": self.stopped,
-        }
+        return {"filled": self.filled, "left": self.skipped, "failed": self.failed, "stopped": self.stopped}
 
     def sentences(self, planned: int) -> Iterator[str]:
         """How many embeddings of a plan were created; failures are not among the sentences."""
@@ -113,18 +107,14 @@ async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexP
     def visit(row: Row) -> None:
         nonlocal characters
         content, vector = row.values.get("content"), row.values.get("embedding")
-        if not isinstance(content, str) or not content.strip(WHITE_SPACE):
-            return
-        if vector and not ids and _is_usable(vector, embedder.dimensions):
-            return
-        (outdated if vector else missing).append(row.id)
-        characters += len(content)
+        has_text = isinstance(content, str) and content.strip(WHITE_SPACE)
+        if has_text and (ids or not _is_usable(vector, embedder.dimensions)):
+            (outdated if vector else missing).append(row.id)
+            characters += len(str(content))
 
     if ids:
-        for named in dict.fromkeys(ids):
-            row = await row_with_id(library.memory, named)
-            if row is not None:
-                visit(row)
+        for row in (await rows_by_id(library.memory, ids)).values():
+            visit(row)
     else:
         await library.memory.scan(visit)
     return ReindexPlan(
@@ -177,21 +167,17 @@ async def reindex(
             await retries.sleep(_CHECK_SECONDS)
 
     patient = embedder.with_retries(retries._replace(sleep=sleep))
+    ids = (*plan.missing, *plan.outdated)
     try:
-        batch: list[Row] = []
-        for row_id in (*plan.missing, *plan.outdated):
-            row = await row_with_id(library.memory, row_id)
-            if row is None or not isinstance(row.values.get("content"), str):
-                outcome.skipped += 1
-                continue
-            characters = sum(len(str(each.values["content"])) for each in (*batch, row))
-            if batch and (len(batch) == BATCH_SIZE or characters > _MAX_BATCH_CHARACTERS):
-                await _fill(library, patient, batch, outcome)
-                batch = []
+        for start in range(0, len(ids), BATCH_SIZE):
+            batch = ids[start : start + BATCH_SIZE]
+            found = await rows_by_id(library.memory, batch)
+            rows = [row for row in found.values() if isinstance(row.values.get("content"), str)]
+            outcome.skipped += len(batch) - len(rows)
+            if rows:
+                await _fill(library, patient, rows, outcome)
+            if start + BATCH_SIZE < len(ids):
                 check_stopped()
-            batch.append(row)
-        if batch:
-            await _fill(library, patient, batch, outcome)
         if on_progress is not None:
             on_progress(outcome.filled)
     except _Stopped:
@@ -241,7 +227,5 @@ def _is_usable(vector: object, dimensions: int) -> bool:
 
     if not isinstance(vector, bytes) or len(vector) != 4 * dimensions:
         return False
-    numbers = np.frombuffer(vector, dtype="<f4").astype(np.float64)
-    with np.errstate(all="ignore"):
-        length = float(numbers @ numbers)
-    return math.isfinite(length) and length > 0
+    numbers = np.frombuffer(vector, dtype="<f4")
+    return bool(np.isfinite(numbers).all() and numbers.any())

@@ -1,13 +1,12 @@
-"""Statistics of a store: ZeroClaw's own four figures, and everything else that can be counted."""
+"""Statistics of a store: everything that can be counted, and how it grew."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any, Literal
+from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import biggest
@@ -21,16 +20,7 @@ from zeroclaw_tui.memory.statistics import (
     by_count,
 )
 
-Span = Literal["day", "week", "month", "year"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SPANS: Mapping[Span, Callable[[date], int]] = {
-    "day": date.toordinal,
-    # The ordinal 1 is a Monday.
-    "week": lambda day: (day.toordinal() - 1) // 7,
-    "month": lambda day: day.year * 12 + day.month,
-    "year": lambda day: day.year,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +41,12 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The counts of every `span` from `first` to `last`."""
+    """The counts of every `step` days from `first` to `last`."""
 
-    span: Span
+    step: int
     first: date
     last: date
     counts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
-    """The figures of ZeroClaw's own command. `by_category` is ordered by count, then name.
-
-    `total` includes superseded memories, `by_category` does not. ZeroClaw counts categories over its first 1,000 rows;
-    here all are counted.
-    """
-
-    backend: str
-    health: str
-    total: int
-    by_category: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +74,16 @@ def growth_of(rows: Statistics, zone: tzinfo | None = None) -> Growth:
 
 
 def curve_of(growth: Growth, max_points: int) -> Curve | None:
-    """The finest curve with at most so many points, else one by years; None without any day."""
+    """The curve with at most so many points; None without any day."""
     if not growth.days:
         return None
     first, last = growth.days[0][0], growth.days[-1][0]
-    span, index = next(
-        ((span, index) for span, index in _SPANS.items() if index(last) - index(first) < max_points),
-        ("year", _SPANS["year"]),
-    )
-    counts = [0] * (index(last) - index(first) + 1)
+    span = (last - first).days + 1
+    step = -(-span // max_points)
+    counts = [0] * -(-span // step)
     for day, count in growth.days:
-        counts[index(day) - index(first)] += count
-    return Curve(span, first, last, tuple(counts))
-
-
-async def memory_stats(memory: Memory, now: str) -> MemoryStats:
-    """ZeroClaw's own figures of an open store; `now` is RFC 3339."""
-    health = "healthy" if await memory.health_check() else "unhealthy"
-    counts = await memory.count_up(MemoryFilter(), now, ("category",))
-    return MemoryStats(memory.name, health, await memory.count(), counts.by.get("category", {}))
+        counts[(day - first).days // step] += count
+    return Curve(step, first, last, tuple(counts))
 
 
 async def store_stats(

@@ -76,7 +76,8 @@ class GrowthPlot(Vertical):
         facts = f" · {curve.first} to {curve.last}"
         if growth.busiest is not None:
             facts += f" · most on one day: {growth.busiest[1]:,} on {growth.busiest[0]}"
-        heading.update(Content.assemble((f"Stored per {curve.span}", STRONG), (f"{facts}{undated}", MUTED)))
+        per = "day" if curve.step == 1 else f"{curve.step:,} days"
+        heading.update(Content.assemble((f"Stored per {per}", STRONG), (f"{facts}{undated}", MUTED)))
         # Nothing was stored before the first day: the heights of all bars count from that zero.
         plot.data = (0, *curve.counts)
 
