@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -124,7 +123,6 @@ class Connections:
 
     def __init__(self, address: PostgresAddress, *, connect_seconds: float) -> None:
         self.address = address
-        """Whether the connection used last is encrypted."""
         self._connect_seconds = connect_seconds
         self._pool: asyncpg.Pool | None = None
         self._is_closed = False
@@ -166,9 +164,10 @@ class Connections:
         begin = f"BEGIN READ ONLY; {_limits(seconds)}; SET LOCAL cursor_tuple_fraction = 1"
         interrupted = asyncio.timeout(None)
         try:
-            async with interrupted, self._connection(begin) as connection:
+            async with interrupted, self._connection() as connection:
                 self._readings.add(interrupted)
                 try:
+                    await connection.execute(begin)
                     yield connection
                     await connection.execute("COMMIT")
                 except BaseException:
@@ -188,7 +187,7 @@ class Connections:
         """
         is_committing = False
         try:
-            async with self._connection("SELECT 1") as connection:
+            async with self._connection() as connection:
                 transaction = connection.transaction()
                 try:
                     await transaction.start()
@@ -226,41 +225,26 @@ class Connections:
             raise _failure(_CONNECT_ERRORS, "unknown host", None, self.address)
 
     @asynccontextmanager
-    async def _connection(self, statements: str) -> AsyncIterator[asyncpg.Connection]:
-        """Lend a connection on which these statements have run."""
-        pool, connection = await self._acquire(statements)
+    async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
+        """Lend a connection of the pool."""
+        driver, address = _driver(), self.address
         try:
-            with translate_errors(self.address, connection):
+            if self._is_closed:
+                raise driver.InterfaceError
+            self._pool = self._pool or await self._make_pool()
+            pool = self._pool
+            connection = await pool.acquire()
+        except TimeoutError:
+            raise no_answer(address, self._connect_seconds) from None
+        except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
+            if self._is_closed:
+                raise _failure(_STATEMENT_ERRORS, "08", None, address) from None
+            raise _failure(_CONNECT_ERRORS, _connect_reason(error, address), error, address) from None
+        try:
+            with _translated_errors(address, connection):
                 yield connection
         finally:
             await pool.release(connection)
-
-    async def _acquire(self, statements: str, *, is_retry: bool = False) -> tuple[asyncpg.Pool, asyncpg.Connection]:
-        """Connect if no connection is idle, run the statements, and try once more if an idle connection was broken."""
-        if self._is_closed:
-            raise _closed(self.address)
-        driver = _driver()
-        pool = self._pool = self._pool or await self._make_pool()
-        try:
-            connection = await pool.acquire()
-        except TimeoutError:
-            raise no_answer(self.address, self._connect_seconds) from None
-        except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
-            if self._is_closed:
-                raise _closed(self.address) from None
-            raise _failure(_CONNECT_ERRORS, _connect_reason(error, self.address), error, self.address) from None
-        try:
-            with translate_errors(self.address, connection):
-                await connection.execute(statements, timeout=self._connect_seconds)
-            return pool, connection
-        except BaseException as error:
-            _terminate(connection)
-            await pool.release(connection)
-            if is_retry or not isinstance(error, NotReachable):
-                raise
-        # The server closed this connection while it was idle, and perhaps the others.
-        await pool.expire_connections()
-        return await self._acquire(statements, is_retry=True)
 
     def _make_pool(self) -> asyncpg.Pool:
         driver, address = _driver(), self.address
@@ -319,13 +303,10 @@ async def in_batches(
 
     `seconds` is the limit of each statement in that transaction.
     """
-    waited = patience(seconds)
     # asyncpg's own cursors prepare by name, and behind a pooler another program may have used that name.
-    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=waited)
-    while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=waited):
+    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=patience(seconds))
+    while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=patience(seconds)):
         yield records
-        if len(records) < size:
-            break
 
 
 async def _roll_back(connection: asyncpg.Connection, rollback: Callable[[], Awaitable[Any]]) -> None:
@@ -351,22 +332,13 @@ def _terminate(connection: asyncpg.Connection) -> None:
         connection.terminate()
 
 
-def _is_lost(connection: asyncpg.Connection) -> bool:
-    import asyncpg
-
-    try:
-        return bool(connection.is_closed())
-    except asyncpg.InterfaceError:
-        return True
-
-
 async def _reset_nothing(connection: asyncpg.Connection) -> None:
     """Leave the session alone: behind a pooler a reset would reach somebody else's."""
 
 
 @contextmanager
-def translate_errors(address: PostgresAddress, connection: asyncpg.Connection) -> Iterator[None]:
-    """Turn errors of the driver into InspectorErrors; all others pass."""
+def _translated_errors(address: PostgresAddress, connection: asyncpg.Connection) -> Iterator[None]:
+    """Turn errors of the driver into InspectorErrors; mistakes of this program pass."""
     import asyncpg
 
     try:
@@ -377,21 +349,19 @@ def translate_errors(address: PostgresAddress, connection: asyncpg.Connection) -
         _terminate(connection)
         raise NotReachable(f"The database server {address.place} stopped answering.", hint=_AGAIN) from None
     except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
-        if not _is_lost(connection):
-            raise
-        raise _closed(address) from None
+        # A closed connection has left the pool, and answers no question.
+        with suppress(asyncpg.InterfaceError):
+            if not connection.is_closed():
+                raise
+        raise _failure(_STATEMENT_ERRORS, "08", None, address) from None
 
 
 def no_answer(address: PostgresAddress, seconds: float) -> NotReachable:
     """The error for a server that does not answer in time."""
-    hint = f"Check the firewall. {_RUNNING}"
-    if seconds < USUAL_SECONDS:
-        hint = f"connect_timeout_secs may be too short. {hint}"
-    return NotReachable(f"The database server {address.place} did not answer within {seconds:g} s.", hint=hint)
-
-
-def _closed(address: PostgresAddress) -> InspectorError:
-    return _failure(_STATEMENT_ERRORS, "08", None, address)
+    return NotReachable(
+        f"The database server {address.place} did not answer within {seconds:g} s.",
+        hint=f"Check the firewall, and that connect_timeout_secs is long enough. {_RUNNING}",
+    )
 
 
 def _failure(table: _ErrorTable, reason: str, error: Exception | None, address: PostgresAddress) -> InspectorError:
@@ -425,8 +395,6 @@ def _connect_reason(error: Exception, address: PostgresAddress) -> str:
             return _sign_in_reason(error, address)
         case asyncpg.InterfaceError() | asyncpg.InternalClientError():
             return "driver"
-        case socket.gaierror():
-            return "unknown host"
         case ssl.SSLCertVerificationError():
             return "certificate"
         case ssl.SSLError():
@@ -436,8 +404,8 @@ def _connect_reason(error: Exception, address: PostgresAddress) -> str:
             return "refused"
         case FileNotFoundError() if not address.hosts[0][0].startswith("/"):
             return "no file"
-        case ConnectionError() if not error.errno and address.asks_for_tls:
-            return "no tls"
+        case ConnectionError() if not error.errno:
+            return "no tls" if address.asks_for_tls else "08"
         case ConnectionError():
             return "08"
     return "unreachable"

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import Connections, no_answer
-from zeroclaw_tui.backends.postgres.schema import COLUMNS, LOOK, RIGHTS, SERVER
+from zeroclaw_tui.backends.postgres.schema import COLUMNS, LOOK, NEEDED, RIGHTS, SERVER, joined
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
-_NEEDED_BY_ZEROCLAW = ("id", "key", "content", "category", "created_at", "updated_at")
 _MOST_COUNTED = 100_000
 _BY_WORDS_ONLY = "ZeroClaw recalls from PostgreSQL by words only"
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """A right ZeroClaw cannot do without, in words, and the statement that gives it."""
-
-    words: str
-    remedy: str
 
 
 class PostgresProbe:
@@ -48,19 +39,15 @@ class PostgresProbe:
             async with asyncio.timeout(seconds):
                 await connections.open()
                 summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
-                try:
-                    async with connections.reading() as connection:
-                        return await _rights(connection, address, store.schema_name, store.table_name, summary)
-                except InspectorError as error:
-                    problem = type(error)(
-                        "The database server broke off when it was asked for the rights.",
-                        hint="Try again later; is it PostgreSQL 10 or newer?",
-                    )
-                    return StartCheck(summary, problem=problem)
+                async with connections.reading() as connection:
+                    facts, problem = await _examine(connection, store)
         except TimeoutError:
             raise no_answer(address, seconds) from None
         finally:
             await connections.close()
+        if not address.names_user:
+            facts.append(f"the URL names no user: tried as {shown(address.user)}, who runs this")
+        return StartCheck(summary, tuple(facts), problem)
 
 
 def _check_url(address: PostgresAddress) -> None:
@@ -80,88 +67,68 @@ def _check_url(address: PostgresAddress) -> None:
         )
 
 
-async def _rights(
-    connection: asyncpg.Connection, address: PostgresAddress, schema: str, table: str, summary: str
-) -> StartCheck:
-    """What a signed-in user may do, measured by what ZeroClaw does there at every start."""
-    seen, server = await connection.fetchrow(LOOK, schema, table), await connection.fetchrow(SERVER)
-    name = f"{schema}.{table}"
-    facts = [f"PostgreSQL {shown(str(server['version']).split()[0])}"]
-    needs = _needs(seen, address, schema)
-    if not address.names_user:
-        facts.append(f"the URL names no user: tried as {shown(address.user)}, who runs this")
+async def _examine(connection: asyncpg.Connection, store: PostgresMemory) -> tuple[list[str], Refused | None]:
+    """What a signed-in user finds and may do, measured by what ZeroClaw does at every start."""
+    seen = await connection.fetchrow(LOOK, store.schema_name, store.table_name)
+    server = await connection.fetchrow(SERVER)
+    name, quoted = f"{store.schema_name}.{store.table_name}", f'"{store.schema_name}"."{store.table_name}"'
+    facts = [f"PostgreSQL {shown(str(server['version']).split()[0])}", _vector(server)]
+    lacking: list[str] = []
     if seen["table_oid"] is not None:
         columns = [row["name"] for row in await connection.fetch(COLUMNS, seen["table_oid"])]
         lacking = await connection.fetchval(RIGHTS, seen["table_oid"])
-        missing = [column for column in _NEEDED_BY_ZEROCLAW if column not in columns]
+        missing = [column for column in (*NEEDED, "created_at", "updated_at") if column not in columns]
         if missing or seen["kind"] not in ("r", "p"):
-            return StartCheck(summary, tuple(facts), _foreign(name, missing))
-        needs += _table_needs(seen["owns_table"], lacking, address, schema, table)
+            why = f"it has no column {', '.join(missing)}" if missing else "it is no plain table"
+            hint = "Set storage.postgres.table or storage.postgres.schema to another name."
+            return facts, Refused(f"The table {name} is not ZeroClaw's: {why}.", hint=hint)
         if "SELECT" not in lacking and seen["may_use_schema"]:
-            facts.append(await _counted(connection, schema, table))
-    elif not needs:
-        what = f"the table {name}" if seen["has_schema"] else f"the schema {schema} and its table"
-        facts.append(f"may create {what}")
-    facts.append(_vector(server))
-    problem: InspectorError | None = None
+            facts.append(await _counted(connection, quoted))
     if seen["is_read_only"]:
-        problem = Refused(
-            f"The database server {address.place} is read-only: it is a replica or configured as read-only.",
+        return facts, Refused(
+            f"The database server {store.address.place} is read-only: it is a replica or configured as read-only.",
             hint="Use the address of the primary server.",
         )
-    elif needs:
-        problem = _lacking(needs, address)
-    elif seen["table_oid"] is not None:
-        facts.insert(1, f"may read and write {name}")
-    return StartCheck(summary, tuple(facts), problem)
+    needs = _needs(seen, lacking, store)
+    if needs:
+        words, remedies = zip(*needs, strict=True)
+        user = shown(store.address.user)
+        return facts, Refused(
+            f"The user {user} lacks what ZeroClaw needs at every start: {joined(words)}.", hint=" ".join(remedies)
+        )
+    if seen["table_oid"] is not None:
+        facts.append(f"may read and write {name}")
+    else:
+        what = f"the table {name}" if seen["has_schema"] else f"the schema {store.schema_name} and its table"
+        facts.append(f"may create {what}")
+    return facts, None
 
 
-def _needs(seen: asyncpg.Record, address: PostgresAddress, schema: str) -> list[_Need]:
-    """ZeroClaw sends CREATE SCHEMA and CREATE TABLE, each IF NOT EXISTS, at every start; PostgreSQL checks both rights
-    before it looks whether anything is to be made."""
-    user, database = shown(address.user), shown(address.database)
+def _needs(seen: asyncpg.Record, lacking: list[str], store: PostgresMemory) -> list[tuple[str, str]]:
+    """The rights ZeroClaw lacks, each in words and with the statement that gives it.
+
+    ZeroClaw sends CREATE SCHEMA, CREATE TABLE and CREATE INDEX, each IF NOT EXISTS, at every start. PostgreSQL checks
+    the rights before it looks whether anything is to be made, and lets only a table's owner make an index.
+    """
+    user, database, schema = shown(store.address.user), shown(store.address.database), store.schema_name
+    table, quoted = f"{schema}.{store.table_name}", f'"{schema}"."{store.table_name}"'
     needs = []
     if not seen["may_make_schemas"]:
-        needs.append(_Need(f"CREATE on the database {database}", f'GRANT CREATE ON DATABASE "{database}" TO "{user}";'))
+        needs.append((f"CREATE on the database {database}", f'GRANT CREATE ON DATABASE "{database}" TO "{user}";'))
     if seen["has_schema"] and not (seen["may_use_schema"] and seen["may_make_tables"]):
-        needs.append(
-            _Need(f"USAGE and CREATE on the schema {schema}", f'GRANT USAGE, CREATE ON SCHEMA "{schema}" TO "{user}";')
-        )
+        grant = f'GRANT USAGE, CREATE ON SCHEMA "{schema}" TO "{user}";'
+        needs.append((f"USAGE and CREATE on the schema {schema}", grant))
+    if seen["table_oid"] is not None and not seen["owns_table"]:
+        needs.append((f"to own the table {table}", f'ALTER TABLE {quoted} OWNER TO "{user}";'))
+    elif lacking:
+        rights = ", ".join(lacking)
+        needs.append((f"{rights} on the table {table}", f'GRANT {rights} ON {quoted} TO "{user}";'))
     return needs
 
 
-def _table_needs(owns: bool, lacking: list[str], address: PostgresAddress, schema: str, table: str) -> list[_Need]:
-    """CREATE INDEX IF NOT EXISTS, sent at every start too, is for the table's owner alone."""
-    if not owns:
-        words = f"to own the table {schema}.{table}"
-        return [_Need(words, f'ALTER TABLE "{schema}"."{table}" OWNER TO "{shown(address.user)}";')]
-    if lacking:
-        rights = ", ".join(lacking)
-        statement = f'GRANT {rights} ON "{schema}"."{table}" TO "{shown(address.user)}";'
-        return [_Need(f"{rights} on the table {schema}.{table}", statement)]
-    return []
-
-
-def _lacking(needs: list[_Need], address: PostgresAddress) -> Refused:
-    words = [need.words for need in needs]
-    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-    return Refused(
-        f"The user {shown(address.user)} lacks what ZeroClaw needs at every start: {listed}.",
-        hint=" ".join(need.remedy for need in needs),
-    )
-
-
-def _foreign(name: str, missing: list[str]) -> Refused:
-    why = f"it has no column {', '.join(missing)}" if missing else "it is no plain table"
-    return Refused(
-        f"The table {name} is not ZeroClaw's: {why}.",
-        hint="Set storage.postgres.table or storage.postgres.schema to another name.",
-    )
-
-
-async def _counted(connection: asyncpg.Connection, schema: str, table: str) -> str:
+async def _counted(connection: asyncpg.Connection, quoted: str) -> str:
     """How many memories there are; counting stops where it would take long."""
-    statement = f'SELECT count(*) FROM (SELECT 1 FROM "{schema}"."{table}" LIMIT {_MOST_COUNTED + 1}) AS counted'
+    statement = f"SELECT count(*) FROM (SELECT 1 FROM {quoted} LIMIT {_MOST_COUNTED + 1}) AS counted"
     count = int(await connection.fetchval(statement))
     if count > _MOST_COUNTED:
         return f"holds more than {_MOST_COUNTED:,} memories"

@@ -1,4 +1,4 @@
-"""The table: its form and rights, what can be done with it, how it and its server are, and how ZeroClaw makes it."""
+"""The table: its form and rights, what it cannot do, how it and its server are, and how ZeroClaw makes it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 Form = Literal["key", "agents", "uuid"]
 """ZeroClaw <= 0.7.5 (a key is unique), >= 0.8.0 (agent and key are), or the tutorial's own table (UUID id, JSON
 category, `timestamp`, a pgvector column)."""
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LONGEST_NAME = 63
-_NEEDED = ("id", "key", "content", "category")
-_TEXTS = ("text", "character varying", "character", "citext")
-_MAY_BE: Mapping[str, tuple[str, ...]] = {
-    "id": (*_TEXTS, "uuid"),
-    "key": _TEXTS,
-    "content": _TEXTS,
-    "category": (*_TEXTS, "json", "jsonb"),
-    "session_id": (*_TEXTS, "uuid"),
-    "agent_id": (*_TEXTS, "uuid"),
-    **dict.fromkeys(
-        ("created_at", "updated_at", "timestamp"), ("timestamp with time zone", "timestamp without time zone")
-    ),
+_FORMS = {
+    "key": "ZeroClaw up to 0.7.5: a key is unique",
+    "agents": "ZeroClaw from 0.8.0 on: agent and key are unique",
+    "uuid": "not ZeroClaw's: UUID ids, JSON categories and a `timestamp`",
 }
-_READ_ONLY_SERVER = "The database server is read-only: it is a replica or configured as read-only."
+NEEDED = ("id", "key", "content", "category")
+"""The columns that every form has."""
+_TEXTS = ("text", "character varying", "character", "citext")
+_TIMES = ("timestamp with time zone", "timestamp without time zone")
+_TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("id", "session_id", "agent_id"), (*_TEXTS, "uuid")),
+    **dict.fromkeys(("key", "content"), _TEXTS),
+    "category": (*_TEXTS, "json", "jsonb"),
+    **dict.fromkeys(("created_at", "updated_at", "timestamp"), _TIMES),
+}
+_OTHER_NAME = "Set storage.postgres.table or storage.postgres.schema to another name."
+_INDEXED = ("category", "session_id", "updated_at", "agent_id")
 LOOK = """
 SELECT current_user::text AS user_name,
        current_database()::text AS database,
@@ -61,21 +61,35 @@ SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type,
        attgenerated::text <> '' AS is_generated
 FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
-RIGHTS = """
-SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_
+_ALL_RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
+RIGHTS = f"""
+SELECT array(SELECT right_ FROM unnest(ARRAY{list(_ALL_RIGHTS)}) AS right_
              WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking
 """
+SERVER = """
+SELECT current_setting('server_version') AS version,
+       current_setting('server_encoding') AS encoding,
+       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
+       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector_available
+"""
+_SIZES = """
+SELECT pg_table_size(c.oid) AS rows_size, pg_indexes_size(c.oid) AS indexes_size,
+       array(SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+             WHERE i.indrelid = c.oid AND i.indisvalid) AS indexed,
+       array(SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i
+             WHERE i.indrelid = c.oid AND i.indkey[0] = 0 AND i.indisvalid) AS computed
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
+"""
 
-_LACKING = {
-    "session_id": (("sessions", "session_id"), "This table has no column for sessions."),
-    "agent_id": (("agents",), "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
-    "namespace": (
-        ("namespaces", "namespace"),
-        "This table has no namespaces; ZeroClaw adds them with pgvector only.",
-    ),
-    "importance": (("importance",), "This table has no importance; ZeroClaw adds it with pgvector only."),
+_WHY_NOT = {
+    "sessions": ("session_id", "This table has no column for sessions."),
+    "session_id": ("session_id", "This table has no column for sessions."),
+    "agents": ("agent_id", "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
+    "namespaces": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
+    "namespace": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
+    "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
 }
-"""What a table cannot do without a column, and the sentence for it."""
+"""The column that each ability needs, and why it is missing without that column."""
 _NEVER = {
     "superseded": "ZeroClaw does not supersede memories in PostgreSQL.",
     "superseded_by": "ZeroClaw does not supersede memories in PostgreSQL.",
@@ -88,39 +102,40 @@ _FIRST_WITH_AGENTS = (0, 8, 0)
 _FIRST_WITH_WORD_INDEXES = (0, 5, 7)
 
 _NEW_TABLE = """
+CREATE SCHEMA IF NOT EXISTS "{schema}";
 CREATE TABLE {table} (
-    id TEXT PRIMARY KEY,
-    key TEXT {unique} NOT NULL,
-    content TEXT NOT NULL,
-    category TEXT NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL,
-    updated_at TIMESTAMPTZ NOT NULL,
-    session_id TEXT
-)"""
-_INDEXES = (
-    ("idx_memories_category", "(category)"),
-    ("idx_memories_session_id", "(session_id)"),
-    ("idx_memories_updated_at", "(updated_at DESC)"),
-)
-_WORD_INDEXES = (
-    ("idx_memories_content_fts", "USING gin (to_tsvector('simple', content))"),
-    ("idx_memories_key_fts", "USING gin (to_tsvector('simple', key))"),
-)
-_AGENT_TABLES = """
+    id TEXT PRIMARY KEY, key TEXT {unique} NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL, updated_at TIMESTAMPTZ NOT NULL, session_id TEXT
+);
+CREATE INDEX IF NOT EXISTS idx_memories_category ON {table} (category);
+CREATE INDEX IF NOT EXISTS idx_memories_session_id ON {table} (session_id);
+CREATE INDEX IF NOT EXISTS idx_memories_updated_at ON {table} (updated_at DESC);
+"""
+_WORD_INDEXES = """
+CREATE INDEX IF NOT EXISTS idx_memories_content_fts ON {table} USING gin (to_tsvector('simple', content));
+CREATE INDEX IF NOT EXISTS idx_memories_key_fts ON {table} USING gin (to_tsvector('simple', key));
+"""
+_AGENTS = """
 CREATE TABLE IF NOT EXISTS "{schema}"."agents" (
     id TEXT PRIMARY KEY, alias TEXT NOT NULL UNIQUE, created_at TIMESTAMPTZ NOT NULL
 );
 CREATE TABLE IF NOT EXISTS "{schema}"."schema_version" (
     component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TIMESTAMPTZ NOT NULL
-)"""
-_AGENT_COLUMN = """
+);
 ALTER TABLE {table} ADD COLUMN agent_id TEXT NOT NULL,
     ADD CONSTRAINT memories_agent_id_notnull_chk CHECK (agent_id IS NOT NULL),
-    ADD CONSTRAINT memories_agent_id_fk FOREIGN KEY (agent_id) REFERENCES "{schema}"."agents" (id)"""
-_UNIQUE = "memories_agent_key_uniq"
-_VECTOR_COLUMNS = """
+    ADD CONSTRAINT memories_agent_id_fk FOREIGN KEY (agent_id) REFERENCES "{schema}"."agents" (id),
+    ADD CONSTRAINT "{rule}" UNIQUE (agent_id, key);
+CREATE INDEX IF NOT EXISTS idx_memories_agent_id ON {table} (agent_id);
+INSERT INTO "{schema}"."schema_version" VALUES ('memories', 1, now()) ON CONFLICT DO NOTHING;
+INSERT INTO "{schema}"."agents" VALUES ('{agent}', 'default', now()) ON CONFLICT DO NOTHING;
+"""
+_RULE = "memories_agent_key_uniq"
+_VECTORS = """
 ALTER TABLE {table} ADD COLUMN namespace TEXT DEFAULT 'default', ADD COLUMN importance REAL,
-    ADD COLUMN embedding {vector}.vector({dimensions})"""
+    ADD COLUMN embedding {vector}.vector({dimensions});
+CREATE INDEX IF NOT EXISTS idx_memories_namespace ON {table} (namespace);
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +169,10 @@ class Table:
         """Whether there is that column."""
         return column in self.columns
 
+    def is_uuid(self, column: str) -> bool:
+        """Whether a column is of PostgreSQL's own type for UUIDs."""
+        return base_type(self.columns[column]) == "uuid"
+
     @property
     def created(self) -> str:
         """The column of the time of creation."""
@@ -184,15 +203,11 @@ def base_type(spelled: str) -> str:
 
 
 def checked_name(what: str, name: str) -> str:
-    """A schema's or table's name. Raises UsageError for one that ZeroClaw does not take ([A-Za-z_][A-Za-z0-9_]*)."""
-    if not _IDENTIFIER.fullmatch(name):
+    """A schema's or table's name. Raises UsageError for one that ZeroClaw or PostgreSQL does not take."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", name):
         raise UsageError(
             f'The {what} "{shown(name)}" is no name that ZeroClaw takes.',
-            hint="Use letters, digits and _, and no digit first.",
-        )
-    if len(name) > _LONGEST_NAME:
-        raise UsageError(
-            f"The name of the {what} is longer than PostgreSQL's {_LONGEST_NAME} letters.", hint="Choose a shorter one."
+            hint="Use at most 63 letters, digits and _, and no digit first.",
         )
     return name
 
@@ -203,27 +218,21 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
     Raises Refused where the user may not read it.
     """
     seen = await connection.fetchrow(LOOK, schema, name)
-    full = f"{schema}.{name}"
+    full, oid, user = f"{schema}.{name}", seen["table_oid"], shown(seen["user_name"])
     if seen["has_schema"] and not seen["may_use_schema"]:
-        user = shown(seen["user_name"])
-        raise Refused(
-            f"The user {user} may not look into the schema {schema}.",
-            hint=f'Its owner can run: GRANT USAGE ON SCHEMA "{schema}" TO "{user}";',
-        )
-    if seen["table_oid"] is None:
+        raise _no_right(f"The user {user} may not look into the schema {schema}.", f'USAGE ON SCHEMA "{schema}"', user)
+    if oid is None:
         what = f"table {full}" if seen["has_schema"] else f"schema {schema}, so no table {full}"
         raise NothingYet(f"There is no {what} yet.", hint="ZeroClaw creates it at its first start with this database.")
-    oid = seen["table_oid"]
     rows = await connection.fetch(COLUMNS, oid)
     columns = {row["name"]: row["type"] for row in rows}
     form = _form_of(columns, seen["kind"], full)
     lacking = tuple(await connection.fetchval(RIGHTS, oid))
     if "SELECT" in lacking:
-        user = shown(seen["user_name"])
-        raise Refused(
-            f"The user {user} may not read the table {full}.",
-            hint=f'Its owner can run: GRANT SELECT ON "{schema}"."{name}" TO "{user}";',
-        )
+        raise _no_right(f"The user {user} may not read the table {full}.", f'SELECT ON "{schema}"."{name}"', user)
+    read_only_because = f"The user {user} lacks {joined(lacking)} on the table {full}." if lacking else None
+    if seen["is_read_only"]:
+        read_only_because = "The database server is read-only: it is a replica or configured as read-only."
     return Table(
         schema=schema,
         name=name,
@@ -231,7 +240,7 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         columns=columns,
         agents=await read_agents(connection, schema) if form == "agents" and seen["has_agents"] else {},
         schema_of_vector=seen["vector_schema"],
-        read_only_because=_why_read_only(seen, lacking, full),
+        read_only_because=read_only_because,
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
         is_partitioned=seen["kind"] == "p",
         lacking=lacking,
@@ -248,47 +257,37 @@ async def read_agents(connection: asyncpg.Connection, schema: str) -> dict[str, 
     return {row["id"]: row["alias"] for row in rows}
 
 
+def _no_right(sentence: str, right: str, user: str) -> Refused:
+    return Refused(sentence, hint=f'Its owner can run: GRANT {right} TO "{user}";')
+
+
 def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
     is_tutorial = "timestamp" in columns and "created_at" not in columns
-    needed = (*_NEEDED, "timestamp") if is_tutorial else (*_NEEDED, "created_at", "updated_at")
+    needed = (*NEEDED, "timestamp") if is_tutorial else (*NEEDED, "created_at", "updated_at")
     missing = [column for column in needed if column not in columns]
-    hint = "Set storage.postgres.table or storage.postgres.schema to another name."
     if kind not in ("r", "p"):
-        raise Unreadable(f"{full} is not a table but a view, an index or something else.", hint=hint)
+        raise Unreadable(f"{full} is not a table but a view, an index or something else.", hint=_OTHER_NAME)
     if missing:
         plural = "s" if len(missing) > 1 else ""
-        raise Unreadable(
-            f"The table {full} is not ZeroClaw's: it has no column{plural} {', '.join(missing)}.", hint=hint
-        )
-    for column, kinds in _MAY_BE.items():
-        if column in columns and base_type(columns[column]) not in kinds:
-            raise Unreadable(
-                f"The table {full} is not ZeroClaw's: its column {column} is of type {shown(columns[column])}.",
-                hint=hint,
-            )
+        why = f"it has no column{plural} {', '.join(missing)}"
+        raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=_OTHER_NAME)
+    for column, types in _TYPES.items():
+        if column in columns and base_type(columns[column]) not in types:
+            why = f"its column {column} is of type {shown(columns[column])}"
+            raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=_OTHER_NAME)
     if is_tutorial:
         return "uuid"
     return "agents" if "agent_id" in columns else "key"
 
 
-def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], full: str) -> str | None:
-    if seen["is_read_only"]:
-        return _READ_ONLY_SERVER
-    if lacking:
-        return f"The user {shown(seen['user_name'])} lacks {_joined(lacking)} on the table {full}."
-    return None
-
-
-def _joined(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def joined(words: Sequence[str]) -> str:
+    """Words as a sentence lists them."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def missing_in(table: Table) -> dict[str, str]:
     """What a table cannot do, with a sentence for each."""
-    why_not = dict(_NEVER)
-    for column, (names, sentence) in _LACKING.items():
-        if not table.has(column):
-            why_not |= dict.fromkeys(names, sentence)
+    why_not = _NEVER | {name: why for name, (column, why) in _WHY_NOT.items() if not table.has(column)}
     why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in EDITABLE if name in table.generated}
     if not table.keeps_vectors:
         why_not["vectors"] = "This table has no column of pgvector's type vector(n)."
@@ -320,80 +319,37 @@ async def make_table(
             f"ZeroClaw {profile.version} knows no PostgreSQL: with this config it would use Markdown.",
             hint="Versions up to 0.6.2 and from 0.7.4 on know it; --profile names another.",
         )
-    version, table = parse_version(profile.version), f'"{schema}"."{name}"'
     seen = await connection.fetchrow(LOOK, schema, name)
     if seen["table_oid"] is not None:
         raise Refused(f"There is a table {schema}.{name} already.")
-    _check_rights(seen, schema)
-    if not seen["has_schema"]:
-        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-    has_agents = version >= _FIRST_WITH_AGENTS
-    await connection.execute(_NEW_TABLE.format(table=table, unique="" if has_agents else "UNIQUE"))
-    indexes = [*_INDEXES, *(_WORD_INDEXES if version >= _FIRST_WITH_WORD_INDEXES else ())]
-    if has_agents:
-        await _add_agents(connection, schema, name, table)
-        indexes.append(("idx_memories_agent_id", "(agent_id)"))
-    for index, columns in indexes:
-        # Its names are fixed, so a second table in one schema goes without, as ZeroClaw's does.
-        await connection.execute(f"CREATE INDEX IF NOT EXISTS {index} ON {table} {columns}")
-    vector = seen["vector_schema"]
-    if vector_dimensions is not None and vector is not None:
-        await connection.execute(_VECTOR_COLUMNS.format(table=table, vector=vector, dimensions=int(vector_dimensions)))
-        await connection.execute(f"CREATE INDEX IF NOT EXISTS idx_memories_namespace ON {table} (namespace)")
-
-
-async def _add_agents(connection: asyncpg.Connection, schema: str, name: str, table: str) -> None:
-    await connection.execute(_AGENT_TABLES.format(schema=schema))
-    await connection.execute(_AGENT_COLUMN.format(schema=schema, table=table))
-    taken = await connection.fetchval("SELECT to_regclass($1::text) IS NOT NULL", f'"{schema}"."{_UNIQUE}"')
-    # ZeroClaw would leave a second table in one schema without this rule, and then could store nothing in it.
-    unique = f"{name[:40]}_agent_key_uniq" if taken else _UNIQUE
-    await connection.execute(f'ALTER TABLE {table} ADD CONSTRAINT "{unique}" UNIQUE (agent_id, key)')
-    await connection.execute(
-        f"""INSERT INTO "{schema}"."schema_version" (component, version, applied_at) VALUES ('memories', 1, now()) """
-        "ON CONFLICT DO NOTHING"
-    )
-    await connection.execute(
-        f"""INSERT INTO "{schema}"."agents" (id, alias, created_at) VALUES ($1::text, 'default', now()) """
-        "ON CONFLICT DO NOTHING",
-        str(uuid.uuid4()),
-    )
-
-
-def _check_rights(seen: asyncpg.Record, schema: str) -> None:
-    user, place = seen["user_name"], seen["database"]
+    user, database = seen["user_name"], seen["database"]
     if seen["has_schema"] and not seen["may_make_tables"]:
-        raise Refused(
-            f"The user {user} may not make a table in the schema {schema}.",
-            hint=f'Its owner can run: GRANT CREATE, USAGE ON SCHEMA "{schema}" TO "{user}";',
-        )
+        sentence = f"The user {user} may not make a table in the schema {schema}."
+        raise _no_right(sentence, f'CREATE, USAGE ON SCHEMA "{schema}"', user)
     if not seen["has_schema"] and not seen["may_make_schemas"]:
-        raise Refused(
-            f"The user {user} may not make the schema {schema} in the database {place}.",
-            hint=f'Its owner can run: GRANT CREATE ON DATABASE "{place}" TO "{user}";',
-        )
-
-
-FORMS = {
-    "key": "ZeroClaw up to 0.7.5: a key is unique",
-    "agents": "ZeroClaw from 0.8.0 on: agent and key are unique",
-    "uuid": "not ZeroClaw's: UUID ids, JSON categories and a `timestamp`",
-}
-_INDEXED = ("category", "session_id", "updated_at", "agent_id")
-SERVER = """
-SELECT current_setting('server_version') AS version,
-       current_setting('server_encoding') AS encoding,
-       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
-       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector_available
-"""
-_TABLE = """
-SELECT pg_table_size(c.oid) AS rows_size, pg_indexes_size(c.oid) AS indexes_size,
-       array(SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-             WHERE i.indrelid = c.oid AND i.indisvalid) AS indexed,
-       array(SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i
-             WHERE i.indrelid = c.oid AND i.indkey[0] = 0 AND i.indisvalid) AS computed
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
-"""
+        sentence = f"The user {user} may not make the schema {schema} in the database {database}."
+        raise _no_right(sentence, f'CREATE ON DATABASE "{database}"', user)
+    version = parse_version(profile.version)
+    has_agents = version >= _FIRST_WITH_AGENTS
+    taken = await connection.fetchval("SELECT to_regclass($1::text) IS NOT NULL", f'"{schema}"."{_RULE}"')
+    script = _NEW_TABLE
+    if has_agents:
+        script += _AGENTS
+    if version >= _FIRST_WITH_WORD_INDEXES:
+        script += _WORD_INDEXES
+    if vector_dimensions is not None and seen["vector_schema"] is not None:
+        script += _VECTORS
+    script = script.format(
+        schema=schema,
+        table=f'"{schema}"."{name}"',
+        unique="" if has_agents else "UNIQUE",
+        # ZeroClaw would leave a second table in one schema without this rule, and then could store nothing in it.
+        rule=f"{name[:40]}_agent_key_uniq" if taken else _RULE,
+        agent=uuid.uuid4(),
+        vector=seen["vector_schema"],
+        dimensions=vector_dimensions,
+    )
+    await connection.execute(script if not seen["has_schema"] else script.partition(";")[2])
 
 
 async def health_of(
@@ -405,80 +361,63 @@ async def health_of(
 ) -> Health:
     """The facts and what follows from them; counts all rows once."""
     server = await connection.fetchrow(SERVER)
-    place = await connection.fetchrow(_TABLE, table.schema, table.name)
-    rows = await _rows(connection, table)
-    version = shown(server["version"].split()[0])
-    rights = [right for right in ("SELECT", "INSERT", "UPDATE", "DELETE") if right not in table.lacking]
+    sizes = await connection.fetchrow(_SIZES, table.schema, table.name)
+    embedded = "count(embedding)" if table.has("embedding") else "0::bigint"
+    statement = f"SELECT count(*) AS memories, {embedded} AS embedded FROM {table.quoted}"
+    rows = await connection.fetchrow(statement, timeout=patience(LONG_SECONDS))
+    version, memories = shown(server["version"].split()[0]), rows["memories"]
     facts: dict[str, Any] = {
         "database": location,
         "server": f"PostgreSQL {version}",
         "schema": table.schema,
         "table": table.name,
         "kind": "partitioned table" if table.is_partitioned else "table",
-        "form": FORMS[table.form],
-        "memories": rows["rows"],
+        "form": _FORMS[table.form],
+        "memories": memories,
         "columns": sorted(table.columns),
-        "bytes": place["rows_size"],
-        "index bytes": place["indexes_size"],
-        "indexes": sorted({*place["indexed"], *(_short(text) for text in place["computed"])}),
+        "bytes": sizes["rows_size"],
+        "index bytes": sizes["indexes_size"],
+        "indexes": sorted({*sizes["indexed"], *(text.partition(" USING ")[2] for text in sizes["computed"])}),
         "pgvector": server["vector"] or ("available, not created" if server["vector_available"] else "not available"),
-        "the user may": rights,
+        "the user may": [right for right in _ALL_RIGHTS if right not in table.lacking],
     }
     if table.keeps_vectors:
-        facts["embedded"] = rows["embedded"]
-        facts["not embedded"] = rows["rows"] - rows["embedded"]
+        facts |= {"embedded": rows["embedded"], "not embedded": memories - rows["embedded"]}
     if table.form == "agents":
         facts["agents"] = sorted(table.agents.values())
-    missing = _missing_indexes(table, place)
+    missing = _missing_indexes(table, sizes)
     if missing:
         facts["indexes missing"] = missing
-    serious = []
+    findings: list[str] = []
     if server["encoding"] != "UTF8":
-        serious.append(f"The database keeps text as {shown(server['encoding'])}, so not every memory can be stored.")
+        findings.append(f"The database keeps text as {shown(server['encoding'])}, so not every memory can be stored.")
+    verdict = "something is wrong" if findings else "nothing wrong found"
     # A role that may only read is enough for looking, and says nothing of the agent's own.
-    reading = () if table.read_only_because is None else (table.read_only_because,)
-    findings = (*serious, *reading, *notices, *_minor(table, facts, missing))
-    counted = "1 memory" if rows["rows"] == 1 else f"{rows['rows']:,} memories"
-    verdict = "something is wrong" if serious else "nothing wrong found" + (", for reading only" if reading else "")
+    if table.read_only_because is not None:
+        findings.append(table.read_only_because)
+        verdict += ", for reading only"
+    findings += notices
+    if "updated_at" in missing:
+        findings.append("There is no index on updated_at, so every page of the list looks at all rows.")
+    elif missing:
+        findings.append(f"There is no index on {joined(missing)}; ZeroClaw's newer versions make it at their start.")
+    if table.form == "uuid":
+        findings.append("ZeroClaw itself cannot use this table: it is of another shape.")
+    elif facts.get("embedded"):
+        findings.append("Some memories have vectors here; ZeroClaw itself recalls from PostgreSQL by words only.")
+    counted = "1 memory" if memories == 1 else f"{memories:,} memories"
     return Health(
-        ok=not serious,
+        ok=server["encoding"] == "UTF8",
         summary=f"{counted}, PostgreSQL {version}, {table.schema}.{table.name}: {verdict}.",
-        findings=findings,
+        findings=tuple(findings),
         facts=facts,
     )
 
 
-async def _rows(connection: asyncpg.Connection, table: Table) -> asyncpg.Record:
-    embedded = "count(embedding)" if table.has("embedding") else "0::bigint"
-    statement = f"SELECT count(*) AS rows, {embedded} AS embedded FROM {table.quoted}"
-    return await connection.fetchrow(statement, timeout=patience(LONG_SECONDS))
-
-
-def _missing_indexes(table: Table, place: asyncpg.Record) -> list[str]:
+def _missing_indexes(table: Table, sizes: asyncpg.Record) -> list[str]:
     """The columns ZeroClaw has an index on and this table has not."""
     if table.form == "uuid":
         return []
-    lacking = [name for name in _INDEXED if table.has(name) and name not in place["indexed"]]
-    definitions = [text for text in place["computed"] if "to_tsvector" in text]
-    return lacking + [
-        f"words of {name}" for name in ("content", "key") if not any(name in text for text in definitions)
-    ]
-
-
-def _short(definition: str) -> str:
-    return definition.partition(" USING ")[2] or definition
-
-
-def _minor(table: Table, facts: dict[str, Any], missing: list[str]) -> list[str]:
-    """What a person should know, but nothing is broken."""
-    found = []
-    if "updated_at" in missing:
-        found.append("There is no index on updated_at, so every page of the list looks at all rows.")
-    if [name for name in missing if name != "updated_at"]:
-        named = ", ".join(name for name in missing if name != "updated_at")
-        found.append(f"ZeroClaw's newer versions have an index on {named}; they make it at their next start.")
-    if table.form != "uuid" and facts.get("embedded"):
-        found.append("Some memories have vectors here; ZeroClaw itself recalls from PostgreSQL by words only.")
-    if table.form == "uuid":
-        found.append("ZeroClaw itself cannot use this table: it is of another shape.")
-    return found
+    lacking = [name for name in _INDEXED if table.has(name) and name not in sizes["indexed"]]
+    words = [text for text in sizes["computed"] if "to_tsvector" in text]
+    return lacking + [f"words of {name}" for name in ("content", "key") if not any(name in text for text in words)]

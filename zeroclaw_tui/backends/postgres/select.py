@@ -9,13 +9,16 @@ from typing import Any
 from zeroclaw_tui.backends.matching import needle_of
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
 from zeroclaw_tui.backends.postgres.sql import (
+    agent_ids,
+    agents_are,
     can_hold,
     category_of,
     category_text,
     category_to_sort,
     dimensions_of,
     entry_columns,
-    is_uuid,
+    ids_are,
+    place,
     spellings,
     version_columns,
 )
@@ -23,7 +26,6 @@ from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
 from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
 
-_TYPES = {str: "text", list: "text[]", datetime: "timestamp with time zone"}
 _FIELDS = ("session_id", "namespace", "agent_id", "key", "content")
 
 
@@ -33,7 +35,7 @@ class PostgresSelect(Select):
     def __init__(self, table: Table, filter: MemoryFilter) -> None:
         self.table = table
         self.source = f"{table.quoted} AS m"
-        self._id = "m.id" if base_type(table.columns["id"]) == "uuid" else 'm.id COLLATE "C"'
+        self._id = "m.id" if table.is_uuid("id") else 'm.id COLLATE "C"'
         self.stored_order = f"m.{table.created}, m.id"
         self.listed_order = f"m.{table.updated} DESC, m.id DESC"
         super().__init__(filter)
@@ -43,7 +45,7 @@ class PostgresSelect(Select):
             case "handle" | "id":
                 return "m.id::text"
             case "category":
-                return category_text(self.table, "m.")
+                return category_text(self.table)
             case "embedding":
                 return "m.embedding" if self.table.keeps_vectors else None
             case _:
@@ -59,20 +61,15 @@ class PostgresSelect(Select):
                 return entry_columns(self.table, excerpt=read == "excerpt")
 
     def place(self, value: Any) -> str:
-        # The type is named, so that neither the server nor the driver looks it up.
-        self.values.append(value)
-        return f"${len(self.values)}::{_TYPES[type(value)]}"
+        return place(self.values, value)
 
     def one_of(self, expression: str, texts: Sequence[Any]) -> str:
         return f"{expression} = ANY({self.place([text for text in texts if can_hold(text)])})"
 
     def has_name(self, column: str, names: Sequence[Any]) -> str:
-        if column not in ("handle", "id"):
-            return super().has_name(column, names)
-        ids = [str(name) for name in names]
-        if base_type(self.table.columns["id"]) == "uuid":
-            return f"m.id = ANY(CAST({self.place(list(filter(is_uuid, ids)))} AS uuid[]))"
-        return self.one_of("m.id", ids)
+        if column in ("handle", "id"):
+            return ids_are(self.table, map(str, names), self.values)
+        return super().has_name(column, names)
 
     def spellings(self, categories: Sequence[str]) -> Sequence[str]:
         return spellings(categories, self.table)
@@ -84,8 +81,7 @@ class PostgresSelect(Select):
         return f"NOT coalesce({self.one_of('m.key', keys)}, FALSE)"
 
     def of_agents(self, aliases: Sequence[str]) -> str:
-        ids = {alias: agent_id for agent_id, alias in self.table.agents.items()}
-        return self.one_of("m.agent_id::text", [ids.get(alias, alias) for alias in aliases])
+        return agents_are(self.table, agent_ids(self.table, aliases), self.values)
 
     def begins_with(self, prefix: str) -> str:
         return f"starts_with(m.key::text, {self.place(prefix)})" if can_hold(prefix) else "FALSE"
@@ -132,7 +128,7 @@ class PostgresSelect(Select):
             case SortField.KEY:
                 return ('m.key COLLATE "C"', self._id)
             case SortField.CATEGORY:
-                return (f'({category_to_sort(self.table, "m.")}) COLLATE "C"', self._id)
+                return (f'({category_to_sort(self.table)}) COLLATE "C"', self._id)
             case SortField.CONTENT:
                 return (f'left(m.content, {SORTED_CHARACTERS}) COLLATE "C"', self._id)
             case SortField.SIZE:

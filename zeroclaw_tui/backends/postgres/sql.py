@@ -9,6 +9,7 @@ import sys
 import uuid
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
@@ -19,6 +20,7 @@ from zeroclaw_tui.memory.text import is_unicode
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
 
+_BOUND = {list: "text[]", int: "bigint", datetime: "timestamp with time zone"}
 _USUAL_LENGTH = len("2026-01-01 00:00:00.000000+00")
 _AS_STORED = "category_as_stored"
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
@@ -43,26 +45,24 @@ def rfc3339(text: str | None) -> str | None:
 
 def entry_columns(table: Table, *, excerpt: bool) -> str:
     """The select list of a memory; every value comes as text, number or null, so that no type has to be looked up."""
-
-    def column(name: str, cast: str = "text") -> str:
-        return f"{name}::{cast} AS {name}" if table.has(name) else f"NULL::{cast} AS {name}"
-
-    content = f"left(content, {EXCERPT})" if excerpt else "content"
+    content = f"left(m.content, {EXCERPT})" if excerpt else "m.content"
     columns = [
-        "id::text AS id",
-        "key::text AS key",
+        "m.id::text AS id",
+        "m.key::text AS key",
         f"{content}::text AS content",
-        "octet_length(content) AS size",
+        "octet_length(m.content) AS size",
         f"{category_text(table)} AS category",
-        f"{table.created}::text AS created_at",
-        f"{table.updated}::text AS updated_at",
-        column("session_id"),
-        column("namespace"),
-        column("importance"),
-        column("agent_id"),
+        f"m.{table.created}::text AS created_at",
+        f"m.{table.updated}::text AS updated_at",
+        *(text_or_null(table, name) for name in ("session_id", "namespace", "importance", "agent_id")),
         f"{dimensions_of(table)} AS dimensions",
     ]
     return ", ".join(columns)
+
+
+def text_or_null(table: Table, name: str) -> str:
+    """The SQL of a column as text, NULL where the table lacks it."""
+    return f"m.{name}::text AS {name}" if table.has(name) else f"NULL::text AS {name}"
 
 
 def dimensions_of(table: Table) -> str:
@@ -104,13 +104,10 @@ def version_columns(table: Table) -> str:
     columns = [
         "m.id::text AS id",
         "m.key::text AS key",
-        f"{category_text(table, 'm.')} AS category",
+        f"{category_text(table)} AS category",
         f"m.{table.created}::text AS created_at",
         f"m.{table.updated}::text AS updated_at",
-        *(
-            f"m.{name}::text AS {name}" if table.has(name) else f"NULL::text AS {name}"
-            for name in ("session_id", "agent_id")
-        ),
+        *(text_or_null(table, name) for name in ("session_id", "agent_id")),
         "octet_length(m.content) AS size",
         f"{_DIGEST} AS digest",
     ]
@@ -149,12 +146,8 @@ def _state(*parts: Value) -> str:
 
 def stored_columns(table: Table) -> str:
     """The select list of a whole row: every column as the text that PostgreSQL itself reads back to the same value."""
-    return ", ".join(_stored_column(name, table) for name in table.columns)
-
-
-def _stored_column(name: str, table: Table) -> str:
-    column = quoted(name)
-    return f"{vector_column(table)} AS {column}" if name == "embedding" else f"{column}::text AS {column}"
+    values = {name: f"{quoted(name)}::text" for name in table.columns} | {"embedding": vector_column(table)}
+    return ", ".join(f"{values[name]} AS {quoted(name)}" for name in table.columns)
 
 
 def vector_column(table: Table) -> str:
@@ -213,12 +206,17 @@ def parameters(row: Row, table: Table) -> dict[str, Any]:
 
 def _as_text(value: Value) -> str | None:
     if isinstance(value, bytes):
-        numbers = array("f", value)
-        if sys.byteorder == "big":
-            numbers.byteswap()
-        # Nine digits tell any two float32 apart.
-        return f"[{','.join(f'{number:.9g}' for number in numbers)}]"
+        return vector_text(value)
     return None if value is None else str(value)
+
+
+def vector_text(data: bytes) -> str:
+    """A vector, float32 little-endian, as pgvector reads it."""
+    numbers = array("f", data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    # Nine digits tell any two float32 apart.
+    return f"[{','.join(f'{number:.9g}' for number in numbers)}]"
 
 
 def casts(table: Table) -> dict[str, str]:
@@ -275,14 +273,14 @@ def spellings(names: Iterable[str], table: Table) -> list[str]:
     return found
 
 
-def category_text(table: Table, prefix: str = "") -> str:
-    """The SQL of the stored text; `prefix` is what the table is called ("m.")."""
-    return f"{prefix}category" + ("" if base_type(table.columns["category"]) == "text" else "::text")
+def category_text(table: Table) -> str:
+    """The SQL of the stored text of a category."""
+    return "m.category" + ("" if base_type(table.columns["category"]) == "text" else "::text")
 
 
-def category_to_sort(table: Table, prefix: str = "") -> str:
+def category_to_sort(table: Table) -> str:
     """The SQL of what to order by: the plain name, near enough for names without escapes."""
-    text = category_text(table, prefix)
+    text = category_text(table)
     if table.form != "uuid":
         return text
     custom = f"""substring({text} from '^[{{]"[Cc]ustom": ?"(.*)"[}}]$')"""
@@ -290,57 +288,32 @@ def category_to_sort(table: Table, prefix: str = "") -> str:
     return f"coalesce({custom}, {plain}, {text})"
 
 
-class Parameters:
-    """The values of a statement, in the order in which their places were handed out.
+def place(values: list[Any], value: str | Sequence[str | None] | int | datetime | None) -> str:
+    """Add a value to bind, and give its place in the statement.
 
     Every place names its type, so that the server has nothing to guess and the driver nothing to look up.
     """
-
-    def __init__(self, values: Iterable[Any] = ()) -> None:
-        self.values: list[Any] = list(values)
-
-    def text(self, value: str | None) -> str:
-        """A place for a text."""
-        return self._placed(value, "text")
-
-    def texts(self, values: Sequence[str | None]) -> str:
-        """A place for a list of texts."""
-        return self._placed(list(values), "text[]")
-
-    def count(self, value: int) -> str:
-        """A place for a whole number."""
-        return self._placed(value, "bigint")
-
-    def _placed(self, value: Any, type_: str) -> str:
-        self.values.append(value)
-        return f"${len(self.values)}::{type_}"
+    values.append(value)
+    return f"${len(values)}::{_BOUND.get(type(value), 'text')}"
 
 
-def ids_are(table: Table, ids: Iterable[str], given: Parameters) -> str:
+def ids_are(table: Table, ids: Iterable[str], values: list[Any]) -> str:
     """A condition that holds for the rows of these ids and can use the primary key."""
-    if base_type(table.columns["id"]) != "uuid":
-        return f"m.id = ANY({given.texts([row_id for row_id in ids if can_hold(row_id)])})"
-    return f"m.id = ANY(CAST({given.texts([row_id for row_id in ids if is_uuid(row_id)])} AS uuid[]))"
+    if table.is_uuid("id"):
+        return f"m.id = ANY(CAST({place(values, [row_id for row_id in ids if is_uuid(row_id)])} AS uuid[]))"
+    return f"m.id = ANY({place(values, [row_id for row_id in ids if can_hold(row_id)])})"
 
 
-def keys_are(table: Table, keys: Iterable[str], owners: Iterable[str] | None, given: Parameters) -> str:
-    """A condition that holds for the rows of these keys, of these agents' only where `owners` says so."""
-    condition = f"m.key = ANY({given.texts(list(keys))})"
-    if owners is None or not table.has("agent_id"):
-        return condition
-    return f"{owned(table, given.texts(list(owners)))} AND {condition}"
+def agents_are(table: Table, ids: Iterable[str], values: list[Any]) -> str:
+    """A condition that holds for the rows of the agents with these ids."""
+    column = "m.agent_id::text" if table.is_uuid("agent_id") else "m.agent_id"
+    return f"{column} = ANY({place(values, [agent_id for agent_id in ids if can_hold(agent_id)])})"
 
 
-def owned(table: Table, place: str) -> str:
-    """A condition that holds for the rows of these agents' ids."""
-    if base_type(table.columns["agent_id"]) == "uuid":
-        return f"m.agent_id::text = ANY({place})"
-    return f"m.agent_id = ANY({place})"
-
-
-def moment_of(place: str) -> str:
-    """A moment in RFC 3339 as a time, read once: a plain cast depends on settings, so it would be read for each row."""
-    return f"(SELECT CAST({place} AS timestamptz))"
+def agent_ids(table: Table, aliases: Iterable[str]) -> list[str]:
+    """The ids of agents; ZeroClaw makes up an id for an alias it does not know, and no row has it."""
+    ids = {alias: agent_id for agent_id, alias in table.agents.items()}
+    return [ids.get(alias, alias) for alias in aliases]
 
 
 def can_hold(text: str) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import About, Notice, OwnRule
+from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored, T, check_writable
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
@@ -60,10 +60,7 @@ from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.change import Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, UsageError
-from zeroclaw_tui.memory.query import (
-    EVERYTHING,
-    MemoryFilter,
-)
+from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
@@ -162,11 +159,7 @@ class PostgresMemory(SqlMemory):
         return self._table
 
     async def open(self) -> None:
-        """Connect and look at the table.
-
-        Raises NothingYet (the connections stay open then, for `make`), Unreadable for another program's table,
-        NotReachable, Refused where the driver or the right to read is missing.
-        """
+        """Connect and look at the table; after NothingYet the connections stay open for `make`."""
         await self.connections.open()
         try:
             await self.open_anew()
@@ -190,17 +183,16 @@ class PostgresMemory(SqlMemory):
             rule = OwnRule("cosine only")
         else:
             rule = OwnRule("no recall without pgvector", takes_vector=False)
-        notices = tuple(Notice(sentence, is_minor=True) for sentence in self._warnings())
-        self.about = replace(self.about, rule=rule, notices=notices)
-
-    def _warnings(self) -> Iterator[str]:
         refused = [
             name for name in self.address.unknown_to_zeroclaw if self._url_is_configs or name not in TABLE_OPTIONS
         ]
+        warnings = []
         if self.address.asks_for_tls:
-            yield "The database URL asks for TLS; ZeroClaw itself connects without TLS."
+            warnings.append("The database URL asks for TLS; ZeroClaw itself connects without TLS.")
         if refused:
-            yield f"ZeroClaw's own driver refuses the option {', '.join(refused)} of the database URL."
+            warnings.append(f"ZeroClaw's own driver refuses the option {', '.join(refused)} of the database URL.")
+        notices = tuple(Notice(sentence, is_minor=True) for sentence in warnings)
+        self.about = replace(self.about, rule=rule, notices=notices)
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
@@ -230,7 +222,7 @@ class PostgresMemory(SqlMemory):
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS) as connection:
-            return await health_of(connection, self.table, self.about.location, notices=tuple(self._warnings()))
+            return await health_of(connection, self.table, self.about.location, notices=sentences(self.about.notices))
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories with full content, `updated_at` descending; ZeroClaw's own list in PostgreSQL has no limit."""
@@ -309,14 +301,6 @@ class PostgresMemory(SqlMemory):
 
     state_of = staticmethod(state_of)
 
-    async def _vector_of(self, handle: Handle) -> bytes | None:
-        """A row's vector, float32 little-endian."""
-        select = PostgresSelect(self.table, EVERYTHING).named("handle", [handle])
-        statement = select.statement(vector_column(self.table))
-        for data in await self.fetch_records(select, statement, lambda record: vector_from(record[0])):
-            return data if isinstance(data, bytes) else None
-        return None
-
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By pgvector's cosine, or by the server's words: a script without blanks is one word there."""
         if isinstance(to, str):
@@ -327,8 +311,10 @@ class PostgresMemory(SqlMemory):
         if not self.table.keeps_vectors:
             return None
         if isinstance(to, MemoryEntry):
-            data = await self._vector_of(to.handle)
-            if data is None:
+            select = PostgresSelect(self.table, EVERYTHING).named("handle", [to.handle])
+            statement = select.statement(vector_column(self.table))
+            (data,) = await self.fetch_records(select, statement, lambda record: vector_from(record[0])) or [None]
+            if not isinstance(data, bytes):
                 return None
             import numpy as np
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import uuid
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
-from zeroclaw_tui.backends.postgres.schema import Table, base_type, missing_in, read_table
+from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
 from zeroclaw_tui.backends.postgres.sql import (
-    Parameters,
+    agents_are,
     can_hold,
     casts,
     check_text,
     ids_are,
-    keys_are,
     parameters,
+    place,
     quoted,
     state_of,
     stored_columns,
     stored_row,
+    vector_text,
 )
 from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
@@ -84,34 +85,36 @@ class PostgresWriter(TableWriter):
             self._connection = connection
             table = await read_table(connection, self.table.schema, self.table.name)
             self._agents = dict(table.agents)
-            self.table = dataclasses.replace(table, agents=self._agents)
+            self.table = replace(table, agents=self._agents)
             self._time = await connection.fetchval("SELECT clock_timestamp()")
             yield
 
     def check(self, after: Draft | Edit) -> None:
-        if isinstance(after, Edit):
-            self._check_has(after.values)
-            check_text(*(value for value in after.values.values() if isinstance(value, str)))
-            return
-        check_text(after.key, after.content, after.category, after.session_id, after.namespace, after.agent)
-        self._check_has(after.named)
-        self._check_has([] if after.session_id is None else ["session_id"])
-        if after.agent is not None and not self.has_agents:
-            raise Refused("This table knows no agents.", hint="Leave the agent out: all memories here have one owner.")
+        if isinstance(after, Draft):
+            texts = [after.key, after.content, after.category, after.session_id, after.namespace, after.agent]
+            named = [*after.named, *([] if after.session_id is None else ["session_id"])]
+            if after.agent is not None:
+                named.append("agents")
+        else:
+            texts, named = [value for value in after.values.values() if isinstance(value, str)], [*after.values]
+        check_text(*texts)
+        why_not = missing_in(self.table)
+        for name in named:
+            if name in why_not:
+                raise Refused(why_not[name], hint="Leave it out.")
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """By one statement, in the order of the ids, so that two writers wait for each other without a deadlock."""
-        given, parts = Parameters(), []
-        if rows:
-            parts.append(ids_are(self.table, {row.id for row in rows}, given))
+        values: list[Any] = []
+        parts = [ids_are(self.table, {row.id for row in rows}, values)] if rows else []
         if keys:
+            condition = f"m.key = ANY({place(values, [key for _, key in keys if can_hold(key)])})"
             owners = {owner for owner, _ in keys if owner is not None}
-            texts = {key for _, key in keys if can_hold(key)}
-            parts.append(f"({keys_are(self.table, texts, owners or None, given)})")
+            parts.append(f"({condition} AND {agents_are(self.table, owners, values)})" if owners else condition)
         return await self._fetch(
             f"SELECT {stored_columns(self.table)} FROM {self.table.quoted} AS m "
             f"WHERE {' OR '.join(parts)} ORDER BY m.id {'FOR UPDATE' if self._locks_rows else ''}",
-            given,
+            values,
         )
 
     state_of = staticmethod(state_of)
@@ -144,7 +147,7 @@ class PostgresWriter(TableWriter):
         that are not UUIDs, vectors of another length, and times that are not times."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
         values = {name: self._storable(name, value) for name, value in restored.values.items()}
-        row_id = uuid_for(restored.id) if base_type(self.table.columns["id"]) == "uuid" else restored.id
+        row_id = uuid_for(restored.id) if self.table.is_uuid("id") else restored.id
         created = self._time_or_now(values.get("created_at"))
         # The tutorial's table has one time.
         has_two_times = self.has_update_times and values.get("updated_at")
@@ -154,26 +157,26 @@ class PostgresWriter(TableWriter):
 
     async def delete(self, rows: Sequence[Row]) -> None:
         if rows:
-            given = Parameters()
-            condition = ids_are(self.table, [row.id for row in rows], given)
-            await self._connection.execute(f"DELETE FROM {self.table.quoted} AS m WHERE {condition}", *given.values)
+            values: list[Any] = []
+            condition = ids_are(self.table, [row.id for row in rows], values)
+            await self._connection.execute(f"DELETE FROM {self.table.quoted} AS m WHERE {condition}", *values)
 
     async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
         """Only what differs."""
-        table, given = self.table, Parameters()
-        present = parameters(row, table)
-        wanted = parameters(dataclasses.replace(row, values={**row.values, **values}), table)
+        table = self.table
+        bound: list[Any] = []
+        present, wanted = parameters(row, table), parameters(replace(row, values={**row.values, **values}), table)
         parts = [
-            f"{quoted(name)} = {cast % given.text(wanted[name])}"
+            f"{quoted(name)} = {cast % place(bound, wanted[name])}"
             for name, cast in casts(table).items()
             if wanted[name] != present[name]
         ]
         if not parts:
             return row
         changed = await self._fetch(
-            f"UPDATE {table.quoted} AS m SET {', '.join(parts)} WHERE {ids_are(table, [row.id], given)} "
+            f"UPDATE {table.quoted} AS m SET {', '.join(parts)} WHERE {ids_are(table, [row.id], bound)} "
             f"RETURNING {stored_columns(table)}",
-            given,
+            bound,
         )
         return changed[0]
 
@@ -240,24 +243,21 @@ class PostgresWriter(TableWriter):
 
     async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """By one statement. Raises Refused if the column takes vectors of another length."""
-        table, given = self.table, Parameters()
+        table = self.table
+        values: list[Any] = []
         for _, new in rows:
             if table.dimensions != new.vector.dimensions:
                 raise Refused(
                     f"The table takes vectors of {table.dimensions} numbers; the model makes {new.vector.dimensions}.",
                     hint="Name a model in the config that fits, or have the column altered by who owns the table.",
                 )
-        texts = [
-            parameters(Row(row.id, {**row.values, "embedding": new.vector.data}), table)["embedding"]
-            for row, new in rows
-        ]
-        row_ids = [row.id for row, _ in rows]
-        ids, vectors = given.texts(row_ids), given.texts(texts)
+        ids = [row.id for row, _ in rows]
+        vectors = [vector_text(new.vector.data) for _, new in rows]
+        given = f"unnest({place(values, ids)}, {place(values, vectors)}) AS new(id, vector)"
         await self._connection.execute(
-            f"UPDATE {table.quoted} AS m SET embedding = {casts(table)['embedding'] % 'new.vector'} "
-            f"FROM unnest({ids}, {vectors}) AS new(id, vector) "
-            f"WHERE m.id::text = new.id AND {ids_are(table, row_ids, given)}",
-            *given.values,
+            f"UPDATE {table.quoted} AS m SET embedding = {casts(table)['embedding'] % 'new.vector'} FROM {given} "
+            f"WHERE m.id::text = new.id AND {ids_are(table, ids, values)}",
+            *values,
         )
 
     def summary(self) -> tuple[str, ...]:
@@ -268,26 +268,21 @@ class PostgresWriter(TableWriter):
     def _agents_table(self) -> str:
         return f'"{self.table.schema}"."agents"'
 
-    def _check_has(self, names: Iterable[str]) -> None:
-        why_not = missing_in(self.table)
-        for name in names:
-            if name in why_not:
-                raise Refused(why_not[name], hint="Leave it out.")
-
     async def _insert_group(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Insert rows; returns those whose id and key were free."""
-        table, given = self.table, Parameters()
+        table = self.table
+        values: list[Any] = []
         bound = [parameters(row, table) for row in rows]
         times = (table.created, table.updated)
         chosen = {name: cast for name, cast in casts(table).items() if name in rows[0].values or name in times}
-        arrays = ", ".join(given.texts([values[name] for values in bound]) for name in chosen)
+        arrays = ", ".join(place(values, [row[name] for row in bound]) for name in chosen)
         places = [f"c{number}" for number in range(len(chosen))]
-        values = ", ".join(cast % f"new.{place}" for cast, place in zip(chosen.values(), places, strict=True))
+        inserted = ", ".join(cast % f"new.{column}" for cast, column in zip(chosen.values(), places, strict=True))
         return await self._fetch(
             f"INSERT INTO {table.quoted} AS m ({', '.join(map(quoted, chosen))}) OVERRIDING SYSTEM VALUE "
-            f"SELECT {values} FROM unnest({arrays}) AS new({', '.join(places)}) "
+            f"SELECT {inserted} FROM unnest({arrays}) AS new({', '.join(places)}) "
             f"ON CONFLICT DO NOTHING RETURNING {stored_columns(table)}",
-            given,
+            values,
         )
 
     async def _why_not_inserted(self, row: Row) -> Exception:
@@ -317,8 +312,8 @@ class PostgresWriter(TableWriter):
             return parsed.isoformat(timespec="microseconds")
         return text if parsed is not None or text.endswith(("infinity", " BC")) else self.later_than("")
 
-    async def _fetch(self, statement: str, given: Parameters) -> list[Row]:
-        return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *given.values)]
+    async def _fetch(self, statement: str, values: Sequence[Any]) -> list[Row]:
+        return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *values)]
 
 
 def _agent_row(record: Mapping[str, Value]) -> Row:
