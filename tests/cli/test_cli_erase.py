@@ -62,6 +62,7 @@ def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, instal
         assert "peanuts" not in told.lower()
     assert _holding(install) == []
     assert len(copy.read_text().splitlines()) == 3
+    assert copy.stat().st_mode & 0o777 == 0o600
     assert not _contents(install) & {"Cat named Mio", "Allergic to peanuts"}
     assert len(_contents(install)) == 6
     assert memory("undo", "--yes").code == 0

@@ -77,28 +77,6 @@ async def test_new_ones_come_as_core_with_the_dates_of_the_file(library: Library
     assert [scored.entry.key for scored in await library.memory.recall("green tea", 3)] == ["tea"]
 
 
-@pytest.mark.parametrize(
-    ("on_conflict", "contents"),
-    [
-        ("skip", {"User prefers Rust"}),
-        ("overwrite", {"User prefers Haskell"}),
-        ("rename", {"User prefers Rust", "User prefers Haskell"}),
-    ],
-)
-async def test_conflicts_end_as_chosen_and_one_undo_takes_all_back(
-    library: Library, hand_made: Path, on_conflict: OnClash, contents: set[str]
-) -> None:
-    database = library.config.database
-    before = rows_in(database)
-    await _hydrated(library, hand_made, on_conflict)
-    first = rows_in(database)
-    assert {entry.content for entry in await library.memory.list() if entry.key.startswith("lang")} == contents
-    assert (await _hydrated(library, hand_made, on_conflict)).count == 0, "a second time brings nothing"
-    assert rows_in(database) == first
-    await changes.undo(library)
-    assert rows_in(database) == before
-
-
 async def test_an_agents_memories_go_back_to_that_agent(agents: Library, hand_made: Path) -> None:
     await write_snapshot(agents)
     before = rows_in(agents.config.database)

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from snapshot_samples import OTHERS_FILE, make_install, opened
+from snapshot_samples import make_install, opened
 from support import small_store
 
 from zeroclaw_tui.curation import changes
@@ -45,19 +45,6 @@ async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp
         assert [read.key for read in read_snapshot((root / NAME).read_text()).rows] == [key for (key,) in found]
 
 
-async def test_the_plan_says_what_zeroclaws_format_loses_and_what_is_replaced(library: Library) -> None:
-    plan = await plan_snapshot(library)
-    assert (plan.count, plan.replaces, plan.foreign, plan.has_vectors) == (4, None, (), True)
-    ((key, lost),) = plan.lossy
-    assert key == "hard"
-    assert "its exact text" in lost
-    assert not plan.file.exists()
-    await write_snapshot(library)
-    again = await plan_snapshot(library)
-    assert again.replaces is not None
-    assert again.replaces.is_zeroclaws
-
-
 async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -> None:
     file = place_of(library.config)
     await write_snapshot(library)
@@ -81,23 +68,6 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
     outcome = await changes.undo(library)
     assert "written by the agent since" in file.read_text()
     assert any(NAME in note for note in outcome.notes)
-
-
-async def test_another_programs_file_is_only_replaced_when_asked_to(library: Library) -> None:
-    file = place_of(library.config)
-    file.write_text(OTHERS_FILE)
-    plan = await plan_snapshot(library)
-    assert plan.replaces is not None
-    assert not plan.replaces.is_zeroclaws
-    with pytest.raises(Refused, match="another program wrote it"):
-        await write_snapshot(library)
-    assert file.read_text() == OTHERS_FILE
-    with pytest.raises(Refused, match="not a snapshot of ZeroClaw's"):
-        load(file)
-    await write_snapshot(library, replaces_foreign=True)
-    assert "ZeroClaw Memory Snapshot" in file.read_text()
-    await changes.undo(library)
-    assert file.read_text() == OTHERS_FILE
 
 
 async def test_without_core_memories_nothing_is_written(tmp_path: Path) -> None:

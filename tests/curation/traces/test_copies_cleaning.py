@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from copies_samples import OTHER, SECRET, Place
 from support.left_texts import SESSIONS, snapshot
-from support.marks import plan_of_marked
 from support.racing import after_recording
 
-from zeroclaw_tui.curation.changes import preview_turn, remove_memories, undo
+from zeroclaw_tui.curation.changes import preview_turn, undo
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.copies import Text, clean_copies, find_copies, texts_of
+from zeroclaw_tui.curation.traces.copies import Text, clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
 
@@ -84,25 +83,6 @@ async def test_a_link_stays_a_link(place: Place, tmp_path: Path) -> None:
         assert real.read_text() == "rest\n"
         await undo(library)
         assert real.read_text() == f"{SECRET}\nrest\n"
-
-
-async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make) -> None:
-    """Two undos bring back first the files and then the memories."""
-    rows = ({"id": "1", "key": "door", "content": SECRET}, {"id": "2", "key": "lang", "content": OTHER})
-    place = make_place("G4", rows)
-    kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("lang", OTHER)))
-    async with place.opened() as library:
-        removed = await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
-        assert removed.action is not None
-        texts = await texts_of(library, removed.action.number)
-        assert texts == [Text("1", "door", SECRET)]
-        await _clean(library, *texts)
-        assert kept.read_text() == snapshot(("lang", OTHER))
-        await undo(library)
-        assert kept.read_text() == snapshot(("door", SECRET), ("lang", OTHER))
-        await undo(library)
-        assert (await library.memory.get("door")) is not None
-        assert await texts_of(library, removed.action.number) == []
 
 
 def _chats(place: Place, *contents: str) -> Path:

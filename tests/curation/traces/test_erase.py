@@ -22,11 +22,11 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories, undo
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge_plan import plan_purge
-from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
+from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.memory.errors import Locked, NotFound, Refused
+from zeroclaw_tui.memory.errors import Locked, NotFound
 from zeroclaw_tui.memory.query import MemoryFilter
 
 EVERYTHING = next(layout for layout in LAYOUTS if layout.around == "everything")
@@ -97,20 +97,6 @@ async def test_marked_memories_go_whatever_they_hold(alone: Planted) -> None:
         assert (await erase_texts(library, plan)).is_complete
         assert await library.trash.actions() == []
     assert alone.contents() == list(OTHERS[1:])
-
-
-async def test_a_copy_is_written_first_and_only_outside(alone: Planted, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.jsonl"
-    async with alone.opened() as library:
-        plan = await _plan(library)
-        with pytest.raises(Refused, match="inside the install"):
-            await write_copy(library, plan, alone.config_dir / "copy.jsonl")
-        assert await write_copy(library, plan, copy) == 2
-        with pytest.raises(Refused, match="already exists"):
-            await write_copy(library, plan, copy)
-        assert (await erase_texts(library, plan)).is_complete
-    assert copy.stat().st_mode & 0o777 == 0o600
-    assert TEXT in copy.read_text()
 
 
 HOLDER = """

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from copying_world import EVERYTHING, contents, copied, install_in, opened, planned
+from copying_world import EVERYTHING, install_in, opened
 
 from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
 from zeroclaw_tui.curation.transfer.target import Target
@@ -81,18 +80,3 @@ async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(
         assert (again.count, again.verified) == (0, 5)
     assert memory.held["k1"].content == "other"
     assert memory.held["k1 (imported 900a)"].content == "text 1"
-
-
-async def test_in_memory_and_back_into_a_database(tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    memory = InMemory()
-    async with opened(tmp_path) as library:
-        outcome = await copy_memories(library, _target(library, memory), EVERYTHING, "skip")
-        assert (outcome.count, outcome.verified) == (5, 5)
-        source = replace(library, memory=memory)
-        plan = await planned(source, "sqlite", tmp_path / "back.db")
-        assert (plan.new, plan.losses) == (5, ())
-        back = await copied(source, "sqlite", tmp_path / "back.db", profile="0.8.4")
-        assert (back.count, back.verified) == (5, 5)
-        assert (await planned(library, "sqlite", tmp_path / "back.db")).same == 5
-    assert contents(tmp_path / "back.db") == {f"k{at}": f"text {at}" for at in range(5)}

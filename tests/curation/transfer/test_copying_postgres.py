@@ -11,6 +11,7 @@ from support.postgres_server import PostgresServer, running_postgres
 from support.small_store import blob
 
 from zeroclaw_tui.curation import changes
+from zeroclaw_tui.memory.errors import UsageError
 
 ROWS = [
     {
@@ -57,6 +58,9 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         assert (await planned(library, "postgres", url)).same == 6
     assert database.read_bytes() == before
     async with opened(tmp_path, "postgres", url) as target:
+        for same in (url, f"{url}?table=memories&schema=public"):
+            with pytest.raises(UsageError, match="same store"):
+                await planned(target, "postgres", same)
         entry = await target.memory.get("key3")
         assert entry is not None
         assert (entry.id, entry.content) == ("id-003", "nul � and \x1b")

@@ -113,22 +113,6 @@ async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_
     assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
 
 
-async def test_plain_lines_with_key_and_content_are_enough(tmp_path: Path) -> None:
-    here = make(tmp_path / "here.db", "G4", [])
-    file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}, {"key": "b", "content": "B", "category": "daily"})
-    assert (await imported(here, file)).count == 2
-    assert (await imported(here, file)).count == 0
-    async with opened(here) as library:
-        rows: list[Any] = []
-        await library.memory.scan(lambda row: rows.append((row.agent, row.entry())))
-    assert [(agent, entry.key, entry.category, entry.namespace) for agent, entry in rows] == [
-        ("default", "a", "core", "default"),
-        ("default", "b", "daily", "default"),
-    ]
-    assert {entry.timestamp for _, entry in rows} == {"2026-11-22T12:00:00+00:00"}
-    assert len({entry.id for _, entry in rows}) == 2
-
-
 async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
     here = make(tmp_path / "here.db", "G4", [{"key": "k", "content": "default's"}])
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import io
 import os
 import stat
@@ -95,25 +94,6 @@ async def test_importing_an_own_export_again_finds_everything_the_same(format: E
         assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
         outcome = await import_memories(library, plan, "overwrite")
     assert (outcome.count, outcome.action) == (0, None)
-
-
-async def test_a_table_is_what_spreadsheets_read(tmp_path: Path) -> None:
-    source = make(tmp_path / "source.db", "G4", [{"key": "a,b", "content": 'say "x"\nand =1+2', "pinned": 1}])
-    file = await exported(source, tmp_path / "all.csv", "csv")
-    data = file.read_bytes()
-    assert data.startswith(
-        b"key,content,category,timestamp,updated_at,session_id,namespace,importance,superseded_by,kind,pinned,agent,id\r\n"
-    )
-    _, row = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
-    assert (row[0], row[1], row[10], row[11]) == ("a,b", 'say "x"\nand =1+2', "true", "default")
-
-
-async def test_markdown_is_for_people_too(tmp_path: Path) -> None:
-    source = make(tmp_path / "source.db", "G4", [{"key": "two\nlines", "content": "~~~ inside", "session_id": "s1"}])
-    text = (await exported(source, tmp_path / "all.md", "markdown")).read_text()
-    facts = "core · 2026-03-01T10:00:00.000000001+00:00 · session s1 · importance 0.5 · agent default"
-    assert f"\n## two lines\n\n{facts}\n" in text
-    assert "\n~~~~\n~~~ inside\n~~~~\n" in text
 
 
 async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
