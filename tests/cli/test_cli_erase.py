@@ -49,7 +49,7 @@ def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, instal
     assert answer.code == 0
     document = answer.json
     assert list(document) == [
-        "verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
+        "verb", "dry_run", "at", "backend", "location", "texts", "complete", "erased", "left",
         "not_looked_at", "scanned",
     ]  # fmt: skip
     assert document["complete"] is True

@@ -11,7 +11,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, 
 from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm_typed
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, one_line, padded
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "erase",
     "Permanently delete a text from every file of the install",
-    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, not_looked_at, scanned}",
+    "{verb, dry_run, at, backend, location, texts, complete, erased, left, not_looked_at, scanned}",
     _erase_options,
     changes=True,
     concerns=("store",),
@@ -108,8 +108,6 @@ async def carry_out(
         *lines, end = report.sentences()
         write_lines([(one_line(line),) for line in lines])
         write_lines([(Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW), f" {end}")])
-    if report.is_stopped:
-        return INTERRUPTED
     return DONE if report.is_complete else REFUSED
 
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, Planted, bytes_left, plant, rows
+from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows
 from support.left_texts import snapshot
 from support.opened import opened_at
 
@@ -146,18 +146,6 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, mon
     finally:
         holder.communicate()
     assert bytes_left(planted.config_dir) == before
-
-
-async def test_stopping_leaves_whole_places_and_going_on_finishes(planted: Planted) -> None:
-    async with planted.opened() as library:
-        plan = await _plan(library)
-        report = await erase_texts(library, plan, lambda done: done < 3)
-        assert report.is_stopped
-        assert not report.is_complete
-        report = await _erase(library)
-    assert {one.kind for one in report.left} == STAYING
-    left = {one.place for one in report.left}
-    assert {str(planted.config_dir / hit.rpartition(": ")[0]) for hit in bytes_left(planted.config_dir)} == left
 
 
 async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> None:

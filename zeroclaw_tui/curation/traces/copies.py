@@ -16,8 +16,8 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.traces.databases import count_hits, rows_with_texts, unread_log
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, not_read
+from zeroclaw_tui.curation.traces.databases import Hit, rows_with_texts, search
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
 from zeroclaw_tui.curation.traces.places import Kind
 from zeroclaw_tui.curation.traces.text_files import without_texts
@@ -180,29 +180,13 @@ async def _in_memories(library: Library, texts: Sequence[Text]) -> list[Copy]:
 def _in_files(library: Library, texts: tuple[Text, ...], check: Callable[[], None]) -> Iterator[Copy]:
     """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
     matcher = matcher_for(texts)
-    found = PlacedFiles.with_copies(library.config, library.memory.name)
-    for one in found.skipped:
-        if one.may_hold:
+    for one in search(PlacedFiles.with_copies(library.config, library.memory.name), matcher, check):
+        if isinstance(one, Hit):
+            place, path = one.file.place, str(one.file.path)
+            remark = f"{place.remark} {matcher.remark}".rstrip()
+            yield Copy(place.kind, path, one.count, place.can_clean, remark, texts, one.file)
+        elif one.may_hold:
             yield Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}")
-    for file in found.files:
-        check()
-        count, remark = _hits_in(file, matcher, check)
-        if count:
-            remark = f"{file.place.remark} {matcher.remark}".rstrip()
-            yield Copy(file.kind, str(file.path), count, file.place.can_clean, remark, texts, file)
-        elif remark:
-            yield Copy(file.kind, str(file.path), None, False, remark)
-
-
-def _hits_in(file: PlacedFile, matcher: TextMatcher, check: Callable[[], None]) -> tuple[int, str]:
-    """How often one file has the texts, or 0 and why it could not be searched."""
-    try:
-        if (skipped := file.why_not_searched()) is not None:
-            return 0, f"{skipped.why}{_MAYBE}"
-        count = count_hits(file, matcher, check)
-        return count, "" if count or not file.is_database() else unread_log(file.path)
-    except (OSError, InspectorError) as error:
-        return 0, f"{not_read(error)}{_MAYBE}"
 
 
 async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:

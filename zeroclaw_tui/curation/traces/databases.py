@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import keyword_indexes
-from zeroclaw_tui.curation.traces.files import PlacedFile
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files.database import (
     as_text,
@@ -28,6 +28,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
+from zeroclaw_tui.memory.errors import InspectorError
 
 _AT_ONCE = 200
 """How many rows one write has, so that a running ZeroClaw never waits long for its turn."""
@@ -54,6 +55,35 @@ class FoundRow:
     values: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A file that has the texts, in how many rows or how often."""
+
+    file: PlacedFile
+    count: int
+
+
+def search(
+    found: PlacedFiles, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False
+) -> Iterator[Hit | SkippedPlace]:
+    """Search every file, and give those that have a text or could not be searched. Blocks; `check` may end it."""
+    yield from found.skipped
+    for file in found.files:
+        check()
+        try:
+            skipped = file.why_not_searched()
+            if skipped is None and (count := count_hits(file, matcher, check, free_pages=free_pages)):
+                yield Hit(file, count)
+            elif skipped is None and file.is_database():
+                with open_immutable(file.path) as (_, notice):
+                    if notice and not free_pages:
+                        yield SkippedPlace(str(file.path), notice.strip(), kind=file.kind)
+            elif skipped is not None:
+                yield skipped
+        except (OSError, InspectorError) as error:
+            yield SkippedPlace(str(file.path), not_read(error), kind=file.kind)
+
+
 def count_hits(file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False) -> int:
     """How many rows of a database have a text, or how often the texts occur in the bytes of a file.
 
@@ -75,12 +105,6 @@ def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object
     with open_immutable(path) as (connection, _):
         tables = tables_of_rows(connection)
         return [row for table in tables for row in _found_rows(connection, table, matcher, check)]
-
-
-def unread_log(path: Path) -> str:
-    """A sentence about the log of a database, if it was not read; else "". Blocks. Raises InspectorError kinds."""
-    with open_immutable(path) as (_, notice):
-        return notice.strip()
 
 
 def _found_rows(
@@ -122,11 +146,11 @@ def _values_with_texts(table: str, values: dict[str, Any], matcher: TextMatcher)
     }
 
 
-def erase_rows(path: Path, matcher: TextMatcher, goes_on: Callable[[], bool], *, prunes: bool = False) -> str:
+def erase_rows(path: Path, matcher: TextMatcher, *, prunes: bool = False) -> str:
     """Delete or cut the rows that have a text, in short transactions; gives why some stay, or "". Blocks.
 
     Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
-    or with `prunes`. Stops between two transactions once `goes_on` says no. Raises InspectorError kinds.
+    or with `prunes`. Raises InspectorError kinds.
     """
     staying: dict[str, None] = {}
     with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
@@ -134,8 +158,6 @@ def erase_rows(path: Path, matcher: TextMatcher, goes_on: Callable[[], bool], *,
         for table in tables_of_rows(connection):
             numbers = [row.number for row in _found_rows(connection, table, matcher, lambda: None)]
             for start in range(0, len(numbers), _AT_ONCE):
-                if not goes_on():
-                    return ""
                 with transaction(connection):
                     for number in numbers[start : start + _AT_ONCE]:
                         # As the row is within the transaction.

@@ -18,7 +18,14 @@ from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.databases import count_hits, count_in_bytes, erase_rows, has_keyword_index, wipe
+from zeroclaw_tui.curation.traces.databases import (
+    count_hits,
+    count_in_bytes,
+    erase_rows,
+    has_keyword_index,
+    search,
+    wipe,
+)
 from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
@@ -39,7 +46,6 @@ _STILL = (
     "It is still there: within names, categories, roles or times that programs write (edit it by hand), or because a "
     "program wrote it again (stop that program, then erase once more)."
 )
-_STOPPED = "Erasing was stopped before this was done: erase once more."
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 _LINES = "Every line that contains it is deleted."
 _TRASH = "The trash loses it too, so undo can no longer restore it."
@@ -130,13 +136,12 @@ class EraseReport:
     skipped: tuple[SkippedPlace, ...]
     files: int
     size: int
-    is_stopped: bool
     remark: str
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left in any place that could be searched."""
-        return not self.left and not self.is_stopped
+        return not self.left
 
     @property
     def outcome(self) -> str:
@@ -153,7 +158,6 @@ class EraseReport:
             "location": self.location,
             "texts": self.texts,
             "complete": self.is_complete,
-            "stopped": self.is_stopped,
             "erased": [
                 {"kind": one.kind, "place": one.place, "found": one.found, "why": one.why} for one in self.erased
             ],
@@ -175,8 +179,6 @@ class EraseReport:
             count = "" if one.found is None else f" ({one.found:,})"
             lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
         lines += [f"Not searched: {one.place}: {one.why}" for one in self.skipped]
-        if self.is_stopped:
-            lines.append("It was stopped: erase once more to finish.")
         return [*lines, *([self.remark] if self.remark else []), f"{self.outcome}."]
 
     @property
@@ -227,9 +229,9 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
 async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None) -> EraseReport:
     """Erase what a plan found, and what came since; then search every byte once more. Nothing restores it.
 
-    Every step is whole or not done, and doing it again after a kill at any moment completes it. `on_progress` gets how
-    many places are done and may say no. Raises Refused where the store is read-only, Locked where it is locked (nothing
-    is erased then), and what its verbs raise; the report says which other places could not be erased.
+    Every step is whole or not done, and doing it again after a kill at any moment completes it. Raises Refused where
+    the store is read-only, Locked where it is locked (nothing is erased then), and what its verbs raise; the report
+    says which other places could not be erased.
     """
     refuse_read_only(library)
     matcher, memory = plan.matcher, library.memory
@@ -248,9 +250,8 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.clean, task.check))
-        if not run.is_stopped:
-            await library.trash.erase(partial(_has_text, matcher, ids), matcher.found_in)
-            await task.run(partial(run.wipe_databases, task.check))
+        await library.trash.erase(partial(_has_text, matcher, ids), matcher.found_in)
+        await task.run(partial(run.wipe_databases, task.check))
     scan = await _scan(library, matcher)
     location = memory.about.location
     if not _is_in_files(library):
@@ -265,39 +266,26 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
 
 
 async def _scan(library: Library, matcher: TextMatcher) -> _Scan:
-    """Search every file of the install: the rows of databases, and all bytes."""
+    """Search every file of the install: the rows of databases, all bytes, and the names."""
     task, scan = CancellableTask(), _Scan()
 
-    def search() -> None:
+    def look() -> None:
         found = PlacedFiles.everything(library.config, library.memory.name)
-        scan.skipped += found.skipped
         scan.files = len(found.files)
-        for file in found.files:
-            task.check()
-            try:
-                scan.size += sum(map(file_size, file.parts()))
-                if (skipped := file.why_not_searched()) is not None:
-                    scan.skipped.append(skipped)
-                elif (place := _place_with_text(library, file, matcher, task.check)) is not None:
-                    scan.places.append(place)
-            except (OSError, InspectorError) as error:
-                scan.skipped.append(SkippedPlace(str(file.path), not_read(error), kind=file.kind))
+        scan.size = sum(file_size(part) for file in found.files for part in file.parts())
+        for one in search(found, matcher, task.check, free_pages=True):
+            if isinstance(one, SkippedPlace):
+                scan.skipped.append(one)
+                continue
+            stays = one.file.why_it_stays() or (one.file.kind == "store" and library.read_only_because) or ""
+            why = stays or (_LINES if one.file.form == "notes" else "")
+            scan.places.append(TextPlace(one.file.kind, str(one.file.path), one.count, takes=not stays, why=why))
+        hits = {place.place for place in scan.places}
+        named = [file for file in found.files if matcher.found_in(file.path.name) and str(file.path) not in hits]
+        scan.places += [TextPlace(file.kind, str(file.path), 1, why=_NAME) for file in named]
 
-    await task.run(search)
+    await task.run(look)
     return scan
-
-
-def _place_with_text(
-    library: Library, file: PlacedFile, matcher: TextMatcher, check: Callable[[], object]
-) -> TextPlace | None:
-    """What one file has of the texts, in its content or its name; None where it has nothing."""
-    count = count_hits(file, matcher, check, free_pages=True)
-    name = _NAME if matcher.found_in(file.path.name) else ""
-    if not count:
-        return TextPlace(file.kind, str(file.path), 1, why=name) if name else None
-    stays = file.why_it_stays() or (file.kind == "store" and library.read_only_because) or ""
-    why = stays or " ".join(filter(None, [_LINES if file.form == "notes" else "", name]))
-    return TextPlace(file.kind, str(file.path), count, takes=not stays, why=why)
 
 
 class _Run:
@@ -308,17 +296,15 @@ class _Run:
     ) -> None:
         self._library, self._matcher = library, matcher
         self._on_progress, self._has_deleted = on_progress, has_deleted
-        self._done = 0
         self.reasons: dict[str, str] = {}
         self.changed: set[str] = set()
-        self.is_stopped = False
 
     def clean(self, check: Callable[[], object]) -> None:
         """Clean the rows first, then files. Raises Locked where the store itself is locked. Blocks."""
-        for file in self._files():
+        for done, file in enumerate(self._files()):
             check()
-            if not self._goes_on():
-                return
+            if self._on_progress is not None:
+                self._on_progress(done)
             try:
                 self._clean(file)
             except (OSError, InspectorError) as error:
@@ -346,10 +332,6 @@ class _Run:
         files = [file for file in found if file.form != "trash" and not file.why_it_stays()]
         return sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))
 
-    def _goes_on(self) -> bool:
-        self.is_stopped = self.is_stopped or not (self._on_progress is None or self._on_progress(self._done))
-        return not self.is_stopped
-
     def _clean(self, file: PlacedFile) -> None:
         name = str(file.path)
         if file.why_not_searched() is not None:
@@ -360,7 +342,7 @@ class _Run:
             return
         if is_database:
             self.changed.add(name)
-            if reason := erase_rows(file.path, self._matcher, self._goes_on, prunes=prunes):
+            if reason := erase_rows(file.path, self._matcher, prunes=prunes):
                 self.reasons[name] = reason
         elif file_size(file.path) > LARGEST:
             self.reasons[name] = _TOO_LARGE
@@ -368,7 +350,6 @@ class _Run:
             self.changed.add(name)
         else:
             self.reasons[name] = _UNCUTTABLE
-        self._done += 1
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
@@ -390,16 +371,13 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan) -> EraseR
     found = {place.place for place in scan.places}
     left = []
     for place in scan.places:
-        not_done = _STOPPED if run.is_stopped and place.place not in run.changed else _STILL
-        why = run.reasons.get(place.place) or (not_done if place.takes else place.why)
+        why = run.reasons.get(place.place) or (_STILL if place.takes else place.why)
         left.append(replace(place, takes=False, why=why))
     left += [TextPlace("not readable", one.place, None, why=one.why) for one in scan.skipped if one.may_hold]
     named = {place.place for place in left}
     left += [TextPlace("file", path, None, why=why) for path, why in run.reasons.items() if path not in named]
     # What a place still has was not erased, unless some of it went.
-    erased = [
-        place for place in plan.taken if place.place in run.changed or not (run.is_stopped or place.place in found)
-    ]
+    erased = [place for place in plan.taken if place.place in run.changed or place.place not in found]
     return EraseReport(
         at=library.trash.now().isoformat(timespec="seconds"),
         backend=library.memory.name,
@@ -410,7 +388,6 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan) -> EraseR
         skipped=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in scan.skipped),
         files=scan.files,
         size=scan.size,
-        is_stopped=run.is_stopped,
         remark=plan.matcher.remark,
     )
 
