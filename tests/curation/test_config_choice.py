@@ -21,12 +21,6 @@ def folder(tmp_path: Path) -> Path:
     return install_of_two_stores(tmp_path)
 
 
-def test_a_store_that_is_fully_named_needs_no_install(folder: Path) -> None:
-    database = folder / "workspace" / "memory" / "brain.db"
-    options = OpenOptions(backend="sqlite", location=str(database))
-    assert [config.database for config in configs_for(options, {"HOME": "/nonexistent"})] == [database]
-
-
 def test_a_user_without_a_home_directory_names_the_config_directory(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

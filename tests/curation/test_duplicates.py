@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,30 +131,12 @@ LONG = (
 )
 
 
-def test_owners_are_never_mixed_and_of_exact_duplicates_the_last_is_compared() -> None:
-    rows = [("a", LONG[0], None), ("b", LONG[0], None), ("a", f" {LONG[0]} ", None), ("a", LONG[1], None)]
-    found = _duplicates(rows)
-    assert (found.exact, found.near) == ([[0, 2]], [])
-    found = _duplicates([*rows, ("a", _edited(LONG[0]), None), ("b", _edited(LONG[1]), None)])
-    assert (found.exact, found.near) == ([[0, 2]], [[2, 4]])
-
-
 def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it() -> None:
     here, there = unit(1, 0), unit(0, 1)
     assert _duplicates([("", LONG[0], here), ("", _edited(LONG[0]), there)]).near == []
     assert _duplicates([("", LONG[0], here), ("", LONG[1], here)]).near == [[0, 1]]
     assert _duplicates([("", LONG[0], here), ("", _edited(LONG[0]), None)]).near == [[0, 1]]
     assert _duplicates([("", LONG[0], here), ("", _edited(LONG[0]), unit(0, 1, 0))]).near == [[0, 1]]
-
-
-def test_beyond_the_cap_of_vectors_words_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "MAX_VECTORS", 2)
-    vectors = [unit(1, 0), unit(1, 0), unit(1, 0), unit(0, 1)]
-    texts = [*LONG, _edited(LONG[2])]
-    assert _duplicates([("", text, vector) for text, vector in zip(texts, vectors, strict=True)]).near == [
-        [0, 1],
-        [2, 3],
-    ]
 
 
 def test_languages_without_blanks_and_texts_of_one_word() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import sqlite3
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,7 @@ from support import golden
 from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, serving
 from support.opened import opened_at
 from support.replaying import RecordedEmbedder
-from support.small_store import add, blob, make
+from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library
@@ -74,14 +71,6 @@ def test_a_file_can_have_every_field_of_a_test(tmp_path: Path) -> None:
     assert (third.expected, third.rejected, third.agent, third.channel) == ((), ("old_plan",), "ann", "telegram.main")
     assert third.rule == "channel"
     assert blank == RecallTest("", ("",), "")
-
-
-def test_a_file_may_have_any_name_and_a_byte_order_mark_or_be_stdin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert read_tests(written(tmp_path, b"\xef\xbb\xbf" + GOOD.encode(), "golden")) == (READ,)
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(GOOD.encode())))
-    assert read_tests(Path("-")) == (READ,)
 
 
 @pytest.mark.parametrize(
@@ -222,14 +211,6 @@ async def test_what_reaches_the_prompt_and_the_session_of_a_test(store: Path) ->
     assert progress == [1, 2, 3]
 
 
-async def test_expected_keys_that_no_memory_has_are_named_once_in_their_order(store: Path) -> None:
-    add(store, [{"key": "old", "superseded_by": "id-000"}], start=10)
-    tests = [RecallTest("a", ("zebra", "food", "ape"), "a"), RecallTest("b", ("ape", "old", "FOOD", ""), "b")]
-    async with opened_at(store, "0.7.5") as library:
-        run = await run_tests(library, "a.toml", tests, trial(library))
-    assert run.keys_nobody_has == ("zebra", "ape", "FOOD", "")
-
-
 BATCH = [RecallTest(f"word{number}", ("near",), f"q{number}") for number in range(5)]
 
 
@@ -257,13 +238,6 @@ async def test_one_request_fetches_the_vectors_of_all_tests(install: OpenOptions
     assert [body["input"] for _, _, body in endpoint.requests] == [[test.query for test in BATCH]]
     assert run.measures["hit_rate"] == 1.0
     assert run.notes == ()
-
-
-async def test_a_run_by_keywords_alone_sends_nothing(install: OpenOptions, endpoint: HttpEndpoint) -> None:
-    async with opened_at(install, "0.7.5") as library:
-        run = await run_tests(library, "a.toml", BATCH, trial(library, "agent", search_mode="bm25"))
-    assert endpoint.requests == []
-    assert run.measures["hit_rate"] == 0.0
 
 
 async def test_a_broken_endpoint_is_asked_once_and_leaves_keyword_hits(

@@ -200,14 +200,6 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
 
 
-async def test_stopping_while_a_busy_endpoint_is_waited_for(library, service, clock) -> None:
-    service.trouble = lambda texts: (429, b"{}", {"Retry-After": "100"})
-    plan = await plan_reindex(library)
-    done = await reindex(library, plan, on_progress=lambda count: clock.time < 3, retries=clock_retries(clock))
-    assert done.stopped
-    assert clock.time < 4
-
-
 async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service, clock, database: Path) -> None:
     def meanwhile(texts: list[str]) -> None:
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
@@ -217,13 +209,6 @@ async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service,
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert (done.filled, done.skipped) == (TO_MAKE - 2, 2)
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
-
-
-async def test_named_memories_are_made_anew_though_they_have_one(library, service, clock) -> None:
-    plan = await plan_reindex(library, ids=("id-000", "id-007", "nobody"))
-    assert plan.count == 2
-    assert (await reindex(library, plan, retries=clock_retries(clock))).filled == 2
-    assert sorted(service.asked[0]) == ["text number 0", "text number 7"]
 
 
 async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import hashlib
-import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -23,13 +20,11 @@ from support import small_store
 from support.databases import HYDRATED, create_database
 from support.patient import NOW
 
-from zeroclaw_tui.backends.cancellation import CancellableTask
-from zeroclaw_tui.backends.sqlite import repair
 from zeroclaw_tui.backends.sqlite.schema import statements
 from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
 from zeroclaw_tui.curation.doctor import examine, repair_finding
 from zeroclaw_tui.curation.purge_plan import plan_purge
-from zeroclaw_tui.curation.repairs import back_up, backups_of, compact, plan_compact
+from zeroclaw_tui.curation.repairs import back_up, backups_of, compact
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.change import Draft
@@ -37,16 +32,12 @@ from zeroclaw_tui.memory.errors import Locked, Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 
 DATA = Path(__file__).parents[1] / "data" / "zeroclaw"
-WIDE = os.environ.get("ZEROCLAW_FIXTURES")
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 
 
 def hydrated(patient, version: str) -> None:
     """The real one of a version where the fixtures are at hand; else one with the same tables and rows by hand."""
     packed = DATA / version / "hydrated_brain.db.gz"
-    if WIDE:
-        patient.database.write_bytes((Path(WIDE) / version / "hydrated_brain.db").read_bytes())
-        return
     if packed.exists():
         patient.database.write_bytes(gzip.decompress(packed.read_bytes()))
         return
@@ -204,18 +195,6 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     assert patient.database.stat().st_size < size
 
 
-async def test_the_plan_names_who_has_it_open(make_patient) -> None:
-    patient = make_patient()
-    make_holes(patient)
-    with held_open(patient.database) as child:
-        plan = await plan_compact(patient.config)
-        assert f"process {child.pid}" in plan.open_in
-        assert plan.free > 1_000_000
-        finding = await patient.finding("open-elsewhere")
-        assert f"process {child.pid}" in finding.title
-    assert (await plan_compact(patient.config)).open_in == ""
-
-
 async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient) -> None:
     patient = make_patient()
     make_holes(patient)
@@ -260,44 +239,3 @@ async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch: py
     with pytest.raises(Unreadable, match=f"There is no room in {re.escape(str(backups))}: "):
         await back_up(patient.config, NOW)
     assert list(backups.iterdir()) == []
-
-
-async def test_a_cancelled_backup_leaves_no_copy(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cancelled after the first of its steps."""
-    patient = make_patient()
-    task: asyncio.Task[Path] | None = None
-    loop = asyncio.get_running_loop()
-    check = CancellableTask.check
-
-    def cancelling(self: CancellableTask, *more: object) -> None:
-        if not self._is_cancelled.is_set():
-            assert task is not None
-            loop.call_soon_threadsafe(task.cancel)
-            assert self._is_cancelled.wait(30)
-        check(self, *more)
-
-    monkeypatch.setattr(whole_database, "_PAGES_AT_ONCE", 1)
-    monkeypatch.setattr(CancellableTask, "check", cancelling)
-    task = asyncio.ensure_future(back_up(patient.config, NOW))
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert list((patient.folder / "zeroclaw-tui" / "backups").iterdir()) == []
-
-
-async def test_the_copy_of_a_deep_check_is_private_and_removed(
-    make_patient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    patient = make_patient()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    seen: list[int] = []
-    copy_database = repair.copy_database
-
-    def looking(path: Path, target: Path, check: Callable[..., None]) -> None:
-        copy_database(path, target, check)
-        seen.extend([target.parent.stat().st_mode & 0o777, target.stat().st_mode & 0o777])
-
-    monkeypatch.setattr(repair, "copy_database", looking)
-    async with patient.library() as library:
-        assert (await examine(patient.config, library, deep=True)).is_healthy
-    assert seen == [0o700, 0o600]
-    assert not [name for name in os.listdir(tmp_path) if name.startswith("zeroclaw-tui-check")]

@@ -85,14 +85,6 @@ async def test_the_file_gets_these_values_and_keeps_everything_else(made: MakeCo
     assert after == before
 
 
-async def test_the_plan_shows_only_the_lines_that_change(made: MakeConfig) -> None:
-    async with opened(made()) as library:
-        change = plan_settings_change(library, trial(library, threshold=0.25))
-    lines = [line for line in change.lines if line[0] != " "]
-    assert lines == [("-", "min_relevance_score=0.4"), ("+", "min_relevance_score=0.25")]
-    assert "verysecret" not in str(change)
-
-
 async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_has_the_old(made: MakeConfig) -> None:
     config = made()
     async with opened(config) as library:

@@ -76,17 +76,6 @@ async def test_why_a_block_is_not_known(install: RecordingInstall, payload: str,
     assert turn.query == "Which language?"
 
 
-async def test_lines_of_the_older_shape_are_no_turns(tmp_path: Path) -> None:
-    """A turn that is recorded after an update is."""
-    install = RecordingInstall(tmp_path, old=True)
-    install.record(replace(CHANNEL, version="0.7.5", channel="telegram"))
-    log = await recorded(install.library(version="0.7.5"))
-    assert (log.turns, log.broken_lines) == ((), 0)
-    assert "they are read from 0.8.0 on" in (log.why_nothing or "")
-    install.record(replace(CHANNEL, at=NOW + timedelta(hours=1)))
-    assert [turn.query for turn in await _turns(install)] == ["Which language?"]
-
-
 async def test_broken_lines_are_counted_and_a_torn_one_is_left(install: RecordingInstall) -> None:
     install.write("no json", '{"message": "llm_request", "trace_id": }', "[1]")
     install.record(CHANNEL)
@@ -159,7 +148,6 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingIn
     lines = [
         call_line(CHANNEL),
         inbound_line(CHANNEL),
-        call_line(replace(CHANNEL, version="0.7.5")),
     ]
     with install.trace.open("wb") as file:
         for _ in range(600):

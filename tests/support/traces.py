@@ -51,10 +51,6 @@ class Sent:
         return self.id or str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.query}{self.at}{self.session}{self.version}"))
 
     @property
-    def is_old(self) -> bool:
-        return tuple(map(int, self.version.split("."))) < (0, 8)
-
-    @property
     def is_in_system_prompt(self) -> bool:
         return self.channel is not None and tuple(map(int, self.version.split("."))) < (0, 8, 3)
 
@@ -77,17 +73,6 @@ def moment(at: datetime) -> str:
 
 def call_line(sent: Sent) -> str:
     """The line of a request to the model."""
-    if sent.is_old:
-        told = {
-            "id": str(uuid.uuid4()),
-            "timestamp": sent.at.isoformat(),
-            "event_type": "llm_request",
-            "channel": sent.channel or "cli",
-            "model": "x",
-            "turn_id": sent.trace_id,
-            "payload": {"iteration": sent.iteration, "messages_count": 2},
-        }
-        return json.dumps(told)
     attributes: dict[str, Any] = {"iteration": sent.iteration, "model": "x", "trace_id": sent.trace_id}
     if sent.channel is not None:
         attributes |= {"sender": sent.sender, "message_id": f"m-{sent.trace_id}"}
@@ -132,15 +117,6 @@ def inbound_line(sent: Sent) -> str:
         "reply_target": sent.target,
         "thread_ts": None,
     }
-    if sent.is_old:
-        told = {
-            "id": str(uuid.uuid4()),
-            "timestamp": sent.at.isoformat(),
-            "event_type": "channel_message_inbound",
-            "channel": sent.channel,
-            "payload": attributes | {"content_preview": sent.query},
-        }
-        return json.dumps(told)
     return _line(sent, "channel inbound message", "channel", "inbound", attributes | {"content": sent.query})
 
 

@@ -138,9 +138,6 @@ def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         raise BrokenLine from None
-    # ZeroClaw >= 0.8.0 converts the lines of older versions, whose kind becomes the action.
-    if "event_type" in found or _table(found.get("event")).get("action") == "llm_request":
-        return None
     attributes = _table(found.get("attributes"))
     if found.get("message") == "channel inbound message":
         return attributes
