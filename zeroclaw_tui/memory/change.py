@@ -182,7 +182,7 @@ class NewVector:
 
 @dataclass(frozen=True, slots=True)
 class FilledVectors:
-    """How many rows took a vector, and the ids of those left alone because they changed or went meanwhile."""
+    """How many rows took a vector, and the ids of those skipped because they changed or were deleted."""
 
     filled: int
     left: tuple[str, ...] = ()
@@ -350,7 +350,7 @@ class ApplyResult:
 class Conflict(Refused):
     """The row is no longer what was opened: `theirs` is what it is now."""
 
-    title = "Changed meanwhile"
+    title = "Changed in the meantime"
 
     def __init__(self, theirs: Row) -> None:
         super().__init__("This memory has changed since you opened it.", hint="Compare both versions, then choose.")
@@ -371,7 +371,7 @@ class DuplicateKey(Refused):
 
 
 class TriggersMissing(Refused):
-    """The triggers that keep the keyword index are gone; `repair` puts them back."""
+    """The triggers that update the keyword index are missing; `repair` creates them."""
 
     title = "Repair first"
 
@@ -405,7 +405,7 @@ class RowConflict:
         key = column_text(wanted.values.get("key"))
         named = f"{one_line(key)!r} (id {one_line(wanted.id)})" if wanted.table == MEMORIES else one_line(wanted.id)
         if self.reason == "deleted":
-            return f"{named} is gone."
+            return f"{named} no longer exists."
         if self.reason == "key exists" and existing is not None and existing.id != wanted.id:
             return f"{named}: the key exists again (id {one_line(existing.id)})."
         when = existing.entry().updated_at if existing is not None else None
@@ -419,7 +419,7 @@ CONFLICTS_LISTED = 100
 class Conflicts(Refused):
     """Rows are not as the changes expect them; nothing was written. `found` has at most CONFLICTS_LISTED."""
 
-    title = "Not taken back"
+    title = "Not undone"
 
     def __init__(self, found: Sequence[RowConflict], total: int) -> None:
         self.found, self.total = tuple(found), total

@@ -58,7 +58,7 @@ def date_shown(timestamp: str) -> str:
 def day_of_note(name: str, *, reads_long: bool) -> Day | None:
     """The day a Markdown file in memory/ is of; None for one that is no daily file.
 
-    What stands before the first "_" has to be a date. With `reads_long` (the hygiene of ZeroClaw >= 0.8.1) ten bytes
+    The part before the first "_" has to be a date. With `reads_long` (the hygiene of ZeroClaw >= 0.8.1) ten bytes
     of it are enough.
     """
     if not name.endswith(".md"):

@@ -28,7 +28,7 @@ class MemoryEntry:
     `handle` is the id where the backend has no other name for its rows. `size` is the content's length in bytes of
     UTF-8, counted where the backend does not say it. `superseded_by` is the key of the newer memory as ZeroClaw writes
     it, in other programs its id, and "" where nothing says which. In a listing `content` may be only the beginning:
-    then `is_excerpt` is set. `importance` lies in 0..1. `kind` is "episodic", "procedural" or "semantic:<what>".
+    then `is_excerpt` is set. `importance` is in 0..1. `kind` is "episodic", "procedural" or "semantic:<what>".
     `withheld` names what the content scanner of ZeroClaw >= 0.8.4 found in it, once it was looked for.
     """
 
@@ -95,7 +95,7 @@ class MemoryEntry:
         )
 
     def columns(self) -> dict[str, Any]:
-        """Back again, without the vector: of that, the length stands under `embedding_dimensions`."""
+        """Back again, without the vector: its length is `embedding_dimensions`."""
         return {
             "id": self.id,
             "key": self.key,

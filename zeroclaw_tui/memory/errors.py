@@ -151,4 +151,4 @@ class EmbeddingFailed(InspectorError):
 
 
 class SearchInterrupted(Exception):
-    """A search that a newer one replaced; nobody is told."""
+    """A search that a newer one replaced; no message is shown."""

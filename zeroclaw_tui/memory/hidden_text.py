@@ -1,4 +1,4 @@
-"""Text that is there for a model and not for the eye: where it stands, what it spells, and a mark in its place.
+"""Text that is there for a model and not for the eye: its place, what it spells, and a mark that is shown instead.
 
 Memories are poisoned this way: a terminal shows nothing, while the agent reads every character. What is invisible is
 Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt); what of it some text needs follows UTS 51 (emoji),
@@ -69,7 +69,7 @@ class HiddenRun(NamedTuple):
     start: int
     end: int
     mark: str
-    """What stands in their place, such as `⟨U+200B⟩` or `⟨9 tag characters: "ignore it"⟩`."""
+    """What is shown in their place, such as `⟨U+200B⟩` or `⟨9 tag characters: "ignore it"⟩`."""
     kinds: tuple[str, ...]
     """What they are, each once, such as "tag characters" or "U+200B"."""
     spelled: str
@@ -117,7 +117,7 @@ def suspicious_runs(text: str) -> Iterator[HiddenRun]:
 
 
 def plain_sequences(text: str) -> Iterator[tuple[int, int]]:
-    """Where invisible characters are plain together with what stands around them, such as an emoji of several."""
+    """Where invisible characters are a part of what is next to them, such as an emoji of several characters."""
     if may_hide(text):
         yield from (match.span() for match in _pattern().finditer(text) if match.lastgroup == "plain")
 
@@ -160,7 +160,7 @@ def _pattern() -> re.Pattern[str]:
 
 @cache
 def _each() -> re.Pattern[str]:
-    """The same with every such character on its own, wherever it stands."""
+    """The same with every such character on its own, wherever it is."""
     return re.compile(f"(?P<plain>{_plain()})|[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
 
 

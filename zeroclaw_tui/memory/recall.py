@@ -100,7 +100,7 @@ class Stop:
                 return f"cap: {self.limit:,} {what}"
         score = self.score or 0.0
         shown, limit = distinct_numbers(score, self.limit)
-        # The score that is shown beside this is the one before.
+        # The score in the next column is the one before.
         is_changed = self.score_before is not None and f"{self.score_before:.2f}" != f"{score:.2f}"
         before = f" after {self.rule} from {self.score_before:.2f}" if is_changed else ""
         return f"threshold {shown} < {limit}{before}"
@@ -205,7 +205,7 @@ class RecallResult:
     program: str | None = None
     """The other program whose rule ranked this ("R-Mem"); None where it was a rule of ZeroClaw's."""
     awaits_vector: bool = False
-    """The query's vector is still being fetched: what words alone find stands meanwhile."""
+    """The query's vector is still being fetched; until then the keyword hits are shown."""
 
     @property
     def is_for_people(self) -> bool:

@@ -1,4 +1,4 @@
-"""Texts that look like secrets: what each looks like, where it stands, and the text without it."""
+"""Texts that look like secrets: the shape of each kind, its place in a text, and the text without it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PASSWORD_WITHOUT_CASE = (
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """One kind of secret. `pattern` has a group `secret`, and is only tried where one of `literals` stands.
+    """One kind of secret. `pattern` has a group `secret`, and is only tried in texts with one of `literals`.
 
     It begins `ahead` characters before the literal. `holds` looks at the secret once more.
     """
@@ -110,7 +110,7 @@ def _has_literal(text: str) -> bool:
 
 
 def _places(shape: _Shape, text: str) -> Iterator[tuple[int, int]]:
-    """Where secrets of a shape stand. Contents can be many megabytes: a plain look for the literal spares the rest."""
+    """The places of secrets of a shape. Contents can be many megabytes, so the literal is searched for first."""
     for literal in shape.literals:
         at = text.find(literal)
         while at >= 0:
@@ -149,7 +149,7 @@ def _is_password_near_words(value: str) -> bool:
 
 
 def _assigned(names: str, shortest: int) -> re.Pattern[str]:
-    """A name, `=` or `:`, and a value that stands alone: no call, no address, no variable."""
+    """A name, `=` or `:`, and a plain value: no call, no address, no variable."""
     return re.compile(
         rf"""(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?:{names})(?![A-Za-z0-9])["'`]?"""
         r"""[ \t]{0,3}[:=：＝][ \t]{0,3}["'`]?"""
@@ -160,7 +160,7 @@ def _assigned(names: str, shortest: int) -> re.Pattern[str]:
 def _near_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
     """One of the words, in whatever emphasis, a colon or "is", and a value in letters of a keyboard.
 
-    With `alone` no letter stands beside the word, as in scripts that put blanks between words.
+    With `alone` the word has no letter next to it, for scripts that put blanks between words.
     """
     begins, ends = (r"(?<![^\W\d_])", r"(?![^\W\d_])") if alone else ("", "")
     return re.compile(
@@ -171,7 +171,7 @@ def _near_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
 
 
 def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
-    """A text that begins with one of `literals` and stands alone."""
+    """A word that begins with one of `literals`."""
     alone = re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])")
     return _Shape(name, literals, alone, holds)
 
@@ -238,7 +238,7 @@ _SHAPES = (
         _is_token, ahead=1,
     ),
 )  # fmt: skip
-"""Those with a name of their own first: "a token or key" is only told where the value has no known shape."""
+"""Those with a name of their own first: "a token or key" is only reported where the value has no known shape."""
 
 _LITERALS = tuple(literal for shape in _SHAPES for literal in shape.literals)
 _ASCII_LITERALS = tuple(filter(str.isascii, _LITERALS))

@@ -92,7 +92,7 @@ class CacheUse:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The file a store lies in, and what lies beside it; sizes in bytes.
+    """The file of a store and the files next to it; sizes in bytes.
 
     `free_pages` of `pages` hold nothing any more. `side_files` are names and sizes of ZeroClaw's own other files in
     the same folder. `problems` are sentences about what could not be looked at.

@@ -1,4 +1,4 @@
-"""Memory text is hostile: what is shown is cleaned here, and nowhere else; how wide it then is, is told here too."""
+"""Cleaning of memory text, which may be hostile, before it is shown, and its width in cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".joi
 """What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
 
 HIDDEN = "••••"
-"""What stands in the place of a secret."""
+"""What is shown in place of a secret."""
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _MOST_COMBINING = 4

@@ -25,7 +25,7 @@ _TAB = 4
 
 
 class DiffLine(NamedTuple):
-    """A line of a difference; the sign "…" stands for lines left out, and its text says how many."""
+    """A line of a difference; the sign "…" marks omitted lines, and its text says how many."""
 
     sign: Sign
     text: str
@@ -87,7 +87,7 @@ def _near_changes(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Ite
 
 
 def merge(base: str, mine: str, theirs: str) -> tuple[str, int]:
-    """Both changes in one text, and in how many places they exclude each other: there both stand between markers."""
+    """Both changes in one text, and the number of conflicts; a conflict has both versions between markers."""
     if mine == theirs or theirs == base:
         return mine, 0
     if mine == base:

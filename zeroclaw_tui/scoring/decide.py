@@ -1,4 +1,4 @@
-"""The one judge of a recall: from the hits of its stages to what stands before the message, for every ZeroClaw version.
+"""The one judge of a recall: from the hits of its stages to the prompt block, for every ZeroClaw version.
 
 A store gives evidence (`zeroclaw_tui.scoring.evidence`), cut to what one recall looks at or uncut; everything after
 that is decided here, so that recall, prompt, explain, recall tests and what-if cannot disagree.
@@ -48,8 +48,8 @@ LIKE_SCORE = 1.0
 def asked_of_store(trial: Trial, session_id: str | None = None) -> RecallRequest:
     """The request as the store gets it for one session scope.
 
-    Its limit is that of the turn, or the pool that is reranked; four times that where the content scanner stands in
-    between (ZeroClaw >= 0.8.4).
+    Its limit is that of the turn, or the pool that is reranked; four times that where the content scanner comes
+    after it (ZeroClaw >= 0.8.4).
     """
     request = trial.request
     limit = pool_size(trial) * (SCANNER_WINDOW if passes_scanner(trial) else 1)
@@ -521,7 +521,7 @@ def own_ranking(evidence: OwnEvidence, limit: int) -> list[ScoredEntry]:
 
 
 def own_place(evidence: OwnEvidence, entry: MemoryEntry) -> int | None:
-    """Where in the entries a memory stands, from 0; None when the ranking does not have it."""
+    """The place of a memory in the entries, from 0; None when the ranking does not have it."""
     for at, scored in enumerate(evidence.entries):
         if is_same(scored.entry, entry):
             return at
@@ -543,7 +543,7 @@ def _own_places(evidence: OwnEvidence) -> Sequence[int]:
 class Findings:
     """What the scanner says of contents, each looked at once: a what-if has the same rows again at every key.
 
-    It holds on to the contents, so it belongs to something that holds them anyway.
+    It keeps the contents in memory, so it belongs to an object that has them anyway.
     """
 
     def __init__(self) -> None:
@@ -607,7 +607,7 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
 def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     """Results and withheld ones, judged for injection.
 
-    `rows` are the wanted rows with their whole content; rows that have gone meanwhile are left out of it.
+    `rows` are the wanted rows with their whole content; rows that no longer exist are left out.
     """
     trial = decision.trial
     remaining: list[ScoredEntry] = []
@@ -629,7 +629,7 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
 def recalled(
     evidence: Evidence, ranking: StoreRanking | None, trial: Trial, rows: Mapping[Handle, MemoryEntry]
 ) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
-    """What the agent gets of one scope, ranked anew and not yet judged, and what store or scanner keep from it.
+    """What the agent gets of one scope, ranked again and not yet judged, and what store or scanner withhold.
 
     The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
     """

@@ -45,7 +45,7 @@ class RowTable:
     """What the filters of a recall look at, one place a row, by ascending handle.
 
     `handles` has shape (rows,), int64. `session`, `category`, `agent`, `namespace` are places in the lists of names
-    beside them, int32, -1 for none; `superseded` is bool. `ids` and `created` are text. Two agents may have one name;
+    below, int32, -1 for none; `superseded` is bool. `ids` and `created` are text. Two agents may have one name;
     `agent_ids` has theirs at the same places, and `agents_by_alias` the id of each alias the store knows.
     `id_ranks` has shape (rows,), int64: the place of each row in the order of the ids.
     """
@@ -98,7 +98,7 @@ class StageEvidence:
     or those that one recall looks at (`cut_for`).
 
     `keyword_*`: all rows that FTS5 matches, -bm25 as float32, best first. `vector_*`: all rows with a cosine above 0 to
-    the query's vector, float32, best first; ties stand as the stage orders them. `like`: the rows that hold one of the
+    the query's vector, float32, best first; ties are in the stage's order. `like`: the rows that hold one of the
     first eight words, in the order of the LIKE fall-back; `recent`: all rows in the order of the list of the newest
     (only for a query that lists them). Shapes (hits,), handles int64. `rows` knows at least every row named here.
     `vector_live` says that a query vector takes part. `expression` is what FTS5 was asked: with a profile that makes
@@ -451,7 +451,7 @@ class RowMasks:
         return self._cached(("kept", session, crosses, scope.profile.hides_superseded, *bounds), visible)
 
     def visible(self, scope: Scope) -> np.ndarray:
-        """Rows that no newer one hides and that lie between the time bounds."""
+        """Rows within the time bounds that no newer row supersedes."""
         within = self.within(scope.request.since, scope.request.until)
         if scope.profile.hides_superseded:
             within = within & ~self._rows.superseded

@@ -142,7 +142,7 @@ def blend(score: float, importance: float | None, age_in_days: float | None, set
 
 def blend_weights(settings: RerankSettings) -> tuple[tuple[float, float, float], float | None]:
     """What relevance, importance and recency weigh, and what their sum is divided by; None with the default weights,
-    where it is held between 0 and 1 instead."""
+    where it is clamped to 0..1 instead."""
     given = (settings.importance_weight, settings.recency_weight)
     if all(abs(one - other) <= _EPSILON for one, other in zip(given, _DEFAULT_WEIGHTS, strict=True)):
         return (0.7, *_DEFAULT_WEIGHTS), None
@@ -283,7 +283,7 @@ def compared_text(content: str) -> str:
 
 
 def pairs_of(text: str) -> frozenset[tuple[str, ...]]:
-    """The adjacent words of a compared text; a lone word stands for itself."""
+    """The adjacent words of a compared text; a single word is its own pair."""
     words = text.split(" ") if text else []
     if len(words) == 1:
         return frozenset([(words[0],)])
@@ -408,7 +408,7 @@ def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule:
 
 
 def in_prompt_order(entries: Sequence[ScoredEntry]) -> list[ScoredEntry]:
-    """The injected ones of judged entries as they stand in the prompt: as recalled, or as rerank placed them."""
+    """The injected ones of judged entries in the order of the prompt: as recalled, or as rerank placed them."""
     injected = [scored for scored in entries if scored.injected]
     return sorted(injected, key=lambda scored: scored.place or 0)
 
@@ -612,7 +612,7 @@ def _later_on_the_line(text: str, first: re.Pattern[str], then: re.Pattern[str])
 
 
 def _changes_instructions(text: str) -> bool:
-    """Whether a changing verb stands at most 80 characters, and no line end, ahead of an instruction file's name."""
+    """Whether a changing verb comes at most 80 characters, and no line end, before an instruction file's name."""
     verb_end: int | None = None
     for found in _VERB_OR_INSTRUCTION_FILE.finditer(text):
         if found.lastgroup == "verb":

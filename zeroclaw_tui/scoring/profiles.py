@@ -1,4 +1,4 @@
-"""How each ZeroClaw version scores: its rules, the tables it makes, and the numbers of a config beside them."""
+"""How each ZeroClaw version scores: its rules, its tables, and the numbers of a config."""
 
 from __future__ import annotations
 

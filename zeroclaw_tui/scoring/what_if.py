@@ -38,8 +38,10 @@ _BOUNDED_SINCE = (0, 8, 4)
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One memory before and after. `result` is its result after, or before where it is gone; ranks are None where it is
-    not recalled."""
+    """One memory before and after.
+
+    `result` is its result after, or before where it is no longer recalled; ranks are None where it is not recalled.
+    """
 
     result: ScoredEntry
     rank_before: int | None

@@ -91,7 +91,7 @@ class Changes:
     """Removes, undoes, redoes, and does whatever else it is given, one change at a time.
 
     What takes its time shows how far it is; what is in the way is asked about, and so is a repair that has to come
-    first. `library` gives the store, None while there is none. `after` is told what was done, or None where a change
+    first. `library` gives the store, None while there is none. `after` gets what was done, or None where a change
     failed, so that the room shows what is there; `fail` shows an error, by a notification where none is given.
     """
 
@@ -364,7 +364,7 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
 
 
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan) -> bool:
-    """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound for one that has gone."""
+    """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound if one no longer exists."""
     if plan.count == 1:
         entry = await whole_entry(library.memory, plan.stamps[0].handle)
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)

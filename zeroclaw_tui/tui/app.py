@@ -72,7 +72,7 @@ class HasUnsavedText(Protocol):
 class InspectorApp(TypeAhead[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it.
 
-    `finder` and `opener` stand in for finding the configs and opening one, `lister` and `checker` for the stores one
+    `finder` and `opener` replace finding the configs and opening one, `lister` and `checker` for the stores one
     config knows and the status of one of them; `pace` holds everything that depends on time.
     """
 

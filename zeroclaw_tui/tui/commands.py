@@ -41,7 +41,7 @@ _BRACES = re.compile(r"\{(\w+)\}")
 _NAME_CELLS, _MOST_CELLS, _EDGE_CELLS = 16, 110, 8
 """Cells of a name in the palette, of a line of it, and of what is left and right of the line."""
 _LEAST_STORE = 12
-"""Cells that the store's name has beside the names of all rooms."""
+"""The least cells for the store's name next to the names of all rooms."""
 _MESSAGE_DELAY = 0.1
 """Seconds before a progress message appears where no patience is set."""
 

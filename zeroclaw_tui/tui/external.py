@@ -128,7 +128,7 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
     """Hand the terminal to the person's editor with this text, and give what it left.
 
     The event loop waits, because nothing may paint over the editor. Text in surrogate escapes is written as
-    the bytes it stands for. A line feed that an editor adds at the very end of a text that had none is left out.
+    the bytes it is made from. A line feed that an editor adds at the very end of a text that had none is left out.
     """
     try:
         program = chosen_program(os.environ if environment is None else environment)

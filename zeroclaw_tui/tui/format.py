@@ -314,7 +314,7 @@ def lit_cell(text: str, cells: int, lights: Highlights) -> tuple[str, Sequence[S
 def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tuple[str, Sequence[Span]]]:
     """A text on at most as many lines as there are widths in cells, broken at words, with its matches on each.
 
-    When the first match would lie behind the last line it begins shortly before that match.
+    When the first match would be after the last line, it begins shortly before that match.
     """
     room = sum(widths)
     looked_at = text[: 4 * room + _LONGEST_MESSAGE]

@@ -105,7 +105,7 @@ class TooManyPoints(Refused):
 
 
 def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """Points are in no order of storing: their times stand for it."""
+    """Points have no order of storing, so their times are used."""
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
