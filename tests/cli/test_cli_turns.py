@@ -93,9 +93,9 @@ def test_explain_has_the_stage_with_its_numbers(turns: Run) -> None:
 def test_recall_tests_are_measured_with_rerank(turns: Run, tmp_path: Path) -> None:
     queries = tmp_path / "queries.toml"
     queries.write_text('[[query]]\nquery = "green tea"\nexpected = "double_b"\n')
-    assert turns("test", str(queries), "--json").json["prompt_rate"] == 1.0
+    assert turns("test", str(queries), "--json").json["passed"] == 1
     reranked = turns("test", str(queries), "--json", "--set=memory.rerank_enabled=true").json
-    assert reranked["prompt_rate"] == 0.0
+    assert reranked["passed"] == 0
     assert "double_b" not in reranked["results"][0]["recalled"]
 
 

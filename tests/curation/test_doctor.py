@@ -6,20 +6,18 @@ import fcntl
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support import small_store
 from support.opened import opened_at
-from support.patient import NOW
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import store_memory
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.doctor import examine, repair_finding
+from zeroclaw_tui.curation.doctor import examine
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Corrupt, Refused
+from zeroclaw_tui.memory.errors import Corrupt
 
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
@@ -197,8 +195,8 @@ PLACES = ["", "zeroclaw-tui", "zeroclaw-tui/backups", "workspace", "workspace/me
           "workspace/memory/archive", "workspace/sessions/archive", "agents/writer/workspace/memory"]  # fmt: skip
 
 
-async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_patient) -> None:
-    """Files and a folder whose writer is gone; what a living run holds its lock on is no finding and stays."""
+async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_others(make_patient) -> None:
+    """What a running program holds its lock on stays."""
     patient = make_patient()
     left = [patient.folder / place / UNFINISHED for place in PLACES]
     for path in left[:-1]:
@@ -206,40 +204,15 @@ async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_pa
         path.write_text("half a snapshot")
     left[-1].mkdir(parents=True)
     (left[-1] / "other.db").write_text("half a database")
-    alive = left[0].with_name(UNFINISHED.replace("0", "a"))
-    with alive.open("wb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        found = {finding.target: finding for finding in (await patient.report()).findings}
-        assert str(alive) not in found
-        async with patient.library() as library:
-            for path in left:
-                assert (found[str(path)].risk, found[str(path)].repair) == ("worth knowing", "remove unfinished")
-                await repair_finding(patient.config, library, found[str(path)], NOW)
-                assert not path.exists()
-            with pytest.raises(Refused, match="being written by another run"):
-                await repair_finding(patient.config, library, replace(found[str(left[0])], target=str(alive)), NOW)
-    assert alive.exists()
-
-
-async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_others(make_patient) -> None:
-    patient = make_patient()
-    names = (".config.toml.tmp-1234", ".active_workspace.toml.tmp-1234", 
-             "workspace/state/runtime-trace.tmp.12.345", "workspace/state/runtime-trace.migrate.12.345")  # fmt: skip
-    others = [patient.folder / name for name in names]
-    others[-1].parent.mkdir()
-    left, alive = patient.folder / "workspace" / UNFINISHED, patient.folder / UNFINISHED.replace("0", "a")
-    for path in (left, *others):
-        path.write_text("api_key = 'sk-0123456789abcdef'\n")
-    found = {finding.target: finding for finding in (await patient.report()).findings}
-    for path in map(str, others):
-        assert (found[path].risk, found[path].repair) == ("worth knowing", None)
-        assert "delete it" in found[path].by_hand.lower()
-    with alive.open("wb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    of_zeroclaw, alive = patient.folder / ".config.toml.tmp-1234", patient.folder / UNFINISHED.replace("0", "a")
+    of_zeroclaw.write_text("api_key = 'sk-0123456789abcdef'\n")
+    with alive.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         async with patient.library() as library:
             await store_memory(library, Draft("key", "content"))
-    assert (left.exists(), alive.exists()) == (False, True)
-    assert all(path.exists() for path in others)
+    assert not [path for path in left if path.exists()]
+    assert alive.exists()
+    assert of_zeroclaw.exists()
 
 
 async def test_another_database_of_the_install_is_named(make_patient) -> None:

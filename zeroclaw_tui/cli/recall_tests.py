@@ -60,7 +60,7 @@ FILE is TOML (or - for stdin):
   channel = "telegram"
 
 A test passes if every expected key is in the prompt and no rejected key is. The figures: hit rate, MRR and nDCG@N
-among the first N of --limit, and how often an expected key is in the prompt (prompt rate)."""
+among the first N of --limit."""
 
 
 _LEAST_ROOM = 20
@@ -79,7 +79,7 @@ def _test_options(parser: argparse.ArgumentParser) -> None:
     "test",
     "Run recall tests: which memories must be in the prompt, and which must not",
     "{file, tests, passed, failed, k, profile, weights, threshold, search_mode, as_of, hit_rate, mrr, ndcg,"
-    " prompt_rate, keys_nobody_has, notes, results}",
+    " notes, results}",
     _test_options,
     agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
@@ -89,8 +89,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     """Run recall tests and measure how well they recall what they should.
 
     Its document: {"file", "tests", "passed", "failed", "k", "profile", "weights", "threshold", "search_mode", "as_of",
-    "hit_rate", "mrr", "ndcg", "prompt_rate", "keys_nobody_has", "notes", "results": [{"name", "query", "session",
-    "agent", "channel", "expected", "rejected", "recalled", "injected", "hit", "reciprocal_rank", "ndcg", "in_prompt",
+    "hit_rate", "mrr", "ndcg", "notes", "results": [{"name", "query", "session",
+    "agent", "channel", "expected", "rejected", "recalled", "injected", "hit", "reciprocal_rank", "ndcg",
     "passed", "missing", "unwanted"}]}. Exit code 1 where a test fails, 3 where the endpoint of the embeddings gave no
     vectors.
     """
@@ -116,8 +116,6 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     except asyncio.CancelledError:
         note("zeroclaw: Cancelled.")
         return INTERRUPTED
-    if sentence := run.unknown_keys_sentence():
-        note(f"zeroclaw: {sentence}")
     if given.json:
         document(run.as_json())
     else:

@@ -19,16 +19,14 @@ from zeroclaw_tui.curation.doctor_checks import (
     RISKS,
     Database,
     DoctorFinding,
-    Findings,
     check_database,
     check_pages,
     fine,
 )
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
-from zeroclaw_tui.curation.leftovers import find_leftovers
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.repairs import RepairName, RepairOutcome, backups_of, format_bytes, run_repair
-from zeroclaw_tui.files.disk import file_size, is_abandoned, is_unfinished
+from zeroclaw_tui.curation.repairs import RepairOutcome, backups_of, format_bytes, run_repair
+from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -85,10 +83,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     found = await _examine_store(config, library, notes)
     if deep:
         found += await _examine_pages(library, notes)
-    try:
-        found += await asyncio.to_thread(lambda: [*_unfinished(config), *_two_databases(config)])
-    except InspectorError as error:
-        notes.append(f"The files around the store were not checked: {error.message} {error.hint}".rstrip())
+    found += await asyncio.to_thread(_two_databases, config)
     return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
@@ -135,7 +130,7 @@ async def repair_finding(
         raise Refused("This cannot be repaired here.", hint=finding.by_hand)
     if library is None:
         raise Refused("The store is not open, so nothing can be repaired in it.", hint=finding.by_hand)
-    return await run_repair(config, library, finding.repair, finding.target, now, on_progress)
+    return await run_repair(config, library, finding.repair, now, on_progress)
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
@@ -170,30 +165,7 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
     return [replace(each, risk="serious", risk_sentence=follows, by_hand=by_hand) for each in found]
 
 
-def _unfinished(config: MemoryConfig) -> Findings:
-    """Files that were never renamed to their target, and folders in which such files were written."""
-    found = find_leftovers(config)
-    for path in found:
-        name = one_line(path.name)
-        repair: RepairName | None = None
-        by_hand = "Delete it when neither ZeroClaw nor this program is running."
-        if is_unfinished(path.name) and is_abandoned(path):
-            repair, by_hand = "remove unfinished", ""
-        size = sum(map(file_size, path.iterdir())) if path.is_dir() else file_size(path)
-        yield DoctorFinding(
-            f"unfinished:{path.name}",
-            f"{name} was left by a save that did not finish.",
-            risk_sentence="It may contain memories, keys or tokens.",
-            repair=repair,
-            by_hand=by_hand,
-            target=str(path),
-            details=(("folder", str(path.parent)), ("size", format_bytes(size))),
-        )
-    if not found:
-        yield fine("leftovers", "No unfinished save left a file behind.")
-
-
-def _two_databases(config: MemoryConfig) -> Findings:
+def _two_databases(config: MemoryConfig) -> list[DoctorFinding]:
     install = config.install
     paths = [install.root / "memory" / "brain.db", install.root / "memory.db"]
     if install.config_dir is not None:
@@ -201,14 +173,16 @@ def _two_databases(config: MemoryConfig) -> Findings:
     own = os.path.realpath(config.database) if has_database(config.backend) else ""
     others = {os.path.realpath(path): path for path in paths if path.is_file()}
     others.pop(own, None)
-    if others and config.location is None:
-        used = f"{config.database} is the one in use" if own else f"the {config.backend} backend uses none"
-        yield DoctorFinding(
-            "two-databases",
-            f"There is another database, {' and '.join(map(str, others.values()))}; {used}.",
-            risk_sentence="Its memories never reach the agent.",
-            by_hand="Look at it with `zeroclaw memory list --location PATH`; copy the memories you want with `export` "
-            "and `import`.",
-            target=str(next(iter(others.values()))),
-            details=tuple((str(path), format_bytes(file_size(path))) for path in (config.database, *others.values())),
-        )
+    if not others or config.location is not None:
+        return []
+    used = f"{config.database} is the one in use" if own else f"the {config.backend} backend uses none"
+    finding = DoctorFinding(
+        "two-databases",
+        f"There is another database, {' and '.join(map(str, others.values()))}; {used}.",
+        risk_sentence="Its memories never reach the agent.",
+        by_hand="Look at it with `zeroclaw memory list --location PATH`; copy the memories you want with `export` "
+        "and `import`.",
+        target=str(next(iter(others.values()))),
+        details=tuple((str(path), format_bytes(file_size(path))) for path in (config.database, *others.values())),
+    )
+    return [finding]

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_stale_temp_files
+from zeroclaw_tui.files.disk import names_in, remove_stale_temp_files
 from zeroclaw_tui.memory.errors import InspectorError
 
-_OF_ZEROCLAW = re.compile(
-    r"\.(config|active_workspace)\.toml\.tmp-.+|runtime-trace\.(tmp|migrate)\.\d+\.\d+", re.DOTALL
-)
-"""How ZeroClaw (0.1.2 to 0.8.4) names a file before it renames it."""
 _BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/archive")
-
-
-def find_leftovers(config: MemoryConfig) -> list[Path]:
-    """The unfinished files and folders around a store, without those that are being written. Raises Unreadable."""
-    paths = [folder / name for folder in _folders(config) for name in names_in(folder)]
-    return [
-        path
-        for path in paths
-        if _OF_ZEROCLAW.fullmatch(path.name) or (is_unfinished(path.name) and is_abandoned(path) is not False)
-    ]
 
 
 def remove_leftovers(config: MemoryConfig) -> None:

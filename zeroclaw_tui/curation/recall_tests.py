@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import keyword_only, recall_memories, turn_limit, uses_vector, waits_for_vector
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.recall import RecallResult, Rule
-from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
+from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
 
@@ -40,7 +39,6 @@ _RULES: Mapping[str, Rule] = {
 }
 """The rules of turns by the name of their channel; every other channel is a chat."""
 _MAX_SHOWN = 180
-_MAX_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +146,6 @@ class RecallTestResult:
     hit: bool | None = None
     reciprocal_rank: float | None = None
     ndcg: float | None = None
-    in_prompt: bool | None = None
-    """Whether an expected key is in the prompt."""
 
     @classmethod
     def of(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
@@ -174,7 +170,6 @@ class RecallTestResult:
             hit=is_hit(recalled, test.expected, k),
             reciprocal_rank=reciprocal_rank(recalled, test.expected, k),
             ndcg=ndcg(recalled, test.expected, k),
-            in_prompt=not set(injected).isdisjoint(test.expected),
         )
 
     @property
@@ -203,8 +198,6 @@ class RecallTestRun:
     results: tuple[RecallTestResult, ...]
     first: RecallResult
     search_mode: str
-    keys_nobody_has: tuple[str, ...]
-    """The expected keys that no memory of the store has, superseded or not."""
     notes: tuple[str, ...]
 
     @property
@@ -214,7 +207,6 @@ class RecallTestRun:
             "hit_rate": _mean(result.hit for result in self.results),
             "mrr": _mean(result.reciprocal_rank for result in self.results),
             "ndcg": _mean(result.ndcg for result in self.results),
-            "prompt_rate": _mean(result.in_prompt for result in self.results),
         }
 
     @property
@@ -232,7 +224,6 @@ class RecallTestRun:
         vector, keyword = self.first.weights
         return {
             "file": self.file,
-            "keys_nobody_has": list(self.keys_nobody_has),
             "tests": len(self.results),
             "passed": self.passed,
             "failed": len(self.results) - self.passed,
@@ -271,15 +262,7 @@ class RecallTestRun:
             ("hit rate", found["hit_rate"], f"share with an expected key among the first {self.k}"),
             ("MRR", found["mrr"], "mean of 1 / rank of the first expected key"),
             (f"nDCG@{self.k}", found["ndcg"], "1.00: all expected keys come first"),
-            ("prompt rate", found["prompt_rate"], "share with an expected key in the prompt"),
         )
-
-    def unknown_keys_sentence(self) -> str:
-        """The expected keys that no memory has; "" if there are none."""
-        keys = self.keys_nobody_has
-        named = first_names([f'"{key}"' for key in keys], most=_MAX_KEYS_SHOWN)
-        key = "key" if len(keys) == 1 else "keys"
-        return f"No memory has the expected {key} {named}, so these tests fail." if keys else ""
 
 
 def _mean(measures: Iterable[float | None]) -> float:
@@ -297,8 +280,6 @@ async def run_tests(
 
     `on_progress` gets the number of tests done. The vectors of all messages are fetched by few requests.
     """
-    keys = list(dict.fromkeys(key for test in tests for key in test.expected))
-    known = {entry.key for entry in await library.memory.rows(Query(EXCERPTS, keys=keys))}
     trials = [_trial_of_test(library, trial, test) for test in tests]
     failures = await _fetch_vectors(library, trials)
     recalls: list[RecallResult] = []
@@ -312,7 +293,6 @@ async def run_tests(
         results=tuple(map(RecallTestResult.of, tests, recalls)),
         first=recalls[0],
         search_mode=trial.settings.search_mode,
-        keys_nobody_has=tuple(key for key in keys if key not in known),
         notes=tuple(
             note if count == len(tests) else f"{note} (In {count:,} of {len(tests):,} tests.)"
             for note, count in notes.items()

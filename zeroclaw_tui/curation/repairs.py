@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex
 from zeroclaw_tui.files.database import wal_file, why_not_writable
@@ -27,7 +26,6 @@ from zeroclaw_tui.files.disk import (
     file_size,
     make_folder,
     names_in,
-    remove_abandoned,
     remove_stale_temp_files,
     sync_folder,
     work_folder,
@@ -41,10 +39,10 @@ from zeroclaw_tui.files.whole_database import (
     require_exclusive,
 )
 from zeroclaw_tui.memory.change import ProgressCallback
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotFound, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, Refused, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
-RepairName = Repair | Literal["compact", "fill vectors", "remove unfinished"]
+RepairName = Repair | Literal["compact", "fill vectors"]
 
 _BACKUP_STEP = "Create a backup of the whole database."
 REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
@@ -71,7 +69,6 @@ REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
         "Create the embeddings with the configured model, in small batches. You can stop and continue at any time. "
         "`zeroclaw memory reindex --dry-run` shows how many, and where the texts are sent.",
     ),
-    "remove unfinished": ("Delete it permanently. No program is writing it, and it never replaced any file.",),
 }
 
 MAX_BACKUPS = 5
@@ -108,16 +105,13 @@ async def run_repair(
     config: MemoryConfig,
     library: Library,
     repair: RepairName,
-    target: str,
     now: datetime,
     on_progress: ProgressCallback | None = None,
 ) -> RepairOutcome:
-    """Run one repair; `target` is the file that it removes. Raises Refused, Locked, Unreadable.
+    """Run one repair. Raises Refused, Locked, Unreadable.
 
     While the database is compacted, the library is disconnected from it.
     """
-    if repair == "remove unfinished":
-        return await asyncio.to_thread(_remove_unfinished, library, Path(target))
     await asyncio.to_thread(_require_writable, config)
     if repair == "fill vectors":
         return await _fill_vectors(config, library, now, on_progress)
@@ -144,19 +138,6 @@ async def _fill_vectors(
     outcome = await reindex(library, plan, on_progress=on_progress)
     stopped = ["Stopped. Run it again to continue."] if outcome.stopped else []
     return RepairOutcome((*outcome.sentences(plan.count), *stopped, *outcome.failed), backup)
-
-
-def _remove_unfinished(library: Library, path: Path) -> RepairOutcome:
-    refuse_read_only(library)
-    try:
-        removed = remove_abandoned(path)
-    except FileNotFoundError:
-        raise NotFound(f"File not found: {path}.", hint="Check again.") from None
-    except OSError as error:
-        raise Refused(f"Cannot delete {path}: {error.strerror}.", hint="Check its permissions.") from error
-    if not removed:
-        raise Refused(f"{path} is being written by another run of this program.", hint="Try again when it is done.")
-    return RepairOutcome((f"{one_line(path.name)} was deleted.",), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -381,31 +381,16 @@ def is_unfinished(name: str) -> bool:
     return _TEMP_NAME.fullmatch(name) is not None
 
 
-def is_abandoned(path: Path) -> bool | None:
-    """Whether the writer of a marked file is gone; None if that cannot be proved (no locks, no permission)."""
-    try:
-        with _lock_of_writer(path) as is_gone:
-            return is_gone
-    except OSError:
-        return None
-
-
 def remove_stale_temp_files(folder: Path) -> None:
     """Remove the unfinished files of killed runs; those of running ones stay. Raises OSError for the folder itself."""
     for name in os.listdir(folder):
         if is_unfinished(name):
-            with suppress(OSError):
-                remove_abandoned(folder / name)
-
-
-def remove_abandoned(path: Path) -> bool:
-    """Remove an unfinished file or folder; False if its writer may be running. Raises OSError."""
-    with _lock_of_writer(path) as is_gone:
-        if is_gone and path.is_dir():
-            shutil.rmtree(path)
-        elif is_gone:
-            path.unlink()
-        return is_gone
+            path = folder / name
+            with suppress(OSError), _lock_of_writer(path) as is_gone:
+                if is_gone and path.is_dir():
+                    shutil.rmtree(path)
+                elif is_gone:
+                    path.unlink()
 
 
 def locked_or_closed(descriptor: int) -> int | None:
