@@ -95,10 +95,7 @@ async def export_memories(
     vectors: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ExportOutcome:
-    """Write what a filter leaves. JSONL holds every column exactly, unknown ones too.
-
-    Raises UsageError for `vectors` in another format, OSError where `out` cannot be written.
-    """
+    """Write what a filter leaves. JSONL holds every column exactly, unknown ones too."""
     if vectors and format != "jsonl":
         raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
     writer = _Writer(out, format, vectors, on_progress)
@@ -149,10 +146,7 @@ async def export_file(
     overwrite: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ExportOutcome:
-    """The same into a file, whole or not at all: a new one 0600, one that is replaced with its mode and owner.
-
-    Raises Refused where there is one already and not `overwrite`, Unreadable where it cannot be written.
-    """
+    """The same into a file, whole or not at all: a new one 0600, one that is replaced with its mode and owner."""
     target = await asyncio.to_thread(_target, library, path, overwrite=overwrite)
     try:
         await asyncio.to_thread(remove_stale_temp_files, target.parent)

@@ -56,10 +56,7 @@ async def plan_hydrate(
     keys: Collection[str] | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> ImportPlan:
-    """What importing a snapshot, or a JSONL export, would do; `keys` picks some of its memories.
-
-    Raises NotFound, Refused for another program's file and for a store without a database, and what importing raises.
-    """
+    """What importing a snapshot, or a JSONL export, would do; `keys` picks some of its memories."""
     if not has_database(target.config.backend):
         raise Refused(
             f"ZeroClaw hydrates only for the backends sqlite and lucid; this one is {target.config.backend}.",
@@ -79,10 +76,7 @@ def is_empty_store(config: MemoryConfig) -> bool:
 
 
 def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
-    """The snapshot of which the database can be made where there is none yet, as ZeroClaw would; else None.
-
-    Blocks. Raises Unreadable, and Refused for stores that have no snapshot.
-    """
+    """The snapshot of which the database can be made where there is none yet, as ZeroClaw would; else None."""
     file = place_of(config)
     return file if not config.read_only and file.is_file() and is_empty_store(config) else None
 

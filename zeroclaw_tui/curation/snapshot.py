@@ -156,10 +156,7 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
 
 async def write_snapshot(library: Library, *, replaces_foreign: bool = False) -> Outcome:
-    """Write the snapshot as ZeroClaw would, after the lossless copy; undo restores the files that were there.
-
-    Raises Refused without core memories, and for a file of another program unless `replaces_foreign`.
-    """
+    """Write the snapshot as ZeroClaw would, after the lossless copy; undo restores the files that were there."""
     refuse_read_only(library)
     file = place_of(library.config)
     core = await core_of(library)

@@ -43,7 +43,7 @@ def test_links_pipes_and_secrets_are_left_out_and_named(folder: Path, secret: Pa
     (folder / ".env.local").touch()
     (folder / "d.json").touch()
     source = Source(folder)
-    assert source.files() == (PurePosixPath("d.json"),)
+    assert source.files == (PurePosixPath("d.json"),)
     assert source.unread == {
         "a.json": "it is a link",
         "notes": "it is a link",
@@ -57,7 +57,7 @@ def test_links_pipes_and_secrets_are_left_out_and_named(folder: Path, secret: Pa
 def test_what_takes_the_place_of_a_file_is_not_followed(folder: Path, secret: Path, replace: str) -> None:
     (folder / "a.json").write_text("{}")
     source = Source(folder)
-    assert source.files() == (FILE,)
+    assert source.files == (FILE,)
     (folder / "a.json").unlink()
     if replace == "link":
         (folder / "a.json").symlink_to(secret)
@@ -102,11 +102,11 @@ def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPa
         Source(folder).text(FILE)
     folder.joinpath(*"bcdefghijklmnop").mkdir(parents=True)
     source = Source(folder)
-    source.files()
+    assert source.files == (FILE,)
     assert list(source.unread.values()) == ["it is too deep"]
     monkeypatch.setattr(source_module, "MAX_FILES", 5)
     with pytest.raises(UsageError, match="more than 5 files"):
-        Source(folder).files()
+        assert Source(folder).files
     monkeypatch.setattr(source_module, "MAX_LINE_SIZE", 5)
     (folder / "a.json").write_text("1234\n123456\n")
     with Source(folder).opened(FILE) as reader, pytest.raises(UsageError, match="Line 2 is longer"):
@@ -124,15 +124,6 @@ def test_a_database_keeps_its_locks_while_it_is_read(folder: Path) -> None:
         writes = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
         other = subprocess.run([sys.executable, "-c", writes], capture_output=True, text=True, check=False)
     assert "database is locked" in other.stderr
-
-
-def test_the_state_changes_with_any_file(folder: Path) -> None:
-    (folder / "a.json").write_text("{}")
-    (folder / "b.json").write_text("{}")
-    before = Source(folder).state()
-    assert Source(folder).state() == before
-    (folder / "b.json").write_text("[1]")
-    assert Source(folder).state() != before
 
 
 @pytest.mark.parametrize(("name", "kind"), [("none", NotFound), ("a\0b", Unreadable), ("loop", Unreadable)])

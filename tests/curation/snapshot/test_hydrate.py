@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from snapshot_samples import config_of, make_install, opened, real_snapshot, really_hydrated, rows_in
-from support import golden, small_store
+from support import small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
@@ -115,20 +113,6 @@ async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_pat
     await changes.undo(library)
     assert await library.memory.count() == 0
     await library.close()
-
-
-@pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
-async def test_its_tables_are_those_of_the_version(version: str, tmp_path: Path) -> None:
-    root = make_install(tmp_path / "zc", None)
-    (root / NAME).write_text(HAND_MADE)
-    await _made(tmp_path / "zc", version)
-
-    def columns(database: Path) -> list[str]:
-        with closing(sqlite3.connect(database)) as connection:
-            return [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
-
-    made = columns(config_of(tmp_path / "zc").database)
-    assert made == columns(golden.database(version, "brain.db", tmp_path))
 
 
 async def test_a_log_without_its_database_is_not_touched(tmp_path: Path) -> None:

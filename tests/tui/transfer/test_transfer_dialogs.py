@@ -135,19 +135,6 @@ async def test_nothing_is_imported_by_accident_and_a_file_of_another_shape_is_on
     assert place.contents() == before
 
 
-async def test_a_store_that_is_only_read_takes_no_import(place: Place) -> None:
-    async with running(place.app(read_only=True)) as (app, pilot):
-        await pilot.press("colon")
-        await until(pilot, lambda: bool(app.screen.query("Input")))
-        await pilot.press(*"import")
-        await until(pilot, lambda: "opened read-only" in screen_words(app))
-        await until(pilot, lambda: app.screen.query_one("OptionList").option_count == 1)  # type: ignore[attr-defined]
-        await pilot.press("enter")
-        await until(pilot, lambda: bool(said(pilot.app)))
-        assert "read-only" in said(pilot.app)
-        assert isinstance(app.screen, BrowserRoom)
-
-
 async def test_what_seems_to_hold_a_secret_comes_in_once_it_is_asked_for(place: Place) -> None:
     lines = [
         {"type": "entity", "name": "door", "entityType": "fact", "observations": ["password: hunter2-hunter2-hunter2"]},

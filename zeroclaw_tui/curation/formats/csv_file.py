@@ -1,6 +1,6 @@
 """Memories as a CSV table (RFC 4180): ours, and any other table whose first line names key and content.
 
-A table holds text only. In a table with exactly our columns an empty cell is NULL; in any other it says nothing.
+A table holds text only, and an empty cell says nothing. Times of a table with exactly our columns stay as they are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,6 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
     number = 1
     try:
         names = _column_names(next(table, []), lost)
-        is_export = tuple(names) == COLUMNS
         while True:
             number = table.line_num + 1
             cells = next(table, None)
@@ -77,7 +76,7 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
                 counts = f"{len(cells)} cells where the first line names {len(names)}"
                 raise UsageError(f"Line {number:,} has {counts}.", hint=_HINT)
             if cells:
-                yield _row(dict(zip(names, cells, strict=True)), lost, is_export=is_export)
+                yield _row(dict(zip(names, cells, strict=True)), lost, is_export=tuple(names) == COLUMNS)
     except csv.Error as error:
         raise UsageError(f"Line {number:,} is not a line of a table: {one_line(str(error))}.", hint=_HINT) from error
 
@@ -105,20 +104,15 @@ def _column_names(cells: Sequence[str], lost: Counter[str]) -> list[str]:
 def _row(cells: dict[str, str], lost: Counter[str], *, is_export: bool) -> Row:
     values: dict[str, Value] = {"key": cells["key"], "content": cells["content"]}
     for name, cell in cells.items():
-        if name in ("key", "content", "agent") or name not in COLUMNS:
-            continue
-        column = _STORED_NAMES.get(name, name)
-        if cell:
+        if cell and name in COLUMNS and name not in ("key", "content", "agent"):
             try:
-                values[column] = _value(name, cell, is_export=is_export)
+                values[_STORED_NAMES.get(name, name)] = cell if is_export and name in _TIMES else _value(name, cell)
             except (ValueError, KeyError):
                 lost[UNREADABLE_TIMES if name in _TIMES else f"{name} that cannot be read"] += 1
-        elif is_export and name != "id":
-            values[column] = None
     return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
 
 
-def _value(name: str, cell: str, *, is_export: bool) -> Value:
+def _value(name: str, cell: str) -> Value:
     """Raises ValueError or KeyError for what cannot be read."""
     text = cell.strip()
     if name == "importance":
@@ -130,7 +124,7 @@ def _value(name: str, cell: str, *, is_export: bool) -> Value:
         return _PINNED[text.lower()]
     if name == "kind":
         return kind_stored(cell)
-    if name in _TIMES and not is_export:
+    if name in _TIMES:
         moment = moment_of(float(text) if _SINCE_1970.fullmatch(text) else text)
         if moment is None:
             raise ValueError("not a time")

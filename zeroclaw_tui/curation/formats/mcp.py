@@ -66,7 +66,7 @@ def _about(entity: Mapping[str, Any], content: str) -> Row:
 
 def _records(source: Source) -> Iterator[Mapping[str, Any]]:
     """The objects of each file: the parts of one graph, or the lines; an empty one for what is no object."""
-    for file in source.files():
+    for file in source.files:
         if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() not in _SUFFIXES):
             continue
         if source.head(file).lstrip()[:1] != b"{":

@@ -53,7 +53,7 @@ class Block:
 
 def note_files(source: Source) -> list[PurePosixPath]:
     """The Markdown files of a source but those of instructions."""
-    return [file for file in source.files() if file.suffix.lower() == ".md" and file.name.lower() not in INSTRUCTIONS]
+    return [file for file in source.files if file.suffix.lower() == ".md" and file.name.lower() not in INSTRUCTIONS]
 
 
 def note_head(source: Source, file: PurePosixPath) -> str:

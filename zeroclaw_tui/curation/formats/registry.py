@@ -64,10 +64,7 @@ FORMATS = {
 
 
 def find_format(source: Source, name: str | None = None) -> Format:
-    """The format of a source by its content, or the format of that name.
-
-    Raises UsageError for an unknown name, and where no format or several answer.
-    """
+    """The format of a source by its content, or the format of that name."""
     if name is not None:
         if name not in FORMATS:
             known = ", ".join(FORMATS)

@@ -120,7 +120,7 @@ def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str
 
 def json_documents(source: Source) -> Iterator[Any]:
     """The JSON of the file, or of each `.json` file right in the folder; one that cannot be read is in its `unread`."""
-    for file in source.files():
+    for file in source.files:
         if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() != ".json"):
             continue
         if source.head(file).lstrip()[:1] not in (b"{", b"["):

@@ -64,15 +64,9 @@ class Source:
         """The last part of its path, for people."""
         return one_line(self.path.name)
 
-    def files(self) -> tuple[PurePosixPath, ...]:
-        """Every regular file below it by its relative path, sorted; of a file only itself.
-
-        Raises UsageError where there are more than 50,000.
-        """
-        return self._files
-
     @cached_property
-    def _files(self) -> tuple[PurePosixPath, ...]:
+    def files(self) -> tuple[PurePosixPath, ...]:
+        """Every regular file below it by its relative path, sorted; of a file only itself."""
         return tuple(sorted(self._walk())) if self.is_folder else (PurePosixPath(self.path.name),)
 
     def path_of(self, file: PurePosixPath | None) -> Path:
@@ -99,10 +93,7 @@ class Source:
             return reader.read(size).removeprefix(codecs.BOM_UTF8)
 
     def text(self, file: PurePosixPath | None = None) -> str:
-        """A whole file as text with line feeds only; bytes that are not UTF-8 become U+FFFD and are named in `unread`.
-
-        Raises Unreadable, and UsageError for one that is too large.
-        """
+        """A whole file as text with line feeds only; bytes that are not UTF-8 become U+FFFD, named in `unread`."""
         data = self.head(file, MAX_FILE_SIZE + 1)
         if len(data) > MAX_FILE_SIZE:
             name = one_line(self.path_of(file).name)
@@ -124,7 +115,7 @@ class Source:
     def state(self) -> str:
         """A text that changes when another program writes any of its files."""
         parts = []
-        for file in self.files():
+        for file in self.files:
             try:
                 status = self.path_of(file).stat(follow_symlinks=False)
             except OSError as error:
@@ -163,10 +154,7 @@ class Source:
 
 
 def numbered_lines(reader: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Every line with its number and its line end, the first without a byte order mark.
-
-    Raises UsageError for a line that is too long.
-    """
+    """Every line with its number and its line end, the first without a byte order mark."""
     number = 0
     while line := reader.readline(MAX_LINE_SIZE + 1):
         number += 1

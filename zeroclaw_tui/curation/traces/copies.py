@@ -72,10 +72,7 @@ class Copy:
 
 
 def matcher_for(texts: Sequence[Text], typed: str = "") -> TextMatcher:
-    """Searches for the contents of memories, and for a text that was typed. Short contents are left out.
-
-    Raises UsageError where nothing is left to search for.
-    """
+    """Searches for the contents of memories, and for a text that was typed. Short contents are left out."""
     contents = [text.content for text in texts if _is_long(text)]
     if texts and not contents and not typed.strip():
         raise UsageError(

@@ -187,10 +187,7 @@ class EraseReport:
 
 
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
-    """Search every place of the install for the texts, and find the memories of the ids `marked`; changes nothing.
-
-    Raises InspectorError kinds where the store itself cannot be read; the plan says what else cannot.
-    """
+    """Search every place of the install for the texts, and find the memories of the ids `marked`; changes nothing."""
     ids, trash, memory = frozenset(marked), library.trash, library.memory
     scan = await _scan(library, matcher)
     memories, marked_only = await _memories(library, matcher, ids)
@@ -210,10 +207,7 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
-    """Write the memories of a plan to a new file, as `zeroclaw memory export` does; gives how many.
-
-    Raises Refused for a file that exists, and for one within the install, where it would be found again.
-    """
+    """Write the memories of a plan to a new file, as `zeroclaw memory export` does; gives how many."""
     lines: list[bytes] = []
     ids = {version.id for version in plan.memories}
     target = await asyncio.to_thread(_outside, library, path)
@@ -353,10 +347,7 @@ class _Run:
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
-    """Put in place of a file what stays of it without the texts; gives whether anything went.
-
-    Raises FileChangedError where another program wrote it meanwhile, Unreadable, Refused.
-    """
+    """Put in place of a file what stays of it without the texts; gives whether anything went."""
     data = read_bytes(file.path)
     new = None if data is None else without_texts(data, file.form, matcher)
     if new is None or new == data:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database, has_notes
+from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
+from zeroclaw_tui.config.locations import OpenOptions, command_at, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import check_location, configs_for
 from zeroclaw_tui.curation.export import left_out_sentences
@@ -39,10 +40,7 @@ async def open_target(
     *,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
-    """The store to copy to, as this install's config names that backend, or at a path or URL.
-
-    Raises UsageError where it is the source itself, and what opening raises; a store that is not there yet is no error.
-    """
+    """The store to copy to, as this install's config names that backend, or at a path or URL."""
     variables = os.environ if environ is None else environ
     config = await asyncio.to_thread(_config, source.config, backend, location, variables)
     target = await Target.at(config, profile)
@@ -57,36 +55,29 @@ async def open_target(
 
 
 def _config(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> MemoryConfig:
-    """The config of this install with that backend."""
+    """The config of this install with that backend; its trash records the copy.
+
+    For a source that was named alone it is the install that the location of the target leads to, or, without a
+    location, the one that ZeroClaw uses.
+    """
     check_location(location)
     known = backend_info(backend)
     kind = backend if known is None else known.key
-    install = _install(given, kind, location, environ)
+    install, is_path = given.install, location is not None and not is_url(location)
+    if install.config_dir is None:
+        options = OpenOptions(backend=kind, location=location)
+        if location is None:
+            options = OpenOptions()
+        elif is_path:
+            options = OpenOptions(path=Path(location), backend=kind, is_made=True)
+        with suppress(NoInstall):
+            install = configs_for(options, environ)[0].install
     if location is None and has_database(kind):
         # Named outright: of an install that has notes alone, its database would not be opened.
         location = str(install.database)
-    elif location is not None and "://" not in location:
+    elif location is not None and is_path:
         location = str(Path(location).expanduser())
     return load_config(install, environ, backend=kind, location=location)
-
-
-def _install(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> Install:
-    """The install whose trash records the copy: that of the source.
-
-    For a source that was named alone it is the one that the location of the target leads to, or, without a location,
-    the install that ZeroClaw uses.
-    """
-    if given.install.config_dir is not None:
-        return given.install
-    if location is None:
-        try:
-            return configs_for(OpenOptions(), environ)[0].install
-        except NoInstall:
-            return given.install
-    if is_url(location):
-        return configs_for(OpenOptions(backend=backend, location=location), environ)[0].install
-    home = home_folder(environ, None)
-    return install_to_be(Path(location), environ, home, is_folder=has_notes(backend))
 
 
 def _refuse_itself(source: Library, memory: Memory) -> None:

@@ -122,10 +122,7 @@ async def deliver(
 async def verify(
     target: Target, delivery: Delivery, on_progress: ProgressCallback | None
 ) -> tuple[int, int, tuple[str, ...]]:
-    """Compare again: how many memories the store has, how many it should have and has not, and their first keys.
-
-    Raises Stopped if `on_progress` says no.
-    """
+    """Compare again: how many memories the store has, how many it should have and has not, and their first keys."""
     library, supply = delivery.library, delivery.supply
     comparison = await Comparison.of(supply, library.memory, target, library.trash.now(), with_vectors=True)
     differing: list[str] = []

@@ -112,10 +112,7 @@ class _Reading:
             yield batch
 
     def _each(self) -> Iterator[Row]:
-        """Every memory; texts of other tools are searched for secrets and threats. Blocks.
-
-        Raises Refused where the files changed since they were first read.
-        """
+        """Every memory; texts of other tools are searched for secrets and threats. Blocks."""
         if self.state != self.source.state():
             raise Refused(f"{self.source.name} changed while it was read.", hint="Import it again.")
         self.lost, self.flags, self.flagged = Counter(), Counter(), []
@@ -173,11 +170,7 @@ async def plan_import(
     *,
     on_progress: ProgressCallback | None = None,
 ) -> ImportPlan:
-    """Read all of it once, in constant memory, and compare it with the store; nothing is written.
-
-    Raises UsageError for what nobody here knows or is truncated, naming the line; NotFound, Unreadable, Refused for a
-    store that takes none, or an agent that nobody knows.
-    """
+    """Read all of it once, in constant memory, and compare it with the store; nothing is written."""
     to, options = _target(target), options or ImportOptions()
     if options.agent is not None:
         await _check_agent(to, options.agent)

@@ -131,10 +131,7 @@ class Incoming:
         return cls(supply, memory, agents, KnownVectors.from_facts(facts), now.isoformat())
 
     def completed(self, row: Row) -> Row:
-        """Return a memory with all that the store needs to take it.
-
-        Raises Refused for a memory of a file that does not say which of several agents it belongs to.
-        """
+        """Return a memory with all that the store needs to take it."""
         values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
         if self.memory.about.keeps_lines:
             if not is_line(row) and not values.get("created_at"):
