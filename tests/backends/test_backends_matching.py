@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.matching import (
     Needle,
-    PatternSearch,
     TextSearch,
     compiled,
     folded,
@@ -121,7 +120,7 @@ def test_the_time_counts_for_all_texts_together(monkeypatch: pytest.MonkeyPatch)
     """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
     ticks = itertools.count()
     monkeypatch.setattr(matching, "REGEX_SECONDS", 3.0)
-    search = PatternSearch("b", clock=lambda: float(next(ticks)))
-    assert [search.is_in("abc") for _ in range(3)] == [True, True, True]
+    search = TextSearch(MemoryFilter(regex="b"), clock=lambda: float(next(ticks)))
+    assert [search.finds("", "abc") for _ in range(3)] == [True, True, True]
     with pytest.raises(UsageError, match="3 s"):
-        search.is_in("abc")
+        search.finds("", "abc")

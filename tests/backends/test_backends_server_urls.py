@@ -166,27 +166,6 @@ SOURCES = (
         },
     ),
     (
-        'schema_version = 2\n[memory]\nbackend = "postgres"\n[storage.provider.config]\nprovider = "postgres"\n'
-        'db_url = "postgres://ada:hunter2@h/d"\n',
-        {},
-        {"storage.db_url": "config.toml"},
-    ),
-    (
-        '[memory]\nbackend = "qdrant"\n[memory.qdrant]\nurl = "http://ada:hunter2@h:6333"\napi_key = "hunter2"\n',
-        {"QDRANT_COLLECTION": "mine"},
-        {
-            "storage.url": "config.toml",
-            "storage.api_key": "config.toml",
-            "storage.collection": "environment QDRANT_COLLECTION",
-        },
-    ),
-    (
-        'schema_version = 3\n[memory]\nbackend = "qdrant"\n[storage.qdrant.default]\nurl = "http://h"\n'
-        'api_key = "hunter2"\n',
-        {},
-        {"storage.url": "config.toml", "storage.api_key": "config.toml"},
-    ),
-    (
         '[memory]\nbackend = "lucid"\n',
         {"ZEROCLAW_LUCID_CMD": "/opt/lucid", "ZEROCLAW_LUCID_BUDGET": "99"},
         {

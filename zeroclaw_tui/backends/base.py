@@ -1,20 +1,7 @@
 """The Memory contract: ZeroClaw's trait, and what browsing needs on top with fall-backs built on the trait's verbs.
 
-A backend of your own is a class of Memory in a package of your own:
-
-1. Write the seven abstract verbs. Every command and screen works with these alone, if each memory has an `id` of its
-   own. `in_memory.py` is a sample that does more.
-2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
-   `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
-3. Read the settings in `from_config`: `config.location` is the value of --location, `config.storage` the table
-   `[storage.shoe-box]` of config.toml, secrets in plain text. Set `about = About(location=…)` and raise the kinds in
-   memory/errors.py, without passwords.
-4. Give the class a `why_not` with a sentence for each thing that it cannot do (`THE_TRAIT` is that of the seven verbs).
-   Override what it can do faster or more exactly.
-5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
-   them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
-
-The methods must not block the event loop: files and CPU work belong in a thread.
+`plugins.py` says how to write a backend of your own. The methods must not block the event loop: files and CPU work
+belong in a thread.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter, Tally
 from zeroclaw_tui.memory.change import (
     CONFLICTS_LISTED,
     Change,
@@ -147,21 +147,15 @@ class Batch:
     operations: list[Operation] = field(default_factory=list)
     journal: list[RowChange] = field(default_factory=list)
     """The changes for the journal, new rows as they are meant."""
-    already: list[str] = field(default_factory=list)
-    conflicts: list[RowConflict] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
     conflicting: set[str] = field(default_factory=set)
-    new_rows: list[Row] = field(default_factory=list)
-    renamed: dict[str, str] = field(default_factory=dict)
     handled: set[str] = field(default_factory=set)
     placed: set[str] = field(default_factory=set)
     """Identities of rows that this batch has written already."""
-    written: int = 0
-    other_rows: int = 0
 
     async def plan(self, change: Change, owner: str | None) -> None:
         """Decide what a change needs."""
-        after, left_out = change.after, len(self.already) + len(self.skipped)
+        after, left_out = change.after, len(self.tally.already) + len(self.tally.skipped)
         if isinstance(after, Draft):
             await self._plan_draft(after, change, owner)
         elif isinstance(after, Edit):
@@ -170,7 +164,7 @@ class Batch:
             self._plan_delete(change)
         else:
             await self._plan_row(after, change, owner)
-        self.written += left_out == len(self.already) + len(self.skipped)
+        self.tally.written += left_out == len(self.tally.already) + len(self.tally.skipped)
 
     async def _plan_draft(self, draft: Draft, change: Change, owner: str | None) -> None:
         holders = await self._holders((owner, draft.key), None)
@@ -251,7 +245,7 @@ class Batch:
         else:
             key = await self._free_key(wanted.key, owner)
             if key != wanted.key:
-                self.renamed[wanted.key] = key
+                self.tally.renamed[wanted.key] = key
                 wanted = replace(wanted, values={**wanted.values, "key": key})
             is_separate = reason == "changed"
             new_id = is_separate and source is not None
@@ -331,7 +325,7 @@ class Batch:
             self.rows.displace(operation.new)
             self.placed.add(self.writer.identity(operation.new))
             self._handle(operation.new)
-            self.new_rows.append(operation.new)
+            self.tally.rows.append(operation.new)
 
     def _handle(self, row: Row) -> None:
         if self.policy.dry_run:
@@ -345,25 +339,25 @@ class Batch:
         known = row or (target if isinstance(target, Row) else None)
         if change.reverses is not None and known is not None:
             self.journal.append(RowChange(known, row, reverses=change.reverses))
-        self.already.append(target.id)
+        self.tally.already.append(target.id)
         if row is not None:
-            self.new_rows.append(row)
+            self.tally.rows.append(row)
 
     def _conflict(self, wanted: Row, existing: Row | None, reason: Reason, change: Change) -> None:
         """Leave a change out."""
-        self._note_conflict(wanted, existing, reason)
-        self.skipped.append(change.target.id if change.target is not None else wanted.id)
+        target = wanted if change.target is None else change.target
+        self.tally.add_conflict(RowConflict(wanted, existing, reason), skipped=target.id)
         if change.before is not None:
             self.conflicting.add(self.writer.identity(change.before))
 
     def _note_conflict(self, wanted: Row, existing: Row | None, reason: Reason) -> None:
-        self.conflicts.append(RowConflict(wanted, existing, reason))
+        self.tally.add_conflict(RowConflict(wanted, existing, reason))
 
     def forget_operations(self) -> None:
         """Nothing of it is written."""
-        self.written = 0
+        met = self.tally
         self.operations, self.journal, self.handled = [], [], set()
-        self.renamed, self.new_rows, self.already = {}, [], []
+        self.tally = Tally(skipped=met.skipped, conflicts=met.conflicts, conflict_count=met.conflict_count)
 
     def net(self) -> list[Operation]:
         """What the operations come to together, one for each row."""
@@ -415,7 +409,8 @@ class Batch:
 
     def replace_rows(self, written: Mapping[str, Row]) -> None:
         """Take new rows as the store has them."""
-        self.new_rows = [written.get(self.writer.identity(row), row) for row in self.new_rows[:CONFLICTS_LISTED]]
+        rows = self.tally.rows[:CONFLICTS_LISTED]
+        self.tally.rows = [written.get(self.writer.identity(row), row) for row in rows]
 
     def _as_written(self, row: Row | None, written: Mapping[str, Row]) -> Row | None:
         """A row that another operation of the batch replaced stays as it was meant."""

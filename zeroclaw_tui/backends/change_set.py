@@ -7,14 +7,13 @@ The coroutines here wait for nothing but the writer, so that a store with a thre
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.batch import Batch, Policy, plan_batch
-from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, WriteConflict
+from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, Tally, WriteConflict
 from zeroclaw_tui.memory.change import (
     AGENTS,
-    CONFLICTS_LISTED,
     MEMORIES,
     ApplyResult,
     Change,
@@ -27,7 +26,6 @@ from zeroclaw_tui.memory.change import (
     ProgressCallback,
     Row,
     RowChange,
-    RowConflict,
 )
 from zeroclaw_tui.memory.errors import Refused
 
@@ -70,14 +68,14 @@ class ChangeSet:
         self._pending: list[Change] = []
         self._is_read = False
         self._processed = 0
-        self._total = _Total()
+        self._total = Tally()
 
     async def run(self, writer: RowWriter) -> ApplyResult:
         """Apply them. Raises UsageError and Refused for values no store, or not this one, can have."""
         writer.done = self._total.written
         while batch := await writer.blocking(lambda: self._next_batch(writer)):
             if self._processed and not self._goes_on(writer):
-                return self._total.result(writer, cancelled=True)
+                return self._result(writer, cancelled=True)
             await self._apply(writer, batch)
             self._pending = []
             self._processed += sum(change.table != AGENTS for change in batch)
@@ -86,7 +84,10 @@ class ChangeSet:
             self._on_progress(self._processed)
         if self._policy.on_conflict == "refuse" and self._total.conflict_count:
             self._total.written = 0
-        return self._total.result(writer)
+        return self._result(writer)
+
+    def _result(self, writer: RowWriter, *, cancelled: bool = False) -> ApplyResult:
+        return self._total.result(cancelled=cancelled, notes=(*writer.notes, *writer.summary()))
 
     def _goes_on(self, writer: RowWriter) -> bool:
         return not writer.is_stopped and (self._on_progress is None or self._on_progress(self._processed))
@@ -116,7 +117,7 @@ class ChangeSet:
             except _Conflicting as conflicting:
                 # Leaving the block by an exception has rolled the batch back.
                 found = conflicting.found
-            self._total.add(found)
+            self._total.add(found.tally)
             self._policy.handled.update(found.handled)
             return
         raise Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
@@ -127,9 +128,9 @@ class ChangeSet:
         # An agent is inserted before its memories, and deleted after them.
         added = [await writer.write_other(one, dry_run=self._policy.dry_run) for one in others if one.after is not None]
         found = await plan_batch(self._policy, writer, memories)
-        if self._is_one_batch and found.skipped:
+        if self._is_one_batch and found.tally.skipped:
             raise _Conflicting(found)
-        found.other_rows = sum(change.table != AGENTS for change in others)
+        found.tally.written += sum(change.table != AGENTS for change in others)
         if self._policy.dry_run:
             return found
         net = found.net()
@@ -179,43 +180,6 @@ class _Conflicting(Exception):
     def __init__(self, found: Batch) -> None:
         self.found = found
         found.forget_operations()
-
-
-@dataclass(slots=True)
-class _Total:
-    """The results of all batches."""
-
-    written: int = 0
-    already: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    conflicts: list[RowConflict] = field(default_factory=list)
-    conflict_count: int = 0
-    rows: list[Row] = field(default_factory=list)
-    renamed: dict[str, str] = field(default_factory=dict)
-
-    def add(self, batch: Batch) -> None:
-        """Add those of one batch."""
-        self.written += batch.written + batch.other_rows
-        self.already += batch.already
-        self.skipped += batch.skipped
-        self.conflict_count += len(batch.conflicts)
-        self.conflicts += batch.conflicts[: CONFLICTS_LISTED - len(self.conflicts)]
-        self.rows += batch.new_rows[: CONFLICTS_LISTED - len(self.rows)]
-        self.renamed |= batch.renamed
-
-    def result(self, writer: RowWriter, *, cancelled: bool = False) -> ApplyResult:
-        """The result so far."""
-        return ApplyResult(
-            self.written,
-            tuple(self.already),
-            tuple(self.skipped),
-            tuple(self.conflicts),
-            self.conflict_count,
-            tuple(self.rows),
-            dict(self.renamed),
-            cancelled,
-            (*writer.notes, *writer.summary()),
-        )
 
 
 class FillVectors:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.backends.plugins import installed_plugins
-from zeroclaw_tui.files.disk import exists
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import StartProbe
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-_OF_THE_PAST = "This program does not open {}."
 _OTHER_NAMES = {
     "hybrid": "sqlite_qdrant_hybrid",
     "cortex": "cortex-mem",
@@ -63,10 +61,8 @@ class BackendInfo(NamedTuple):
     """Whether it gives what is stored to another program too, which keeps it."""
     has_quotas: bool = False
     """Whether ZeroClaw counts what is stored against the quotas of its policy."""
-    not_yet: str | None = None
-    """Why this release does not open it, in a sentence."""
-    hint: str = ""
-    """Where the memories of a backend that this release does not open are."""
+    is_past: bool = False
+    """Whether only old ZeroClaw versions know it, and this program does not open it."""
 
     @property
     def title(self) -> str:
@@ -148,20 +144,9 @@ BACKENDS: tuple[BackendInfo, ...] = (
         place="this process",
     ),
     BackendInfo("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True, place="nowhere"),
-    BackendInfo(
-        "mem0",
-        "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
-        not_yet=_OF_THE_PAST.format("mem0"),
-        hint="Its memories lie on the mem0 server.",
-    ),
-    BackendInfo(
-        "sqlite_qdrant_hybrid",
-        "SQLite with Qdrant: ZeroClaw 0.1.8 only",
-        has_local_database=True,
-        not_yet=_OF_THE_PAST.format("sqlite_qdrant_hybrid"),
-        hint="Its rows lie in a local brain.db too: --backend sqlite opens them.",
-    ),
-    BackendInfo("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_OF_THE_PAST.format("cortex-mem")),
+    BackendInfo("mem0", "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used", is_past=True),
+    BackendInfo("sqlite_qdrant_hybrid", "SQLite with Qdrant: ZeroClaw 0.1.8 only", is_past=True),
+    BackendInfo("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", is_past=True),
 )
 
 
@@ -180,14 +165,17 @@ def backend_of_url(url: str) -> str | None:
 
 def has_database(name: str) -> bool:
     """Whether a backend keeps its memories in a database file of this machine that this release opens."""
-    profile = backend_info(name)
-    return profile is not None and profile.has_local_database and profile.not_yet is None
+    return _known(name).has_local_database
+
+
+def _known(name: str) -> BackendInfo:
+    """A backend, or one without any ability for a name that nobody knows."""
+    return backend_info(name) or BackendInfo(name, name)
 
 
 def foreign_file(config: MemoryConfig) -> Path | None:
     """The file of another program's that a config's store is; None for any other store."""
-    profile = backend_info(config.backend)
-    if profile is None or not profile.is_foreign_file:
+    if not _known(config.backend).is_foreign_file:
         return None
     named = config.location or config.storage.get("path")
     return Path(named).expanduser() if isinstance(named, str) and named else config.install.database
@@ -195,25 +183,22 @@ def foreign_file(config: MemoryConfig) -> Path | None:
 
 def has_notes(name: str) -> bool:
     """Whether a backend keeps its memories in a folder of Markdown."""
-    profile = backend_info(name)
-    return profile is not None and profile.has_notes
+    return _known(name).has_notes
 
 
 def keeps_nothing(name: str) -> bool:
     """Whether what is stored in a backend is kept nowhere."""
-    profile = backend_info(name)
-    return profile is not None and profile.keeps_nothing
+    return _known(name).keeps_nothing
 
 
 def forwards_writes(*names: str) -> bool:
     """Whether any of these backends gives what it stores to another program too, which keeps it."""
-    return any(profile is not None and profile.forwards_writes for profile in map(backend_info, names))
+    return any(_known(name).forwards_writes for name in names)
 
 
 def has_quotas(name: str) -> bool:
     """Whether ZeroClaw counts what is stored in a backend against the quotas of its policy."""
-    profile = backend_info(name)
-    return profile is not None and profile.has_quotas
+    return _known(name).has_quotas
 
 
 def plugin_names() -> tuple[str, ...]:
@@ -263,8 +248,11 @@ def create_memory(config: MemoryConfig) -> Memory:
     profile = backend_info(config.backend)
     if profile is None:
         return _from_plugin(config)
-    if profile.not_yet is not None:
-        raise Refused(profile.not_yet, hint=_hint(profile, config))
+    if profile.is_past:
+        raise Refused(
+            f"This program does not open {profile.key}, which only old versions of ZeroClaw know.",
+            hint="--backend sqlite opens a local brain.db, --backend NAME with --location PATH any other store.",
+        )
     module, name = CLASSES[profile.key].split(":")
     try:
         backend: type[Memory] = getattr(import_module(module), name)
@@ -331,12 +319,6 @@ def _from_plugin(config: MemoryConfig) -> Memory:
             hint="Uninstall all but one of them.",
         )
     return found[0].create(config)
-
-
-def _hint(profile: BackendInfo, config: MemoryConfig) -> str:
-    if profile.hint and (not profile.has_local_database or exists(config.install.database)):
-        return profile.hint
-    return "--backend NAME with --location PATH opens another store."
 
 
 def _unknown_backend(config: MemoryConfig) -> UsageError:

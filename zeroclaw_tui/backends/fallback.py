@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 _CARRIED = {
-    "session_id": ("session", "sessions"),
-    "namespace": ("namespace", "namespaces"),
-    "importance": ("importance", "importance"),
-    "pinned": ("pin", "pinned"),
-    "superseded_by": ("word of what replaced it", "superseded"),
-    "kind": ("kind", "kind"),
+    "session_id": "sessions",
+    "namespace": "namespaces",
+    "importance": "importance",
+    "pinned": "pinned",
+    "superseded_by": "superseded",
+    "kind": "kind",
 }
-"""What a store through the trait may lose: how it is called, and its name in `why_not`."""
+"""The fields that a store through the trait may lose, with their names in `why_not`."""
 
 
 async def nearest_by_words(memory: Memory, text: str, limit: int) -> Near:
@@ -190,16 +190,13 @@ class TraitWriter(RowWriter):
     def _losses(self, wanted: Row, got: Row) -> list[str]:
         """A sentence for each field that the store did not take."""
         lost = [name for name in _CARRIED if wanted.values.get(name) not in (None, got.values.get(name))]
-        sentences = [self._lost(*_CARRIED[name]) for name in lost]
-        if wanted.agent not in (None, got.agent):
-            sentences.append(self._lost("agent", "agents"))
+        lost += ["agent"] if wanted.agent not in (None, got.agent) else []
+        why_not, taker = self._memory.why_not, self._memory.name
+        sentences = [why_not.get(_CARRIED.get(name, "agents")) or f"{taker} did not take the {name}." for name in lost]
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
             sentences.append("It was stored anew, so its id and its times are new.")
         return sentences
-
-    def _lost(self, field: str, name: str) -> str:
-        return self._memory.why_not.get(name) or f"{self._memory.name} did not take the {field}."
 
 
 def copy_hint(path: Path) -> str:

@@ -11,14 +11,12 @@ from typing import Any
 
 from zeroclaw_tui.backends.matching import (
     count_entries,
-    filter_entries,
     filter_entries_async,
     require_unique_ids,
     sort_key,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import (
-    EVERYTHING,
     NEWEST_UPDATED,
     MemoryFilter,
     Query,
@@ -81,10 +79,10 @@ class Loaded:
         same id or handle.
         """
         if (named := self._named(query)) is not None:
-            return await self._filtered(named, query.filter)
+            return await filter_entries_async(named, query.filter)
         if query.prefix is not None:
             found = [entry for entry in self.entries if entry.key.startswith(query.prefix)]
-            left = await self._filtered(found, query.filter)
+            left = await filter_entries_async(found, query.filter)
             newest = sorted(left, key=lambda entry: sort_key(entry, NEWEST_UPDATED), reverse=True)
             return newest[: query.limit]
         ordered = await self._in_order(query.filter, query.sort.field)
@@ -102,10 +100,10 @@ class Loaded:
         missing: Container[str],
     ) -> Counts:
         """Count the memories that a filter selects; `missing` names what the store does not have."""
-        found = await self._filtered(self.entries, filter)
+        found = await filter_entries_async(self.entries, filter)
         superseded: Sequence[MemoryEntry] = ()
         if "superseded" in by and "superseded" not in missing:
-            superseded = await self._filtered(self.entries, filter.but(superseded=Superseded.ONLY))
+            superseded = await filter_entries_async(self.entries, filter.but(superseded=Superseded.ONLY))
         return await asyncio.to_thread(count_entries, found, superseded, missing, now, by)
 
     def _named(self, query: Query[Any]) -> Sequence[MemoryEntry] | None:
@@ -121,18 +119,11 @@ class Loaded:
             return [entry for entry in self.entries if entry.content in contents]
         return None
 
-    async def _filtered(self, entries: Sequence[MemoryEntry], filter: MemoryFilter) -> Sequence[MemoryEntry]:
-        if filter == EVERYTHING:
-            return entries
-        if filter.looks_for_text:
-            return await filter_entries_async(entries, filter)
-        return await asyncio.to_thread(filter_entries, entries, filter)
-
     async def _in_order(self, filter: MemoryFilter, field: SortField) -> _Ordered:
         known = self._ordered.get((filter, field))
         if known is not None:
             return known
-        found = await self._filtered(self.entries, filter)
+        found = await filter_entries_async(self.entries, filter)
 
         def order() -> _Ordered:
             unique = require_unique_ids(found, self.backend)

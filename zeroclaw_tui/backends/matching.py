@@ -18,6 +18,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
+    EVERYTHING,
     NO_DATE,
     MemoryFilter,
     Sort,
@@ -44,7 +45,6 @@ LONGEST_PATTERN = 10_000
 """In characters; a longer one would take longer to be read than a person waits."""
 
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
-_SIMPLER = "Look for something simpler, or narrow the search by a filter."
 
 
 def folded(text: str) -> str:
@@ -60,10 +60,7 @@ def folded(text: str) -> str:
 
 
 def _folded_one(character: str) -> str:
-    for shown in (character.casefold(), character.lower()):
-        if len(shown) == 1:
-            return shown
-    return character
+    return next(shown for shown in (character.casefold(), character.lower(), character) if len(shown) == 1)
 
 
 class Needle:
@@ -106,51 +103,6 @@ def _has_case(character: str) -> bool:
     return not character.isascii() and (character.casefold() != character or character.upper() != character)
 
 
-class PatternSearch:
-    """One search for a regular expression, with the time it may take. Raises UsageError for one that cannot be read.
-
-    `clock` gives seconds that only rise. Only matching counts, so that a slow disk or a caller's work does not.
-    """
-
-    def __init__(self, pattern: str, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._pattern = compiled(pattern)
-        self._search = self._pattern.search
-        self._left = REGEX_SECONDS
-        self._clock = clock
-
-    def is_in(self, *texts: str) -> bool:
-        """Whether it matches anywhere in any of these texts. Raises UsageError when the time is over."""
-        left, search, clock = self._left, self._search, self._clock
-        if left <= 0:
-            raise self._too_slow()
-        # Asking for the time a hundred thousand times takes as long as simple patterns do: once for all texts of a row.
-        start, most = clock(), min(left, SECONDS_A_TEXT)
-        try:
-            for text in texts:
-                if search(text, concurrent=True, timeout=most) is not None:
-                    return True
-        except TimeoutError:
-            raise self._too_slow() from None
-        except (MemoryError, RecursionError):
-            raise _too_big() from None
-        finally:
-            self._left = left - (clock() - start)
-        return False
-
-    def spans(self, text: str, seconds: float) -> Iterator[Span]:
-        """Where it matches. Raises TimeoutError after `seconds`; what matches nothing at all is left out."""
-        for match in self._pattern.finditer(text, concurrent=True, timeout=seconds):
-            if match.end() > match.start():
-                yield match.span()
-
-    def _too_slow(self) -> UsageError:
-        if self._left < SECONDS_A_TEXT:
-            sentence = f"The pattern takes longer than {REGEX_SECONDS:g} s."
-        else:
-            sentence = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
-        return UsageError(sentence, hint=_SIMPLER, title="Pattern too slow")
-
-
 @lru_cache(maxsize=8)
 def compiled(pattern: str) -> regex.Pattern[str]:
     """A pattern of the `regex` library, ignoring case. Raises UsageError with the place where it cannot be read."""
@@ -164,7 +116,8 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     try:
         return regex.compile(pattern, regex.IGNORECASE)
     except regex.error as error:
-        place = "" if error.pos is None else _place(pattern, error.pos)
+        at = error.pos
+        place = "" if at is None else " at its end" if at >= len(pattern) else f" at character {at + 1}"
         raise UsageError(
             f"The pattern cannot be read{place}: {error.msg}.", hint=r"A sign meant as itself has a \ before it."
         ) from None
@@ -175,12 +128,14 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 class TextSearch:
     """One search for what the text parts of a filter say, row by row; made in the thread that looks.
 
-    Raises UsageError for a pattern that cannot be read, and from `finds` for one that takes longer than REGEX_SECONDS.
+    Only matching a pattern counts against REGEX_SECONDS; `clock` gives seconds that only rise. Raises UsageError for a
+    pattern that cannot be read, and from `finds` for one that takes longer.
     """
 
-    def __init__(self, filter: MemoryFilter) -> None:
+    def __init__(self, filter: MemoryFilter, clock: Callable[[], float] = time.perf_counter) -> None:
         self.needle = needle_of(filter)
-        self.pattern = PatternSearch(filter.regex) if filter.regex else None
+        self.pattern = compiled(filter.regex) if filter.regex else None
+        self._seconds_left, self._clock = REGEX_SECONDS, clock
         self._is_stopped = False
 
     def finds(self, key: str, content: str) -> bool:
@@ -189,7 +144,28 @@ class TextSearch:
             raise SearchInterrupted
         if self.needle is not None and not (self.needle.is_in(content) or self.needle.is_in(key)):
             return False
-        return self.pattern is None or self.pattern.is_in(content, key)
+        return self.pattern is None or self.matches_pattern(content, key)
+
+    def matches_pattern(self, *texts: str) -> bool:
+        """Whether the pattern matches anywhere in any of these texts. Raises UsageError when the time is over."""
+        start, seconds = self._clock(), min(self._seconds_left, SECONDS_A_TEXT)
+        try:
+            if seconds <= 0:
+                raise TimeoutError
+            return self.pattern is not None and any(
+                self.pattern.search(text, concurrent=True, timeout=seconds) is not None for text in texts
+            )
+        except TimeoutError:
+            if seconds < SECONDS_A_TEXT:
+                sentence = f"The pattern takes longer than {REGEX_SECONDS:g} s."
+            else:
+                sentence = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
+            hint = "Look for something simpler, or narrow the search by a filter."
+            raise UsageError(sentence, hint=hint, title="Pattern too slow") from None
+        except (MemoryError, RecursionError):
+            raise _too_big() from None
+        finally:
+            self._seconds_left -= self._clock() - start
 
     def spans(self, text: str, seconds: float, most: int) -> tuple[Sequence[Span], bool]:
         """Where anything that is looked for stands in a text, from left to right, what overlaps as one.
@@ -200,7 +176,8 @@ class TextSearch:
         is_over = False
         if self.pattern is not None:
             try:
-                found += islice(self.pattern.spans(text, seconds), most)
+                matches = self.pattern.finditer(text, concurrent=True, timeout=seconds)
+                found += islice((match.span() for match in matches if match.end() > match.start()), most)
             except (TimeoutError, MemoryError, RecursionError):
                 is_over = True
         return merged(found), is_over
@@ -224,10 +201,6 @@ def merged(spans: Sequence[Span]) -> Sequence[Span]:
         else:
             found.append((start, end))
     return found
-
-
-def _place(pattern: str, position: int) -> str:
-    return " at its end" if position >= len(pattern) else f" at character {position + 1}"
 
 
 def _too_big() -> UsageError:
@@ -259,19 +232,19 @@ def filter_entries(
 ) -> list[MemoryEntry]:
     """The memories a filter leaves, in their order; for a thread where it looks for text.
 
-    Many calls of one search share one `search`. Raises UsageError for a pattern that cannot be read or takes longer
-    than REGEX_SECONDS.
+    Raises UsageError for a pattern that cannot be read or takes longer than REGEX_SECONDS.
     """
-    if not filter.looks_for_text:
-        return [entry for entry in entries if _passes(entry, filter)]
-    looking = search or TextSearch(filter)
-    return [entry for entry in entries if _passes(entry, filter) and looking.finds(entry.key, entry.content)]
+    found = [entry for entry in entries if _passes(entry, filter)]
+    if filter.looks_for_text:
+        search = search or TextSearch(filter)
+        found = [entry for entry in found if search.finds(entry.key, entry.content)]
+    return found
 
 
-async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> list[MemoryEntry]:
-    """The same off the event loop where text is looked for; cancelling the await stops the search."""
-    if not filter.looks_for_text:
-        return filter_entries(entries, filter)
+async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> Sequence[MemoryEntry]:
+    """The same off the event loop; cancelling the await stops the search."""
+    if filter == EVERYTHING:
+        return entries
     # A pattern is read in the thread too: that brings in its library.
     search = await asyncio.to_thread(TextSearch, filter)
     try:
@@ -319,15 +292,6 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
             return (_order_of(entry.updated_at or entry.when), handle)
 
 
-def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:
-    """How many fall in each of AGE_GROUPS; what is no moment is in the last."""
-    until = moment(now) or datetime.max.replace(tzinfo=UTC)
-    counts = dict.fromkeys(AGE_GROUPS, 0)
-    for timestamp in timestamps:
-        counts[age_group(moment(timestamp), until)] += 1
-    return counts
-
-
 def age_group(created: datetime | None, now: datetime) -> str:
     """The name in AGE_GROUPS for one moment."""
     if created is None:
@@ -368,17 +332,20 @@ def count_entries(
     for field in by:
         if _NEEDS.get(field) in why_not:
             continue
+        found: Counter[Any]
         if field == "age":
             found = Counter(age_group(moment(entry.when), until) for entry in entries)
         else:
             found = Counter(map(_VALUES[field], superseded if field == "superseded" else entries))
-        if field == "quarter":
-            counts[field] = found
-        elif field in _GROUPS:
+        if field in _GROUPS:
             counts[field] = {name: found[name] for name in _GROUPS[field]}
         else:
-            counts[field] = by_count({value: count for value, count in found.items() if value is not None})
+            counts[field] = found if field == "quarter" else _ordered(found)
     return Counts(len(entries), counts, sum(entry.size for entry in entries))
+
+
+def _ordered(found: Counter[Any]) -> Mapping[Any, int]:
+    return by_count({value: count for value, count in found.items() if value is not None})
 
 
 _GROUPS: Mapping[CountField, Sequence[str]] = {"age": AGE_GROUPS, "size": SIZE_GROUPS}

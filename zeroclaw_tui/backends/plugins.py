@@ -1,7 +1,18 @@
-"""Backends of other packages.
+"""Backends of other packages. Only their names are looked up until a config asks for one of them.
 
-A package names its backend by an entry point of the group `zeroclaw_tui.backends`, "module:Class" with a class of
-Memory in it. Only the names are looked up until a config asks for one of them.
+A backend of your own is a class of Memory in a package of your own:
+
+1. Write the seven abstract verbs. Every command and screen works with these alone, if each memory has an `id` of its
+   own. `in_memory.py` is a sample that does more.
+2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
+   `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
+3. Read the settings in `from_config`: `config.location` is the value of --location, `config.storage` the table
+   `[storage.shoe-box]` of config.toml, secrets in plain text. Set `about = About(location=…)` and raise the kinds in
+   memory/errors.py, without passwords.
+4. Give the class a `why_not` with a sentence for each thing that it cannot do (`THE_TRAIT` is that of the seven verbs).
+   Override what it can do faster or more exactly.
+5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
+   them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
 """
 
 from __future__ import annotations

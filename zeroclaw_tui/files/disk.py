@@ -138,15 +138,6 @@ def translate_os_errors(path: Path) -> Iterator[None]:
         raise cannot_write(path, error) from error
 
 
-def cannot_write_temporary(error: OSError) -> Unreadable:
-    """Describe why the folder of temporary files cannot be written."""
-    kind = DiskFull if error.errno in FULL else Unreadable
-    reason = "the disk is full" if error.errno in FULL else error.strerror or str(error)
-    message = f"The folder of temporary files cannot be written: {reason}."
-    hint = "Free some space there, or name another one with TMPDIR."
-    return kind(message, hint=hint, title="Not written")
-
-
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """Create a folder that only this user may enter, and remove it at the end. Raises Unreadable."""
@@ -155,7 +146,7 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     try:
         folder = tempfile.TemporaryDirectory(prefix=prefix)
     except OSError as error:
-        raise cannot_write_temporary(error) from error
+        raise cannot_write(Path(tempfile.gettempdir()), error) from error
     with folder as name:
         yield Path(name)
 
@@ -321,10 +312,13 @@ def replace_bytes(
                 _locked_folder(target.parent),
             ):
                 _check_unchanged(target, expected)
-                if expected is None:
-                    _rename_to_new(new, target)
-                else:
-                    new.replace(target)
+                try:
+                    if expected is None:
+                        rename_exclusive(new, target)
+                    else:
+                        new.replace(target)
+                except FileExistsError as error:
+                    raise FileChangedError from error
     except OSError as error:
         if error.errno in FULL:
             hint = f"Nothing was changed in it. {MAKE_ROOM}"
@@ -334,13 +328,6 @@ def replace_bytes(
     # The file is replaced by now; an error here would say that it is not.
     with suppress(OSError):
         sync_folder(target.parent)
-
-
-def _rename_to_new(temp: Path, target: Path) -> None:
-    try:
-        rename_exclusive(temp, target)
-    except FileExistsError as error:
-        raise FileChangedError from error
 
 
 def retry_if_changed(attempt: Callable[[], Result], path: Path) -> Result:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.databases import create_database
 
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key
-from zeroclaw_tui.backends.matching import age_groups, matches
+from zeroclaw_tui.backends.matching import age_group, matches
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
     EXCERPTS,
@@ -132,7 +132,10 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
             assert facets.session == Counter(entry.session_id or "" for entry in expected)
             assert facets.agent == Counter(entry.agent for entry in expected)
             assert facets.namespace == Counter(entry.namespace for entry in expected if entry.namespace is not None)
-            assert facets.age == age_groups((entry.timestamp for entry in expected), NOW)
+            now = moment(NOW)
+            assert now is not None
+            ages = Counter(age_group(moment(entry.timestamp), now) for entry in expected)
+            assert {name: count for name, count in facets.age.items() if count} == ages
             assert facets.not_embedded == sum(entry.embedding_dimensions is None for entry in expected)
             with_superseded = [entry for entry in every if matches(entry, filter.but(superseded=Superseded.SHOW))]
             assert facets.superseded == sum(entry.superseded_by is not None for entry in with_superseded)

@@ -20,6 +20,7 @@ from zeroclaw_tui.backends.markdown.lines import (
     with_content,
 )
 from zeroclaw_tui.backends.markdown.sources import Source, is_new, number_of
+from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, Row, RowChange, RowConflict, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
@@ -31,38 +32,35 @@ class Outcome:
     """A file after some changes, and what these came to."""
 
     data: bytes | None = None
+    tally: Tally = field(default_factory=Tally)
     changes: list[RowChange] = field(default_factory=list)
     """For the journal: of each step the memories, then the file."""
-    written: int = 0
-    already: list[str] = field(default_factory=list)
-    conflicts: list[RowConflict] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
     rows: list[tuple[Change, Row]] = field(default_factory=list)
     """New rows, each with its change."""
-    notes: dict[str, None] = field(default_factory=dict)
     deleted: list[int] = field(default_factory=list)
     """The numbers of deleted lines, as their versions have them."""
 
     def add(self, other: Outcome) -> None:
         """Add what other changes came to; `data` is left to the caller."""
+        self.tally.add(other.tally)
         self.changes += other.changes
-        self.written += other.written
-        self.already += other.already
-        self.conflicts += other.conflicts
-        self.skipped += other.skipped
         self.rows += other.rows
-        self.notes |= other.notes
         self.deleted += other.deleted
 
     def add_conflict(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
         """Note a line that is not as it was expected, or is gone."""
-        self.conflicts.append(RowConflict(wanted, existing, "deleted" if existing is None else "changed"))
-        self.skipped += [wanted.id] if skipped else []
+        conflict = RowConflict(wanted, existing, "deleted" if existing is None else "changed")
+        self.tally.add_conflict(conflict, skipped=wanted.id if skipped else None)
+
+    def refused(self) -> Outcome:
+        """What is left of it where nothing is written."""
+        met = self.tally
+        return Outcome(tally=Tally(skipped=met.skipped, conflicts=met.conflicts, conflict_count=met.conflict_count))
 
     def record(self, change: Change, before: Row | None, after: Row | None) -> None:
         """Count a memory that was written, and note it for the journal."""
         self.changes.append(RowChange(before, after, reverses=change.reverses))
-        self.written += 1
+        self.tally.written += 1
         self.rows += [] if after is None else [(change, after)]
 
 
@@ -118,7 +116,7 @@ class LineEditor:
         else:
             self._outcome.deleted.append(number_of(expected.id))
         if new == line.raw:
-            self._outcome.already.append(expected.id)
+            self._outcome.tally.already.append(expected.id)
             self._outcome.rows.append((change, self._source.row(line)))
         else:
             self._edits.append(_LineEdit(change, line, new))
@@ -145,7 +143,7 @@ class LineEditor:
         existing = self._source.row(self._entries[number]) if 0 <= number < len(self._entries) else None
         is_there = isinstance(after, Row) and self._by_state[self._source.state(after.entry().content)]
         if is_there or (after is None and existing is None):
-            self._outcome.already.append(expected.id)
+            self._outcome.tally.already.append(expected.id)
             return
         wanted = expected if isinstance(expected, Row) else expected.as_row()
         can_restore = isinstance(after, Row) and on_conflict in ("overwrite", "rename")
@@ -166,12 +164,12 @@ class LineEditor:
         raw, lines = _raw_of(row), [line.raw for line in self._lines]
         inserted = [edit.new for edit in self._edits if edit.old is None]
         if [*lines, *inserted].count(raw) >= int(row.values.get("alike") or 1):
-            self._outcome.already.append(row.id)
+            self._outcome.tally.already.append(row.id)
             return
         gap = gap_of(row, lines, _line_number(change) - len(inserted))
         if gap is None:
             gap = len(lines)
-            self._outcome.notes[MOVED.format(self._source.note.name)] = None
+            self._outcome.tally.notes[MOVED.format(self._source.note.name)] = None
         self._edits.append(_LineEdit(change, None, raw, gap))
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:

@@ -18,9 +18,9 @@ from zeroclaw_tui.backends.markdown.files import WHY_NOT
 from zeroclaw_tui.backends.markdown.lines import Line, lines_of
 from zeroclaw_tui.backends.markdown.merge import undone
 from zeroclaw_tui.backends.markdown.sources import Source, Sources, is_new
+from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
-    CONFLICTS_LISTED,
     NOTES_FILE,
     ApplyResult,
     Change,
@@ -70,26 +70,18 @@ class NoteChanges:
 
     def apply(self, changes: Iterable[Change]) -> ApplyResult:
         """Apply them; see `Memory.apply`."""
-        total, processed, is_cancelled = Outcome(), 0, False
+        total, processed, is_cancelled = Tally(), 0, False
         for batch in self._batches(changes):
             if processed and not self._goes_on(processed):
                 is_cancelled = True
                 break
-            outcome = self._apply(batch)
-            total.add(replace(outcome, changes=[], rows=outcome.rows[: CONFLICTS_LISTED - len(total.rows)]))
+            total.add(self._apply(batch))
             processed += sum(change.table != NOTES_FILE for change in batch)
         else:
             self._goes_on(processed)
-        return ApplyResult(
-            written=0 if self._dry_run and self._on_conflict == "refuse" and total.conflicts else total.written,
-            already=tuple(total.already),
-            skipped=tuple(total.skipped),
-            conflicts=tuple(total.conflicts[:CONFLICTS_LISTED]),
-            conflict_count=len(total.conflicts),
-            rows=tuple(row for _, row in total.rows),
-            cancelled=is_cancelled,
-            notes=tuple(total.notes),
-        )
+        if self._dry_run and self._on_conflict == "refuse" and total.conflicts:
+            total.written = 0
+        return total.result(cancelled=is_cancelled)
 
     def _batches(self, changes: Iterable[Change]) -> Iterator[list[Change]]:
         """A few hundred changes at a time, or the change of a file with those of its lines."""
@@ -107,14 +99,13 @@ class NoteChanges:
         if batch:
             yield batch
 
-    def _apply(self, batch: Sequence[Change]) -> Outcome:
+    def _apply(self, batch: Sequence[Change]) -> Tally:
         total = Outcome()
-        works = self._works(batch, total)
+        works = self._works(batch, total.tally)
         if self._is_one_batch:
-            refused = Outcome()
+            refused = Tally()
             for source, steps in works:
-                planned = self._planned(source, steps, read_bytes(source.note.path))
-                refused.add(Outcome(conflicts=planned.conflicts, skipped=planned.skipped))
+                refused.add(self._planned(source, steps, read_bytes(source.note.path)).refused().tally)
             if refused.conflicts:
                 return refused
         for source, steps in works:
@@ -124,9 +115,10 @@ class NoteChanges:
                 insort(self._deleted[source.label], number)
         order = {id(change): at for at, change in enumerate(batch)}
         total.rows.sort(key=lambda pair: order[id(pair[0])])
-        return total
+        total.tally.rows = [row for _, row in total.rows]
+        return total.tally
 
-    def _works(self, batch: Sequence[Change], total: Outcome) -> list[tuple[Source, list[_Step]]]:
+    def _works(self, batch: Sequence[Change], total: Tally) -> list[tuple[Source, list[_Step]]]:
         """What is to be done to each file; what needs nothing is noted in `total`."""
         works: dict[Path, tuple[Source, list[_Step]]] = {}
         for change in batch:
@@ -143,7 +135,7 @@ class NoteChanges:
             steps[-1].lines.append(change)
         return [*works.values()]
 
-    def _source(self, change: Change, total: Outcome) -> Source | None:
+    def _source(self, change: Change, total: Tally) -> Source | None:
         """The file that a change is about; None if there is nothing to do."""
         row, after = change.target, change.after
         if isinstance(after, Draft):
@@ -175,8 +167,8 @@ class NoteChanges:
             if self._dry_run:
                 self._simulated[path] = outcome.data
                 return outcome
-            if self._is_one_batch and outcome.conflicts:
-                return Outcome(conflicts=outcome.conflicts, skipped=outcome.skipped)
+            if self._is_one_batch and outcome.tally.conflicts:
+                return outcome.refused()
             if journal is not None and outcome.changes:
                 journal.record(outcome.changes)
             try:
@@ -197,7 +189,7 @@ class NoteChanges:
         first = next((at for at, step in enumerate(steps) if step.file is None), len(steps))
         done = max((at + 1 for at in range(first) if _bytes_of(steps[at].file, "after") == data), default=0)
         for step in steps[:done]:
-            total.already += [change.target.id for change in step.lines if change.target is not None]
+            total.tally.already += [change.target.id for change in step.lines if change.target is not None]
         for step in steps[done:]:
             before = total.data
             if step.file is not None:
@@ -217,7 +209,9 @@ class NoteChanges:
         """Undo the change of a whole file, and with it those of its lines."""
         versions = (_bytes_of(change, "after"), _bytes_of(change, "before"), now)
         merged = undone(*versions, self._on_conflict)
-        outcome = Outcome(merged.data, notes={MOVED.format(source.note.name): None} if merged.is_moved else {})
+        outcome = Outcome(merged.data)
+        if merged.is_moved:
+            outcome.tally.notes[MOVED.format(source.note.name)] = None
         left: set[object] = set()
         for hunk in merged.conflicts:
             before, after, present = (_memories(*pair) for pair in zip(versions, hunk, strict=True))
@@ -228,7 +222,7 @@ class NoteChanges:
                 outcome.add_conflict(source.row(missed), existing, skipped=is_skipped)
             if self._on_conflict == "rename" and not before:
                 sentence = f"A line of {source.note.name} changed since it was stored, so it stays as it is now."
-                outcome.notes[sentence] = None
+                outcome.tally.notes[sentence] = None
         for line in lines:
             row, old, new = line.target, line.before, line.after
             assert isinstance(row, Row)

@@ -297,7 +297,7 @@ def find_functions(connection: sqlite3.Connection, filter: MemoryFilter) -> Iter
 
     def matches(content: bytes | None, key: bytes | None) -> bool:
         try:
-            return is_in(_decoded(content), _decoded(key))
+            return search.matches_pattern(_decoded(content), _decoded(key))
         except UsageError as error:
             # SQLite says of a function no more than that it failed.
             failed.append(error)
@@ -307,7 +307,6 @@ def find_functions(connection: sqlite3.Connection, filter: MemoryFilter) -> Iter
         holds = search.needle.is_in
         connection.create_function(_HOLDS, 2, lambda content, key: holds(_decoded(content)) or holds(_decoded(key)))
     if search.pattern is not None:
-        is_in = search.pattern.is_in
         connection.create_function(_MATCHES, 2, matches)
     try:
         yield
