@@ -30,7 +30,7 @@ def _read(tmp_path: Path, data: bytes) -> tuple[list[Row], Counter[str]]:
     return list(found.read(source, lost)), lost
 
 
-def test_an_export_comes_back(tmp_path: Path) -> None:
+def test_an_exported_table_is_read_back(tmp_path: Path) -> None:
     ((row,), lost) = _read(tmp_path, csv_file.header_line() + csv_file.line_of(ROW))
     assert (row.id, row.agent, row.handle) == ("7", "zoe", None)
     assert row.values == {name: value for name, value in ROW.values.items() if value is not None}

@@ -56,7 +56,7 @@ def _read_line(line: bytes, number: int = 2) -> Row:
 
 
 @given(_rows())
-def test_every_value_comes_back_exactly_whatever_it_is(row: Row) -> None:
+def test_every_value_is_read_back_exactly(row: Row) -> None:
     line = line_of(row, vectors=True)
     assert line.count(b"\n") == 1
     back = _read_line(line)
@@ -122,7 +122,7 @@ def test_a_line_of_another_form_is_named_by_its_number(line: bytes, reason: str)
 
 
 @pytest.mark.parametrize("made_by", [Identity("openai", "small", 1536), None])
-def test_a_header_comes_back(tmp_path: Path, made_by: Identity | None) -> None:
+def test_a_header_is_read_back(tmp_path: Path, made_by: Identity | None) -> None:
     moment = "2026-02-01T10:00:00+00:00"
     header = header_line(moment, "sqlite", "G4", "0.8.4", vectors=True, embedding=made_by)
     assert header_of_line(header) == (moment, made_by)

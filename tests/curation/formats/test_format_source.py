@@ -113,7 +113,7 @@ def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPa
         list(numbered_lines(reader))
 
 
-def test_a_database_keeps_its_locks_while_it_is_read(folder: Path) -> None:
+def test_reading_a_database_does_not_drop_its_locks(folder: Path) -> None:
     """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
     path = folder / "a.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -119,9 +119,7 @@ def _json(folder: Path, document: Any) -> Path:
     ],
     ids=SAMPLES,
 )
-def test_each_tools_memories_come_with_stable_keys(
-    sample: str, expected: dict[str, str], losses: dict[str, int]
-) -> None:
+def test_each_tool_is_read_with_stable_keys(sample: str, expected: dict[str, str], losses: dict[str, int]) -> None:
     source = Source(DATA / "formats" / sample)
     assert find_format(source).name == SAMPLES[sample]
     rows, lost = _read(source.path)
@@ -130,7 +128,7 @@ def test_each_tools_memories_come_with_stable_keys(
     assert _read(source.path)[0] == rows
 
 
-def test_owner_session_and_times_come_where_the_tool_states_them() -> None:
+def test_owner_session_and_times_are_read() -> None:
     def stated(sample: str, key: str) -> Any:
         row = next(row for row in _read(DATA / "formats" / sample)[0] if row.key == key)
         return row.agent, {name: row.values[name] for name in row.values if name not in ("key", "content", "category")}
@@ -186,7 +184,7 @@ def test_what_is_no_tools_is_refused_with_a_sentence(tmp_path: Path, name: str, 
     assert failure.value.hint
 
 
-def test_nothing_of_zeroclaws_own_is_taken_for_another_tools(tmp_path: Path) -> None:
+def test_zeroclaws_own_files_are_no_foreign_format(tmp_path: Path) -> None:
     days = "# Daily Log — 2026-03-01\n\n- **k**: v\n"
     _written(tmp_path / "seeded", MEMORY="# MEMORY.md\n\n## Facts\n- none yet\n", USER="# USER\n- Mila\n")
     _written(tmp_path / "seeded", **{"memory/2026-03-01": days})
@@ -196,7 +194,7 @@ def test_nothing_of_zeroclaws_own_is_taken_for_another_tools(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("lead", ["**Tasks done:**", "Tasks done:", "**Tasks done：**"])
-def test_a_lead_in_goes_before_what_it_introduces(tmp_path: Path, lead: str) -> None:
+def test_a_lead_in_is_put_before_each_item(tmp_path: Path, lead: str) -> None:
     text = f"{lead}\n- Frames\n- **Wax**: melted\n  - twice\n\nThe bees are calm.\n\n{lead}\n\n## Now\n- Bees\n"
     assert _contents(_written(tmp_path, MEMORY=text)) == [
         f"{lead}\n\nFrames",
@@ -285,7 +283,7 @@ def test_unknown_fields_and_relations_of_mem0_are_counted(tmp_path: Path) -> Non
     assert lost == {"immutable": 1, "relations of the graph memory": 1}
 
 
-def test_the_same_memory_comes_once_and_another_of_its_key_gets_its_own(tmp_path: Path) -> None:
+def test_repeated_memories_and_keys_are_distinguished(tmp_path: Path) -> None:
     twice = [BEES, BEES, {**BEES, "memory": "Mila sells honey"}]
     rows, lost = _read(_json(tmp_path, twice))
     assert [row.key for row in rows] == ["mem0_9a1b00000000", "mem0_9a1b00000000_2c925669"]

@@ -62,7 +62,7 @@ def hand_made(tmp_path: Path) -> Path:
     return file
 
 
-async def test_new_ones_come_as_core_with_the_dates_of_the_file(library: Library, hand_made: Path) -> None:
+async def test_new_memories_become_core_with_the_dates_of_the_file(library: Library, hand_made: Path) -> None:
     plan = await plan_hydrate(Target.of(library), hand_made)
     assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 0, 1, ("lang",))
     assert any("no id, session" in note for note in plan.notes)

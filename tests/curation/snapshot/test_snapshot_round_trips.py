@@ -60,7 +60,7 @@ async def _hydrate(target: Target, file: Path) -> None:
 @example(rows=[("k", "---\n*Created: x*\n### 🔑 `other`\r\n\x00"), ("two\nlines", "`"), ("end`\n### 🔑 `more", " \n ")])
 @example(rows=[("big", "0123456789abcde\n" * 16384)])
 @given(rows=_rows)
-def test_every_memory_comes_back_exactly_out_of_the_copy_beside_the_snapshot(rows: list[tuple[str, str]]) -> None:
+def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows: list[tuple[str, str]]) -> None:
     """Into a store in use and into a new one; and without that copy, what ZeroClaw's format leaves of it."""
     with tempfile.TemporaryDirectory() as folder:
         made = [
@@ -70,7 +70,7 @@ def test_every_memory_comes_back_exactly_out_of_the_copy_beside_the_snapshot(row
         asyncio.run(_there_and_back(Path(folder) / "zc", made))
 
 
-async def test_bytes_that_are_no_text_come_back_too(tmp_path: Path) -> None:
+async def test_bytes_that_are_no_text_are_restored(tmp_path: Path) -> None:
     root = make_install(tmp_path / "zc", "G1", [{"key": "good"}, {"key": "bad", "embedding": b"\xff\x00\x01\x02"}])
     database = root / "memory" / "brain.db"
     small_store.change(

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 
 
-async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_its_order(library: Library) -> None:
+async def test_the_snapshot_has_every_core_memory_in_zeroclaws_order(library: Library) -> None:
     """The last updated first; those that were replaced by newer ones too."""
     outcome = await write_snapshot(library)
     file = library.config.install.root / NAME
@@ -98,9 +98,7 @@ async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_p
     await library.close()
 
 
-async def test_vectors_that_are_too_many_are_left_out_and_said(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_too_many_vectors_are_left_out_with_a_note(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MAX_VECTOR_BYTES", 4)
     assert not (await plan_snapshot(library)).has_vectors
     outcome = await write_snapshot(library)
@@ -121,7 +119,7 @@ async def test_right_after_it_was_written_store_and_snapshot_are_the_same(librar
     assert "its exact text" in hard.lost
 
 
-async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(library: Library) -> None:
+async def test_a_contradicting_lossless_copy_is_not_used(library: Library) -> None:
     await write_snapshot(library)
     file = place_of(library.config)
     file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))

@@ -31,7 +31,7 @@ async def _clean(library: Library, *texts: Text) -> Any:
     return await clean_copies(library, await find_copies(library, texts or (DOOR,)))
 
 
-async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(make_place: Make) -> None:
+async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(make_place: Make) -> None:
     """Line ends, bytes that are no UTF-8, blanks and the mode of every file stay."""
     place = make_place("G4", ({"key": "lang", "content": OTHER},))
     files = {
@@ -103,7 +103,7 @@ def _messages(path: Path) -> list[str]:
         return [content for (content,) in connection.execute("SELECT content FROM sessions ORDER BY id")]
 
 
-async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> None:
+async def test_a_chat_is_cleaned_while_the_agent_writes(place: Place) -> None:
     """The agent has the database open; its new messages stay, and the log keeps nothing."""
     path = _chats(place, f"Mind: {SECRET}", OTHER)
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
@@ -126,7 +126,7 @@ async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> 
         assert _messages(path)[0] == "the agent wrote this"
 
 
-async def test_a_locked_chat_is_named_and_nothing_is_lost(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_locked_chat_is_reported_and_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     path = _chats(place, SECRET)
     notes = place.write("MEMORY.md", f"{SECRET}\nrest\n")
@@ -170,7 +170,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("moment", ["kept", "done"])
-async def test_a_cleaning_that_was_killed_is_put_right(place: Place, moment: str) -> None:
+async def test_a_killed_cleaning_is_recovered(place: Place, moment: str) -> None:
     """What was kept but not done is nothing to undo; what was done comes back."""
     path = _chats(place, SECRET, OTHER)
     arguments = [sys.executable, "-c", KILLED, str(place.config_dir), moment, SECRET]

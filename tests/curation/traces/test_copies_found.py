@@ -21,7 +21,7 @@ async def _found(place: Place, *texts: Text) -> dict[str, list[Copy]]:
         return by_kind
 
 
-async def test_other_memories_with_the_content_are_named(make_place: Make) -> None:
+async def test_other_memories_with_the_same_content_are_reported(make_place: Make) -> None:
     """Superseded ones and those of other agents too, but not the memory itself while it is still stored."""
     hidden = {"id": "2", "key": "hidden", "content": SECRET, "superseded_by": "x"}
     place = make_place("G4", ({"id": "1", "key": "door", "content": SECRET}, hidden))
@@ -32,7 +32,7 @@ async def test_other_memories_with_the_content_are_named(make_place: Make) -> No
     assert "door" not in copy.remark
 
 
-async def test_what_cannot_be_read_is_told(place: Place) -> None:
+async def test_unreadable_places_are_reported(place: Place) -> None:
     """Damaged databases and a folder among files: each database says why, none stops the rest."""
     place.write("memory/audit.db", b"not a database at all" * 100)
     for name in ("memory/response_cache.db", "sessions/sessions.db", "memory/brain.db.backup-1"):
@@ -47,7 +47,7 @@ async def test_what_cannot_be_read_is_told(place: Place) -> None:
         assert copy.remark
 
 
-async def test_a_log_nobody_indexed_is_left_as_it_is(place: Place) -> None:
+async def test_an_unindexed_log_is_not_read(place: Place) -> None:
     """Reading it would make a file beside a database of another program; that it was not read is said."""
     backup = small_store.make(place.root / "memory" / "discord.db", "G2", [])
     wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)

@@ -60,7 +60,7 @@ async def test_a_plan_changes_nothing(planted: Planted) -> None:
     assert plan.places
 
 
-async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> None:
+async def test_neither_report_nor_journal_contains_the_text(planted: Planted) -> None:
     named = planted.root / "notes" / f"{TEXT}.txt"
     named.write_text("nothing")
     async with planted.opened() as library:
@@ -71,7 +71,7 @@ async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> 
     assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
-async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> None:
+async def test_the_trash_loses_only_the_erased_text(alone: Planted) -> None:
     async with alone.opened() as library:
         for words in (TEXT, OTHERS[3]):
             await remove_memories(library, await plan_purge(library, MemoryFilter(contains=words)), "purge")
@@ -87,7 +87,7 @@ async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> Non
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_marked_memories_go_whatever_they_hold(alone: Planted) -> None:
+async def test_marked_memories_are_erased_whatever_their_text(alone: Planted) -> None:
     """What they held before as well."""
     async with alone.opened() as library:
         row = await row_with_id(library.memory, "id-000")
@@ -118,7 +118,7 @@ def _holder(database: Path, what: str) -> subprocess.Popen[str]:
     return process
 
 
-async def test_rows_go_beside_a_running_program_and_it_is_named(alone: Planted) -> None:
+async def test_rows_are_erased_while_a_program_has_the_database_open(alone: Planted) -> None:
     """Its bytes stay until that is stopped; then erasing once more finishes."""
     holder = _holder(alone.database, "open")
     try:
@@ -148,7 +148,7 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, mon
     assert bytes_left(planted.config_dir) == before
 
 
-async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> None:
+async def test_packed_and_binary_files_are_reported_and_left(alone: Planted) -> None:
     backups = alone.root / "backups" / "one"
     backups.mkdir(parents=True)
     (backups / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
@@ -182,7 +182,7 @@ async def test_a_backup_of_the_config_loses_the_text_unless_that_would_break_it(
 
 
 @pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
-async def test_what_zeroclaw_writes_around_memories_stays(alone: Planted, text: str) -> None:
+async def test_lines_that_zeroclaw_writes_around_memories_stay(alone: Planted, text: str) -> None:
     file, notes = alone.root / "MEMORY_SNAPSHOT.md", alone.root / "memory" / "archive" / "2026-03-01.md"
     file.write_text(snapshot(("a", "A"), ("b", f"told {text} once")))
     notes.parent.mkdir()
@@ -195,7 +195,7 @@ async def test_what_zeroclaw_writes_around_memories_stays(alone: Planted, text: 
     assert notes.read_text() == "# Daily Log — 2026-03-01\n\n- **a**: A\n"
 
 
-async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Planted, tmp_path: Path) -> None:
+async def test_copies_of_a_named_store_are_erased_too(alone: Planted, tmp_path: Path) -> None:
     copies = [alone.root / "memory" / "brain.db.bak", alone.root / "backup" / "brain.db", alone.config_dir / "old.sav"]
     copies[1].parent.mkdir()
     for copied in copies:
@@ -219,7 +219,7 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
-async def test_a_link_of_zeroclaws_own_stays_one(alone: Planted, tmp_path: Path) -> None:
+async def test_a_link_of_zeroclaw_stays_a_link(alone: Planted, tmp_path: Path) -> None:
     real = tmp_path / "elsewhere.md"
     real.write_text(f"- {TEXT}\n- stays\n")
     (alone.root / "USER.md").symlink_to(real)
@@ -232,7 +232,7 @@ async def test_a_link_of_zeroclaws_own_stays_one(alone: Planted, tmp_path: Path)
     assert real.read_text() == "- stays\n"
 
 
-async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alone: Planted, tmp_path: Path) -> None:
+async def test_links_that_zeroclaw_does_not_read_are_reported_and_left(alone: Planted, tmp_path: Path) -> None:
     outside, folder = tmp_path / "mine.md", tmp_path / "diary"
     outside.write_text(f"- {TEXT}\n")
     folder.mkdir()
@@ -246,7 +246,7 @@ async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alo
     assert told["link.md"] == told["diary"] == "It is a link, which was not followed."
 
 
-async def test_of_notes_the_line_that_was_marked_goes_and_none_that_gets_its_number(tmp_path: Path) -> None:
+async def test_in_notes_only_the_marked_line_is_erased(tmp_path: Path) -> None:
     notes = tmp_path / "MEMORY.md"
     head = "# Long-Term Memory\n"
     notes.write_text(f"{head}- **a**: one\n\n- **b**: two\n\n- **c**: three\n")

@@ -67,6 +67,8 @@ def _check_around(planted: Planted) -> None:
 
 
 @pytest.mark.parametrize(("layout", "generation"), SAMPLE, ids=str)
-async def test_no_byte_is_left_and_all_else_stands(tmp_path: Path, layout: Layout, generation: str) -> None:
+async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(
+    tmp_path: Path, layout: Layout, generation: str
+) -> None:
     """Twenty-five of them, by a scan that shares no code with the program."""
     await _check(tmp_path, layout, generation)

@@ -93,7 +93,9 @@ async def _contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
-async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: Opened, tmp_path: Path) -> None:
+async def test_rows_are_erased_and_what_a_server_keeps_is_reported(
+    store: Store, opened: Opened, tmp_path: Path
+) -> None:
     async with opened(store.backend, store.location) as library:
         await _fill(library)
         plan = await plan_erase(library, TextMatcher([TEXT]))
@@ -114,7 +116,7 @@ async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: 
     assert bytes_left(tmp_path) == []
 
 
-async def test_a_memory_that_comes_back_is_left(place: PostgresPlace, opened: Opened) -> None:
+async def test_a_memory_that_the_server_writes_again_is_reported(place: PostgresPlace, opened: Opened) -> None:
     place.run(
         "CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO memories VALUES "
         "(OLD.id || '+', OLD.key || '+', OLD.content, OLD.category, now(), now()); RETURN NULL; END $$; "
@@ -153,7 +155,7 @@ def _lucid_database(home: Path, *contents: str) -> Path:
     return path
 
 
-async def test_of_lucid_everything_goes_but_what_lucid_itself_was_given(lucid: Path) -> None:
+async def test_lucids_own_database_is_reported_and_left(lucid: Path) -> None:
     """What it was given fills a page and more, so that in its file the text does not stand in one piece."""
     long = f"{'x' * 4040}{TEXT}{'y' * 4000}"
     theirs = _lucid_database(lucid, OTHERS[0], *(f"{'-' * at}{long}" for at in range(0, 60, 6)))

@@ -111,14 +111,12 @@ def test_json_without_them_is_json_and_the_same_once_more(document: dict[str, ob
         ("2026", "content", "2026-03-01", False), ("2026", "created_at", "2026-03-01", True),
     ],
 )  # fmt: skip
-def test_a_word_that_a_program_puts_there_stays_and_no_text_of_anybody(
-    text: str, field: str, value: str, stays: bool
-) -> None:
+def test_only_values_that_programs_write_are_spared(text: str, field: str, value: str, stays: bool) -> None:
     written = json.dumps({field: value})
     assert (TextMatcher([text]).out_of(written) == written) == stays
 
 
-def test_the_longest_of_texts_that_begin_alike_goes() -> None:
+def test_the_longest_of_several_matches_is_removed() -> None:
     matcher = TextMatcher(["Anna", "Anna Smith-Jones"])
     assert matcher.out_of("I am Anna Smith-Jones, ANNA") == "I am [removed], [removed]"
     assert matcher.out_of_bytes(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
@@ -134,7 +132,7 @@ def test_what_cannot_be_looked_for_is_refused(texts: list[str]) -> None:
         TextMatcher(texts)
 
 
-def test_of_many_texts_the_first_are_searched_and_that_is_said() -> None:
+def test_the_number_of_texts_is_limited_with_a_remark() -> None:
     matcher = TextMatcher(f"text number {number}." for number in range(60))
     assert matcher.found_in("TEXT NUMBER 49.")
     assert not matcher.found_in("text number 50.")

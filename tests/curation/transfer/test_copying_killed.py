@@ -18,13 +18,13 @@ def _run(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "markdown"])
-def test_a_copy_killed_here_and_there_goes_on(backend: str, tmp_path: Path) -> None:
+def test_a_killed_copy_can_be_continued(backend: str, tmp_path: Path) -> None:
     """Six moments spread over the whole copy."""
     assert "killed at 6, every memory whole" in _run(backend, str(tmp_path), "--points", "6")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["sqlite", "markdown"])
-def test_a_copy_killed_before_each_of_its_system_calls_goes_on(backend: str, tmp_path: Path) -> None:
+def test_a_copy_killed_before_any_system_call_can_be_continued(backend: str, tmp_path: Path) -> None:
     """Every moment between two system calls."""
     assert "every memory whole" in _run(backend, str(tmp_path))

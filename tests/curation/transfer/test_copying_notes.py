@@ -101,7 +101,7 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
 
 
-async def test_notes_come_to_notes_line_by_line(tmp_path: Path) -> None:
+async def test_notes_are_copied_to_notes_line_by_line(tmp_path: Path) -> None:
     install_in(tmp_path, [])
     notes, other = tmp_path / "notes", tmp_path / "other"
     (notes / "memory").mkdir(parents=True)
@@ -146,7 +146,7 @@ LINES = st.lists(
 
 @settings(max_examples=25, deadline=None)
 @given(LINES)
-def test_hostile_texts_come_whole_to_a_database_and_as_promised_to_notes(
+def test_hostile_texts_are_copied_to_a_database_and_to_notes(
     rows: list[tuple[str, str, str, bytes | None]],
 ) -> None:
     with TemporaryDirectory() as folder:

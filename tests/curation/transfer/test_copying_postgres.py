@@ -41,7 +41,7 @@ def url(server: PostgresServer, request: pytest.FixtureRequest) -> str:
     return server.url("zeroclaw", "secret", name)
 
 
-async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, tmp_path: Path) -> None:
+async def test_a_new_table_is_filled_and_undo_empties_it(url: str, tmp_path: Path) -> None:
     database = install_in(tmp_path, ROWS)
     before = database.read_bytes()
     async with opened(tmp_path) as library:
@@ -68,7 +68,7 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         assert await target.memory.count() == 0
 
 
-async def test_agents_come_along_into_a_table_that_is_made_for_them(url: str, tmp_path: Path) -> None:
+async def test_agents_are_added_to_a_new_table(url: str, tmp_path: Path) -> None:
     """And go again with their memories."""
     install_in(tmp_path, [{"key": key, "agent": key, "content": "Rust"} for key in ("default", "scout")], "G4")
     async with opened(tmp_path) as library:

@@ -57,7 +57,7 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
     assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
 
 
-async def test_agents_that_are_not_there_come_too(tmp_path: Path) -> None:
+async def test_missing_agents_are_added(tmp_path: Path) -> None:
     database = install_in(tmp_path, [], "G4")
     change(database, "INSERT INTO agents VALUES ('w', 'writer', '2026-01-01')")
     owners = "SELECT agents.alias, key, content FROM memories JOIN agents ON agents.id = agent_id ORDER BY 1"
@@ -111,9 +111,7 @@ async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> No
             await open_target(library, "none", None, environ={})
 
 
-async def test_what_another_program_changes_in_the_middle_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_check_finds_a_change_by_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hashes are of what is read again, and not of what was written."""
     install_in(tmp_path, _rows())
     new = tmp_path / "new.db"

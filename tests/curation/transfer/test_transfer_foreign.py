@@ -44,7 +44,7 @@ def mem0(path: Path, *memories: dict[str, object]) -> Path:
 
 
 @pytest.mark.parametrize("generation", ["G1", "G4"])
-async def test_a_memory_comes_as_it_was_shown_and_one_undo_takes_it_back(tmp_path: Path, generation: str) -> None:
+async def test_a_foreign_memory_is_imported_as_previewed_and_undone(tmp_path: Path, generation: str) -> None:
     here = make(tmp_path / "here.db", generation, [{"key": "own"}])
     before = everything(here)
     file = mem0(tmp_path / "anything.data", BEES)
@@ -67,7 +67,7 @@ async def test_a_memory_comes_as_it_was_shown_and_one_undo_takes_it_back(tmp_pat
     assert everything(here) == before
 
 
-async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_secret_is_never_told(
+async def test_secrets_and_threats_are_left_out_unless_requested(
     tmp_path: Path,
 ) -> None:
     here = make(tmp_path / "here.db", "G4", [])
@@ -123,9 +123,7 @@ MEMORIES = st.fixed_dictionaries(
     )
 )
 @pytest.mark.parametrize("target", ["G1", "G4", "notes"])
-def test_whatever_comes_in_whatever_order_nothing_is_doubled_and_again_brings_nothing(
-    target: str, sources: list[list[dict[str, str]]]
-) -> None:
+def test_a_second_import_brings_nothing_in_any_order(target: str, sources: list[list[dict[str, str]]]) -> None:
     """One that says the same under the same name of the tool is brought once; only another text of one is left out."""
     with TemporaryDirectory() as folder:
         asyncio.run(_all_imported(Path(folder), target, sources))

@@ -74,7 +74,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
         ),
     ],
 )  # fmt: skip
-async def test_what_is_taken_is_left_out_replaced_or_put_beside(
+async def test_a_taken_key_is_skipped_overwritten_or_renamed(
     on_clash: OnClash, count: int, contents: dict[str, str], both: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """And one undo brings back every row, its place, its vector and what the keyword index finds."""
@@ -95,7 +95,7 @@ async def test_what_is_taken_is_left_out_replaced_or_put_beside(
     assert (everything(here), hits(here, WORDS)) == (before, found)
 
 
-async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_of_another_text(tmp_path: Path) -> None:
+async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path: Path) -> None:
     here, there = make(tmp_path / "here.db", "G4", HERE), make(tmp_path / "there.db", "G4", THERE)
     files = (
         await exported(there, tmp_path / "all.jsonl", vectors=True),
@@ -201,7 +201,7 @@ async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: 
         (None, None, b"cut", False),
     ],
 )
-async def test_only_vectors_of_the_same_model_come_along(
+async def test_only_vectors_of_the_same_model_are_imported(
     ours: tuple[str, ...] | None, theirs: tuple[str, ...] | None, vector: bytes, comes: bool, tmp_path: Path
 ) -> None:
     here, there = make(tmp_path / "here.db", "G4", []), make(tmp_path / "there.db", "G4", [{"embedding": vector}])
@@ -218,7 +218,7 @@ async def test_only_vectors_of_the_same_model_come_along(
     assert row.values["embedding"] == (vector if comes else None)
 
 
-async def test_an_import_that_was_stopped_goes_on(tmp_path: Path) -> None:
+async def test_a_stopped_import_can_be_continued(tmp_path: Path) -> None:
     there = make(tmp_path / "there.db", "G4", [{} for _ in range(600)])
     here = make(tmp_path / "here.db", "G4", [])
     before = everything(here)

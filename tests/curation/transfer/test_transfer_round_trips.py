@@ -64,7 +64,7 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_pa
     ),
     format=st.sampled_from(["jsonl", "csv"]),
 )
-def test_any_text_comes_back_through_every_format(
+def test_any_text_survives_every_format(
     memories: list[tuple[str, str, str]], format: ExportFormat, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
@@ -119,7 +119,7 @@ async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> Non
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
-async def test_what_a_format_loses_is_said(tmp_path: Path) -> None:
+async def test_each_format_reports_its_losses(tmp_path: Path) -> None:
     source = make(tmp_path / "source.db", "G4", ODD_ROWS)
     async with opened(source) as library:
         formats: list[ExportFormat] = ["jsonl", "csv", "markdown"]

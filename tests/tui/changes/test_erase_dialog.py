@@ -59,7 +59,7 @@ async def contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
-async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Library) -> None:
+async def test_marked_memories_and_a_text_are_erased_after_the_word_is_typed(library: Library) -> None:
     async with running(EraseApp(library, [MET])) as (app, pilot):
         assert "Erase 1 memory and its text from the whole install" in screen_words(app)
         app.screen.query_one(Input).value = "zebediah q"
@@ -81,7 +81,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
     assert await contents(library) == [OTHER]
 
 
-async def test_where_nothing_is_marked_the_memory_here_goes_only_if_no_text_is_typed(library: Library) -> None:
+async def test_without_marks_the_current_memory_is_erased_if_no_text_is_typed(library: Library) -> None:
     async with running(EraseApp(library, [], Text("id-001", "key1", OTHER))) as (app, pilot):
         assert "Erase a text from the whole install" in screen_words(app)
         assert "empty to erase the memory key1 and its text" in screen_words(app)
@@ -95,7 +95,7 @@ async def test_where_nothing_is_marked_the_memory_here_goes_only_if_no_text_is_t
         await press(pilot, "escape")
 
 
-async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_said(library: Library) -> None:
+async def test_cancelling_any_step_changes_nothing(library: Library) -> None:
     async with running(EraseApp(library, []), WIDE) as (app, pilot):
         await press(pilot, "enter")
         assert "There is no text to erase." in screen_words(app)
@@ -113,7 +113,7 @@ async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_
     assert len(await contents(library)) == 3
 
 
-async def test_of_a_long_plan_the_answers_stay_in_sight_and_the_rest_is_paged_to(library: Library) -> None:
+async def test_a_long_plan_can_be_paged(library: Library) -> None:
     chats = library.config.install.root / "sessions"
     chats.mkdir()
     for number in range(40):

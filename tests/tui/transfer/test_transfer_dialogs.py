@@ -29,7 +29,7 @@ async def import_from(pilot: Pilot[Any], path: Path) -> None:
     await press(pilot, "enter")
 
 
-async def test_what_is_shown_goes_to_the_file_named(place: Place) -> None:
+async def test_the_listed_memories_are_exported_to_the_named_file(place: Place) -> None:
     """One that is there is only replaced when a person says so; one that cannot be written is told."""
     there = place.home / "zeroclaw-memories-2026-11-22.jsonl"
     there.write_text("mine", encoding="utf-8")
@@ -97,7 +97,7 @@ POLICIES = {
 """Skip, overwrite, rename: what is there of food then, and which keys are new."""
 
 
-async def test_a_file_comes_in_by_the_policy_chosen_and_goes_back_with_u(place: Place) -> None:
+async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: Place) -> None:
     path = place.exported(
         "in.jsonl", [{"key": "pet", "content": "Has a cat"}, {"key": "food", "content": "Allergic to cats."}]
     )
@@ -135,7 +135,7 @@ async def test_nothing_is_imported_by_accident_and_a_file_of_another_shape_is_on
     assert place.contents() == before
 
 
-async def test_what_seems_to_hold_a_secret_comes_in_once_it_is_asked_for(place: Place) -> None:
+async def test_a_flagged_text_is_imported_on_request(place: Place) -> None:
     lines = [
         {"type": "entity", "name": "door", "entityType": "fact", "observations": ["password: hunter2-hunter2-hunter2"]},
         {"type": "entity", "name": "bees", "entityType": "fact", "observations": ["they live in the roof"]},
