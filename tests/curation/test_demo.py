@@ -28,8 +28,8 @@ from zeroclaw_tui.curation.turns import recorded
 from zeroclaw_tui.embeddings.local import LocalEmbedder
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.scoring.profiles import ScoringSettings
+from zeroclaw_tui.scoring.scanner import scan
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")

@@ -17,8 +17,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.scoring import decide
-from zeroclaw_tui.scoring.injection import ScanMode
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings
+from zeroclaw_tui.scoring.scanner import ScanMode
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 FIRST_AGENT = "00000000-0000-4000-8000-000000000000"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.scoring.injection import category_of, redact
+from zeroclaw_tui.scoring.scanner import category_of, redact
 
 ALL = ("private_key", "api_key", "secret", "email", "phone")
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"

@@ -20,8 +20,8 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.scoring.scanner import scan
 
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 

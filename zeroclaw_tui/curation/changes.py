@@ -46,7 +46,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.scoring.injection import scan
+from zeroclaw_tui.scoring.scanner import scan
 
 _KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.embeddings.base import Announce
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.injection import ScanMode
+    from zeroclaw_tui.scoring.scanner import ScanMode
 
 # The modules of the scanner and of the journal are imported when they are first used: most commands need neither.
 
@@ -98,7 +98,7 @@ class Library:
         return [replace(entry, withheld=await self._scan(entry, mode)) for entry in entries]
 
     async def _scan(self, entry: MemoryEntry, mode: ScanMode) -> str | None:
-        from zeroclaw_tui.scoring.injection import scan
+        from zeroclaw_tui.scoring.scanner import scan
 
         if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
             return scan(entry.content, mode)

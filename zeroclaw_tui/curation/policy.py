@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan_all
+from zeroclaw_tui.scoring.scanner import ScanMode, category_of, redact, scan_all
 
 _MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
 _ON_HIT = ("reject", "block-on-read", "block_on_read")

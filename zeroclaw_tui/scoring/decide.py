@@ -29,9 +29,10 @@ from zeroclaw_tui.scoring.evidence import (
     served,
     vector_hits,
 )
-from zeroclaw_tui.scoring.injection import ScanMode, judge, pool_size, scan
+from zeroclaw_tui.scoring.injection import judge, pool_size
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LikeSearch, like_search, lists_recent, match_expression, words
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32, mode_in
+from zeroclaw_tui.scoring.scanner import ScanMode, scan
 
 if TYPE_CHECKING:
     import numpy as np

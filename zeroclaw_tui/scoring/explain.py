@@ -18,7 +18,6 @@ from zeroclaw_tui.scoring.injection import (
     MOST_CHARACTERS,
     MOST_ENTRIES,
     MOST_ENTRY_CHARACTERS,
-    THREATS,
     age_in_days,
     blend_of,
     characters_used,
@@ -30,6 +29,7 @@ from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.keywords import words as message_words
 from zeroclaw_tui.scoring.placement import NoVector, Placement, StageName, StagePlace
 from zeroclaw_tui.scoring.profiles import Trial, mode_in, parse_version
+from zeroclaw_tui.scoring.scanner import THREATS
 from zeroclaw_tui.scoring.what_if import POSTGRES_RANKS_SINCE, mixed_meanings, threshold_meaning, weights_meaning
 
 Mark = Literal["passed", "stopped", "absent"]

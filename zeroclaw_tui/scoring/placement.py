@@ -20,8 +20,9 @@ from zeroclaw_tui.scoring.decide import (
     passes_scanner,
 )
 from zeroclaw_tui.scoring.evidence import FILTERS, FilterName, OwnEvidence, Scope, StageEvidence, StageHits, is_durable
-from zeroclaw_tui.scoring.injection import in_prompt_order, judge, scan
+from zeroclaw_tui.scoring.injection import in_prompt_order, judge
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
+from zeroclaw_tui.scoring.scanner import scan
 
 if TYPE_CHECKING:
     import numpy as np

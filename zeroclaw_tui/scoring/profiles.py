@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.errors import UsageError
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Value
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.injection import ScanMode
+    from zeroclaw_tui.scoring.scanner import ScanMode
 
 Version = tuple[int, int, int]
 

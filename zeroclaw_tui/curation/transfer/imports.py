@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.note_lines import is_line, line_place
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
-from zeroclaw_tui.scoring.injection import THREATS, scan_all
+from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 
 _NAME_CELLS, _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 40, 60, 400, 4
 

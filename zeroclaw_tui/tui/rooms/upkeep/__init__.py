@@ -114,13 +114,9 @@ class UpkeepRoom(StoreRoom):
 
     async def action_statistics(self) -> None:
         """Show the counts of the store in the tab of health; again: its findings."""
-        from zeroclaw_tui.tui.rooms.upkeep.health import Health
-
-        was_elsewhere = self._current != "health"
+        action = "toggle_numbers" if self._current == "health" else "show_numbers(True)"
         await self.show_tab("health")
-        tab = self.tab
-        assert isinstance(tab, Health)
-        tab.show_numbers(was_elsewhere or not tab.shows_numbers)
+        await self._tabs["health"].run_action(action)
 
     async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         await self.run_action(event.tab)

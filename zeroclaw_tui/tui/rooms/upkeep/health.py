@@ -137,7 +137,10 @@ class Health(UpkeepTab):
             return self._read_only_because
         return super().why_dimmed(action)
 
-    def show_numbers(self, shows: bool) -> None:
+    def action_toggle_numbers(self) -> None:
+        self.action_show_numbers(not self.shows_numbers)
+
+    def action_show_numbers(self, shows: bool) -> None:
         """Show every count instead of the findings, or the findings again."""
         self.set_class(shows, "-numbers")
         (self.query_one(AboutPane) if shows else self.findings).focus()
@@ -155,7 +158,7 @@ class Health(UpkeepTab):
         if self.is_loading and self.report is not None:
             self.cancel_check()
         elif self.shows_numbers:
-            self.show_numbers(False)
+            self.action_show_numbers(False)
         else:
             return super().step_out()
         return True

@@ -1,0 +1,169 @@
+"""The content scanner of ZeroClaw >= 0.8.4, and its redaction: patterns by which it withholds or changes memories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from zeroclaw_tui.memory.text import WHITE_SPACE
+
+ScanMode = Literal["on", "off", "strict"]
+THREATS: Mapping[str, str] = {
+    "exfil_curl": "curl with a secret",
+    "exfil_wget": "wget with a secret",
+    "read_secrets": "a command that reads secrets",
+    "send_to_url": "a secret behind an address",
+    "agent_config_mod": "a change to the agent's instructions",
+    "hardcoded_secret": "a secret in plain text",
+    "ssh_backdoor": "SSH keys",
+    "ssh_access": "SSH keys",
+    "private_key": "a private key",
+}
+"""What the content scanner of ZeroClaw >= 0.8.4 looks for, by its own names, in words."""
+_SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
+_SECRET_GATES = ("key", "secret", "token", "password", "credential")
+_SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
+_VERB_DISTANCE = 80
+# All patterns but the private key's are matched against folded text, so they are written in lower case.
+_CURL = re.compile(r"\bcurl\b")
+_WGET = re.compile(r"\bwget\b")
+_SECRET_VARIABLE = re.compile(r"\$[a-z_]*(?:key|token|secret|password|credential|api)")
+_READ_COMMAND = re.compile(r"\b(?:cat|less|more|tail|head)\b")
+_SECRET_FILE = re.compile("|".join(map(re.escape, _SECRET_FILES)))
+_URL = re.compile(f"https?://[^{WHITE_SPACE}'\"]")
+_SECRET_NAME = re.compile(_SECRET_NAMES)
+_VERB_OR_INSTRUCTION_FILE = re.compile(
+    r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
+)
+_ASSIGNED_SECRET = re.compile(
+    rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
+)
+_SSH_FOLDER = re.compile(rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh")
+_PRIVATE_KEY = re.compile("-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
+"""Its patterns fold case simply, by which the long s is an s and the Kelvin sign a k."""
+_FOLDS = {"s": "\u017f", "k": "\u212a"}
+_GATES = {"private_key": "PRIVATE KEY", "email": "@"}
+_SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One kind. `gates` are texts of which one must occur: a plain look that spares most contents the pattern."""
+
+    kind: str
+    gates: tuple[str, ...]
+    holds: Callable[[str], bool]
+    strict_only: bool = False
+
+
+def scan(content: str, mode: ScanMode) -> str | None:
+    """The first kind of threat that ZeroClaw >= 0.8.4 sees in a memory's content, or None.
+
+    Kinds: exfil_curl, exfil_wget, read_secrets, send_to_url, agent_config_mod, hardcoded_secret, with `mode` "strict"
+    also ssh_backdoor and ssh_access, then private_key. "off" finds nothing. The time grows with the length only.
+    """
+    return next(_kinds(content, mode), None)
+
+
+def scan_all(content: str, mode: ScanMode) -> tuple[str, ...]:
+    """Every kind of threat there, in the order of `scan`."""
+    return tuple(_kinds(content, mode))
+
+
+def _kinds(content: str, mode: ScanMode) -> Iterator[str]:
+    if mode == "off":
+        return
+    text = _folded(content)
+    for rule in _RULES:
+        if rule.strict_only and mode != "strict":
+            continue
+        if any(gate in text for gate in rule.gates) and rule.holds(text):
+            yield rule.kind
+    if "PRIVATE KEY-----" in content and _PRIVATE_KEY.search(content):
+        yield "private_key"
+
+
+def _folded(content: str) -> str:
+    """Lower case of the same length, so that distances stay.
+
+    The scanner's simple case folding takes the long s for s, and leaves the dotted capital I alone; `str.lower` does
+    the opposite of both.
+    """
+    if content.isascii():
+        return content.lower()
+    return content.replace("ſ", "s").replace("\u0130", "\u0131").lower()
+
+
+def _later_on_the_line(text: str, first: re.Pattern[str], then: re.Pattern[str]) -> bool:
+    """Whether `then` occurs behind `first` before the line ends; each line is looked at once."""
+    place = 0
+    while (found := first.search(text, place)) is not None:
+        line_end = text.find("\n", found.end())
+        place = len(text) if line_end < 0 else line_end
+        if then.search(text, found.end(), place):
+            return True
+    return False
+
+
+def _changes_instructions(text: str) -> bool:
+    """Whether a changing verb comes at most 80 characters, and no line end, before an instruction file's name."""
+    verb_end: int | None = None
+    for found in _VERB_OR_INSTRUCTION_FILE.finditer(text):
+        if found.lastgroup == "verb":
+            verb_end = found.end()
+        elif verb_end is not None:
+            between = text[verb_end : found.start()] if found.start() - verb_end <= _VERB_DISTANCE else "\n"
+            if "\n" not in between:
+                return True
+    return False
+
+
+_RULES = (
+    _Rule("exfil_curl", ("curl",), lambda text: _later_on_the_line(text, _CURL, _SECRET_VARIABLE)),
+    _Rule("exfil_wget", ("wget",), lambda text: _later_on_the_line(text, _WGET, _SECRET_VARIABLE)),
+    _Rule("read_secrets", _SECRET_FILES, lambda text: _later_on_the_line(text, _READ_COMMAND, _SECRET_FILE)),
+    _Rule("send_to_url", ("://",), lambda text: _later_on_the_line(text, _URL, _SECRET_NAME)),
+    _Rule("agent_config_mod", (".md",), _changes_instructions),
+    _Rule("hardcoded_secret", _SECRET_GATES, lambda text: _ASSIGNED_SECRET.search(text) is not None),
+    _Rule("ssh_backdoor", ("authorized_keys",), lambda text: True, strict_only=True),
+    _Rule("ssh_access", ("/.ssh",), lambda text: _SSH_FOLDER.search(text) is not None, strict_only=True),
+)
+
+
+def _word(text: str) -> str:
+    return "".join(f"[{letter}{letter.upper()}{_FOLDS.get(letter, '')}]" for letter in text)
+
+
+def _assigned(names: str, least: int) -> str:
+    return rf"\b(?:{names})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"]?[{_VALUE}]{{{least},}}+['\"]?"
+
+
+_SECRETS = "|".join(map(_word, ("secret", "token", "password", "credential")))
+_REDACTED = {
+    "private_key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----",
+    "api_key": _assigned(rf"{_word('api')}[_-]?{_word('key')}", 16),
+    "secret": _assigned(_SECRETS, 12),
+    "email": r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b",
+    "phone": r"\b(?:\+?\d[\d .()-]{7,}\d)\b",
+}
+"""In the order in which they are applied; compiled by `re` at their first use, since who only scans needs none."""
+
+
+def category_of(written: str) -> str | None:
+    """The category that a word of `redact_categories` means, None where ZeroClaw knows no such word."""
+    word = written.strip().lower()
+    name = _SPELLINGS.get(word, word)
+    return name if name in _REDACTED else None
+
+
+def redact(content: str, categories: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The content as it would be stored, `[REDACTED:<category>]` for what is found, and the categories found."""
+    found: list[str] = []
+    for category, pattern in _REDACTED.items():
+        if category in categories and _GATES.get(category, "") in content:
+            content, count = re.subn(pattern, f"[REDACTED:{category}]", content)
+            found += [category] if count else []
+    return content, tuple(found)
