@@ -16,12 +16,10 @@ NO_BACKENDS = {
 """What is compared with a word that is a backend's name too, and is none there."""
 CYCLES = {
     frozenset(("tui.rooms.browser", "tui.rooms.reader")),
-    frozenset(("tui.rooms.upkeep", "tui.rooms.upkeep.health")),
     frozenset(("cli.transfer", "cli.verbs")),
 }
 """Modules that import each other at run time."""
 CYCLES_OF_TYPES = {
-    frozenset(("scoring.injection", "scoring.profiles")),
     frozenset(("backends.base", "backends.fallback", "backends.lookup")),
     frozenset(("backends.sqlite.store", "backends.sqlite.upkeep")),
     frozenset(("tui.loader", "tui.rooms.panes")),
