@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _STEPS = 1000
-_MAX_SCANS = 8
 _PAGE = 256
 _MIN_ROWID = -(2**63)
 _MODEL = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
@@ -111,14 +110,6 @@ class _Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scan:
-    """Positions in the index in scan order, and whether an embedding among these rows is no BLOB."""
-
-    positions: np.ndarray
-    has_failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Loaded:
     """All vectors of one length as of one state of the database."""
 
@@ -128,15 +119,15 @@ class _Loaded:
     model: tuple[tuple[str, str], ...]
     stamps: list[tuple[int, str]]
     """Rowid and `updated_at` of each row in the index."""
-    scans: OrderedDict[tuple[object, ...], _Scan] = field(default_factory=OrderedDict)
-    """Of the filters that were used last."""
+    scans: dict[tuple[object, ...], np.ndarray] = field(default_factory=dict)
+    """For each filter that was used the rowids it leaves, in the order of ZeroClaw's statement."""
 
 
 class SqliteVectors:
     """Vector search over a file. The first search reads through the file; from the second on the vectors stay in
     memory, those of one length at a time.
 
-    Loading takes half a second for 100,000 rows; a search that is cancelled leaves it running for the next.
+    Loading takes half a second for 100,000 rows; it belongs to the search that needs it and ends with it.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:
@@ -144,123 +135,98 @@ class SqliteVectors:
         self._thread = SearchThread(path, "vectors")
         self._is_first = True
         self._loaded: _Loaded | None = None
-        self._loading: tuple[int, asyncio.Task[None]] | None = None
 
     async def search(self, query: np.ndarray, count: int, conditions: Conditions) -> Hits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
-        if self._is_first:
-            self._is_first = False
-            return await self._thread.run(partial(self._search_file, query, count, conditions))
-        return await self._answered(len(query), partial(self._search, query, count, conditions))
+        return await self._thread.run(partial(self._search, query, count, conditions))
 
     async def search_all(self, query: np.ndarray) -> Hits:
         """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
-        self._is_first = False
-        return await self._answered(len(query), partial(_search_all, query))
+        return await self._thread.run(partial(self._search_all, query))
 
     async def nearest(self, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
         """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
         length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
-        if self._is_first:
-            self._is_first = False
-            hits, survey = await self._thread.run(partial(_read_through, query, count, Conditions()))
-            return hits, survey.rows.get(len(query), 0)
-        return await self._answered(len(query), partial(_nearest, query, count))
+        return await self._thread.run(partial(self._nearest, query, count))
 
     async def close(self) -> None:
-        """Stop loading and drop the vectors."""
+        """Stop the search that runs and drop the vectors."""
         await self._thread.close()
-        if self._loading is not None:
-            await asyncio.gather(self._loading[1], return_exceptions=True)
         self._loaded = None
 
-    async def _answered(self, dimensions: int, look: Callable[[_Loaded, sqlite3.Connection], Answer]) -> Answer:
-        """What `look` finds, once the vectors of this length are loaded."""
-        must_be_current = True
-
-        def found(connection: sqlite3.Connection) -> tuple[Answer] | None:
-            loaded = self._loaded
-            if loaded is None or loaded.index.dimensions != dimensions:
-                return None
-            if must_be_current and loaded.version != _version(connection):
-                return None
-            return (look(loaded, connection),)
-
-        while (answer := await self._thread.run(found)) is None:
-            await self._load(dimensions)
-            # A program that writes all the time must not keep a search from ever answering.
-            must_be_current = False
-        return answer[0]
-
-    async def _load(self, dimensions: int) -> None:
-        """Wait for the vectors of this length; waiting may be cancelled, the loading goes on."""
-        while self._loading is not None and not self._loading[1].done() and self._loading[0] != dimensions:
-            await asyncio.wait([self._loading[1]])
-        if self._loading is None or self._loading[1].done():
-            work = self._thread.run(partial(self._bring_up_to_date, dimensions))
-            self._loading = (dimensions, asyncio.ensure_future(work))
-        await asyncio.shield(self._loading[1])
-
-    def _search_file(
-        self, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection
-    ) -> Hits:
-        """Search without an index."""
-        hits, survey = _read_through(query, count, conditions, connection)
-        has_failed = bool(survey.not_blobs)
-        if conditions.parts:
-            survey = _survey_of(connection.execute(f"{_LENGTHS} FROM memories"))
-        return (
-            Hits.from_pairs(notes=(survey.failure,)) if has_failed else Hits.from_pairs(hits, survey.notes(len(query)))
-        )
-
-    def _search(
-        self, query: np.ndarray, count: int, conditions: Conditions, loaded: _Loaded, connection: sqlite3.Connection
-    ) -> Hits:
-        survey = loaded.survey
-        positions, has_failed = None, bool(survey.not_blobs)
-        if conditions.parts:
-            scan = _scanned(connection, loaded, conditions)
-            positions, has_failed = scan.positions, scan.has_failed
+    def _search(self, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection) -> Hits:
+        positions, hits = None, []
+        if self._is_first:
+            self._is_first = False
+            hits, survey = _read_through(query, count, conditions, connection)
+            has_failed = bool(survey.not_blobs)
+            if conditions.parts:
+                survey = _survey_of(connection.execute(f"{_LENGTHS} FROM memories"))
+        else:
+            loaded = self._current(len(query), connection)
+            survey = loaded.survey
+            has_failed = bool(survey.not_blobs)
+            if conditions.parts:
+                rowids = _scanned(connection, loaded, conditions)
+                positions = loaded.index.positions(rowids)
+                has_failed = not survey.not_blobs.isdisjoint(rowids.tolist())
+            if not has_failed:
+                hits = loaded.index.search(query, count, positions)
         if has_failed:
             return Hits.from_pairs(notes=(survey.failure,))
-        return Hits.from_pairs(loaded.index.search(query, count, positions), survey.notes(len(query)))
+        return Hits.from_pairs(hits, survey.notes(len(query)))
 
-    def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
-        """Load the vectors of this length, or add what is new."""
+    def _search_all(self, query: np.ndarray, connection: sqlite3.Connection) -> Hits:
+        import numpy as np
+
+        self._is_first = False
+        loaded = self._current(len(query), connection)
+        survey = loaded.survey
+        handles, scores = loaded.index.search_all(query)
+        faults = VectorFaults(np.array(sorted(survey.not_blobs), dtype=np.int64), survey.failure)
+        return Hits(handles, scores, survey.notes(len(query)), faults if survey.not_blobs else None)
+
+    def _nearest(self, query: np.ndarray, count: int, connection: sqlite3.Connection) -> tuple[Sequence[Hit], int]:
+        if self._is_first:
+            self._is_first = False
+            hits, survey = _read_through(query, count, Conditions(), connection)
+            return hits, survey.rows.get(len(query), 0)
+        loaded = self._current(len(query), connection)
+        return loaded.index.search(query, count), len(loaded.index)
+
+    def _current(self, dimensions: int, connection: sqlite3.Connection) -> _Loaded:
+        """The vectors of this length as they are now; loads them, or adds what is new."""
         # Read before the rows, so that a write in between is looked for again and never missed.
-        version = _version(connection)
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
         loaded = self._loaded
         if loaded is not None and loaded.version == version and dimensions == loaded.index.dimensions:
-            return
+            return loaded
         # Whatever goes wrong from here on, half-changed vectors are never searched.
         self._loaded = None
-        stamp = "updated_at" if self._schema.has("updated_at") else "NULL"
+        has_times = self._schema.has("updated_at")
         connection.execute("BEGIN")
         try:
+            stamp = "updated_at" if has_times else "NULL"
             rows = connection.execute(f"{_LENGTHS}, {stamp} FROM memories ORDER BY rowid").fetchall()
             survey = _survey_of(row[:3] for row in rows)
             stamps = [(row[0], row[3]) for row in rows if row[1] == "blob" and row[2] // 4 == dimensions]
             # A new model of ZeroClaw >= 0.8.3 may leave every time stamp as it was.
             model = tuple(connection.execute(_MODEL)) if "memory_meta" in self._schema.tables else ()
-            if loaded is None or not self._has_only_added(loaded, dimensions, model, stamps):
-                loaded = _Loaded(VectorIndex(dimensions, len(stamps)), survey, version, model, [])
-            last = loaded.stamps[-1][0] if loaded.stamps else _MIN_ROWID
+            is_appended = (
+                loaded is not None
+                and has_times
+                and (loaded.index.dimensions, loaded.model) == (dimensions, model)
+                and loaded.stamps == stamps[: len(loaded.stamps)]
+            )
+            index, last = VectorIndex(dimensions, len(stamps)), _MIN_ROWID
+            if loaded is not None and is_appended:
+                index, last = loaded.index, loaded.stamps[-1][0] if loaded.stamps else _MIN_ROWID
             for page in _pages(connection.execute(_VECTORS, (dimensions, last))):
-                loaded.index.append(*_block(page, dimensions))
+                index.append(*_block(page, dimensions))
         finally:
             connection.execute("ROLLBACK")
-        self._loaded = _Loaded(loaded.index, survey, version, model, stamps)
-
-    def _has_only_added(
-        self, loaded: _Loaded, dimensions: int, model: tuple[tuple[str, str], ...], stamps: list[tuple[int, str]]
-    ) -> bool:
-        """Whether all rows in memory are unchanged and new ones come after them."""
-        return (
-            self._schema.has("updated_at")
-            and loaded.index.dimensions == dimensions
-            and loaded.model == model
-            and loaded.stamps == stamps[: len(loaded.stamps)]
-        )
+        self._loaded = _Loaded(index, survey, version, model, stamps)
+        return self._loaded
 
 
 def _read_through(
@@ -308,36 +274,13 @@ def _survey_of(rows: Iterable[tuple[int, str, int]]) -> _Survey:
     return _Survey(lengths, frozenset(not_blobs))
 
 
-def _search_all(query: np.ndarray, loaded: _Loaded, _: sqlite3.Connection) -> Hits:
+def _scanned(connection: sqlite3.Connection, loaded: _Loaded, conditions: Conditions) -> np.ndarray:
+    """The rowids of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
     import numpy as np
 
-    survey = loaded.survey
-    handles, scores = loaded.index.search_all(query)
-    faults = VectorFaults(np.array(sorted(survey.not_blobs), dtype=np.int64), survey.failure)
-    return Hits(handles, scores, survey.notes(len(query)), faults if survey.not_blobs else None)
-
-
-def _nearest(query: np.ndarray, count: int, loaded: _Loaded, _: sqlite3.Connection) -> tuple[Sequence[Hit], int]:
-    return loaded.index.search(query, count), len(loaded.index)
-
-
-def _scanned(connection: sqlite3.Connection, loaded: _Loaded, conditions: Conditions) -> _Scan:
-    """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
-    import numpy as np
-
-    scans, key = loaded.scans, (conditions.where, *conditions.values)
-    if key not in scans:
+    key = (conditions.where, *conditions.values)
+    if key not in loaded.scans:
         statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
         rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
-        rowids = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
-        has_failed = not loaded.survey.not_blobs.isdisjoint(rowids.tolist())
-        scans[key] = _Scan(loaded.index.positions(rowids), has_failed)
-        if len(scans) > _MAX_SCANS:
-            scans.popitem(last=False)
-    scans.move_to_end(key)
-    return scans[key]
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
-    return version
+        loaded.scans[key] = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
+    return loaded.scans[key]
