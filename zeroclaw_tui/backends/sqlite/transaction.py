@@ -32,24 +32,19 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import MAKE_ROOM, file_size
 from zeroclaw_tui.files.whole_database import processes_using
-from zeroclaw_tui.memory.change import (
-    AGENTS,
-    EMBEDDING_CACHE,
-    MEMORIES,
-    Row,
-    TriggersMissing,
-    Value,
-)
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, TriggersMissing, Value
 from zeroclaw_tui.memory.errors import (
     UNCONFIRMED,
     DiskFull,
     InspectorError,
-    Locked,
     Refused,
     SearchInterrupted,
     Unreadable,
 )
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
+
+Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
 _AT_ONCE = 400
@@ -57,6 +52,17 @@ _FAR, _FARTHEST = 2**32, 2**62
 """How far above the highest rowid of a table a row may be put, and where at most. Once the last rowid (2**63 - 1) is in
 use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html), and the order of storing is lost."""
 _MOST_BOUND = 30_000
+_LOCK_SECONDS = 0.04
+"""How long a batch may hold the write lock."""
+_PAUSE_SECONDS = 0.015
+"""How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
+_FIRST_ROWS = 60
+_MOST_ROWS = 1000
+_ROWS_ALONE = 500
+"""How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
+_LOOK_SECONDS = 1.0
+"""How old the knowledge of who else has the database open may be."""
+_INDEX = "memories_fts"
 
 
 class RawTable:
@@ -73,13 +79,9 @@ class RawTable:
         self._name = name
         self._aliases = aliases_of(connection) if aliases is None else aliases
         described = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
-        self.columns = tuple(_known(as_text(column)) for (column,) in described)
+        names = [as_text(column) for (column,) in described]
+        self.columns = tuple(column.lower() if column.lower() in ALL_COLUMNS else column for column in names)
         self._selected = ", ".join(map(quoted, self.columns))
-
-    @property
-    def lower_columns(self) -> frozenset[str]:
-        """The names of the columns in lower case."""
-        return frozenset(name.lower() for name in self.columns)
 
     def where(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """The rows a condition leaves; text among `values` must be bindable."""
@@ -93,33 +95,19 @@ class RawTable:
                 yield stored
                 del stored
 
-    def with_id(self, id: str, handle: object = None) -> Row | None:
-        """The row of an id. One whose id is no text is found by its rowid."""
-        mark, value = bound([id])
-        for row in self.where(f"{quoted(_ID_COLUMN[self._name])} = {mark}", value):
-            return row
-        if isinstance(handle, int):
-            for row in self.where("rowid = ? AND typeof(id) <> 'text'", [handle]):
-                return row if row.id == id else None
-        return None
+    def having(self, column: str, values: Sequence[Any], condition: str = "true") -> Iterator[Row]:
+        """The rows with one of these values in a column that also fulfil a condition."""
+        for some in _parts(values, _AT_ONCE):
+            marks, ready = bound(some)
+            yield from self.where(f"{column} IN ({marks}) AND {condition}", ready)
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Row]:
         """The rows of these ids that are there, by id."""
-        found: dict[str, Row] = {}
-        for start in range(0, len(ids), _AT_ONCE):
-            marks, values = bound(ids[start : start + _AT_ONCE])
-            for row in self.where(f"{quoted(_ID_COLUMN[self._name])} IN ({marks})", values):
-                found[row.id] = row
-        return found
+        return {row.id: row for row in self.having(quoted(_ID_COLUMN[self._name]), ids)}
 
-    def with_keys(self, keys: Sequence[Value]) -> dict[tuple[Value, Value], Row]:
-        """The memories of these keys, by agent's id and key."""
-        found: dict[tuple[Value, Value], Row] = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            marks, values = bound(keys[start : start + _AT_ONCE])
-            for row in self.where(f"key IN ({marks})", values):
-                found[row.values.get("agent_id"), row.values["key"]] = row
-        return found
+    def with_rowids(self, rowids: Sequence[Any], condition: str = "true") -> dict[Any, Row]:
+        """The rows at these rowids that are there and fulfil a condition, by rowid."""
+        return {row.handle: row for row in self.having("rowid", rowids, condition)}
 
     def insert(self, rows: Sequence[Row]) -> list[Row]:
         """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
@@ -139,13 +127,12 @@ class RawTable:
             (rowid, tuple(rows[at].values), *bound(rows[at].values.values())) for rowid, at in sorted(placed.items())
         )
         for (names, marks), alike in groupby(records, itemgetter(1, 2)):
-            self._insert_at(names, marks, [(rowid, *values) for rowid, _, _, values in alike])
+            for some in _parts([(rowid, *values) for rowid, _, _, values in alike], _MOST_BOUND // (len(names) + 1)):
+                self._insert(("rowid", *names), ", ".join([f"(?, {marks})"] * len(some)), list(chain(*some)))
         for at, row in enumerate(rows):
             if at not in rowids:
                 marks, values = bound(row.values.values())
-                names = ", ".join(map(quoted, row.values))
-                statement = f"INSERT INTO {quoted(self._name)} ({names}) VALUES ({marks})"
-                rowids[at] = self._connection.execute(statement, values).lastrowid or 0
+                rowids[at] = self._insert(tuple(row.values), f"({marks})", values)
         inserted = self.with_rowids(list(rowids.values()))
         return [inserted[rowids[at]] for at in range(len(rows))]
 
@@ -160,37 +147,22 @@ class RawTable:
 
     def delete(self, rowids: Sequence[object]) -> None:
         """Remove the rows of these rowids."""
-        for start in range(0, len(rowids), _AT_ONCE):
-            some = rowids[start : start + _AT_ONCE]
+        for some in _parts(rowids, _AT_ONCE):
             # One statement for many rows: the keyword index does the work of a whole statement for each.
-            marks = ", ".join("?" * len(some))
-            self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE rowid IN ({marks})", some)
+            marks, values = bound(some)
+            self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE rowid IN ({marks})", values)
 
-    def _insert_at(self, names: Sequence[str], marks: str, records: Sequence[tuple[Any, ...]]) -> None:
-        named = ", ".join(["rowid", *map(quoted, names)])
-        at_once = max(1, _MOST_BOUND // (len(names) + 1))
-        for start in range(0, len(records), at_once):
-            some = records[start : start + at_once]
-            places = ", ".join([f"(?, {marks})"] * len(some))
-            values = list(chain.from_iterable(some))
-            self._connection.execute(f"INSERT INTO {quoted(self._name)} ({named}) VALUES {places}", values)
+    def _insert(self, names: Sequence[str], places: str, values: Sequence[Any]) -> int:
+        columns = ", ".join(map(quoted, names))
+        statement = f"INSERT INTO {quoted(self._name)} ({columns}) VALUES {places}"
+        return self._connection.execute(statement, values).lastrowid or 0
 
     def _rowids_in_use(self, rowids: Sequence[int]) -> set[int]:
         found: set[int] = set()
-        for start in range(0, len(rowids), _AT_ONCE):
-            some = rowids[start : start + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
+        for some in _parts(rowids, _AT_ONCE):
+            marks, values = bound(some)
             statement = f"SELECT rowid FROM {quoted(self._name)} WHERE rowid IN ({marks})"
-            found.update(rowid for (rowid,) in self._connection.execute(statement, some))
-        return found
-
-    def with_rowids(self, rowids: Sequence[Any], condition: str = "true") -> dict[Any, Row]:
-        """The rows at these rowids that are there and fulfil a condition, by rowid."""
-        found: dict[Any, Row] = {}
-        for start in range(0, len(rowids), _AT_ONCE):
-            some = rowids[start : start + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            found |= {row.handle: row for row in self.where(f"rowid IN ({marks}) AND {condition}", some)}
+            found.update(rowid for (rowid,) in self._connection.execute(statement, values))
         return found
 
     def _row(self, rowid: int, values: dict[str, Value]) -> Row:
@@ -211,26 +183,13 @@ def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
 
 
-def _known(name: str) -> str:
-    return name.lower() if name.lower() in ALL_COLUMNS else name
+def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 def _is_same(one: Value, other: Value) -> bool:
     return type(one) is type(other) and one == other
-
-
-Answer = TypeVar("Answer")
-_LOCK_SECONDS = 0.04
-"""How long a batch may hold the write lock."""
-_PAUSE_SECONDS = 0.015
-"""How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
-_FIRST_ROWS = 60
-_MOST_ROWS = 1000
-_ROWS_ALONE = 500
-"""How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
-_LOOK_SECONDS = 1.0
-"""How old the knowledge of who else has the database open may be."""
-_INDEX = "memories_fts"
 
 
 class SchemaMoved(Exception):
@@ -251,7 +210,6 @@ class Transaction:
     """An open transaction that holds the write lock. `aliases` are those of the agents by id, as they are in it."""
 
     connection: sqlite3.Connection
-    schema: Schema
     memories: RawTable
     aliases: dict[str, str]
     rows_read: int = 0
@@ -282,8 +240,7 @@ class Writing:
     @property
     def connection(self) -> sqlite3.Connection:
         """Open while the work runs."""
-        if self._connection is None:
-            raise RuntimeError("only the work uses the connection")
+        assert self._connection is not None, "only the work uses the connection"
         return self._connection
 
     @property
@@ -308,12 +265,6 @@ class Writing:
         """As many rows as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
         return _ROWS_ALONE if self._is_alone() else self._rows
 
-    def _let_others_write(self) -> None:
-        """Wait as long as is fair after the last transaction; the time since its end counts."""
-        if self._locked and not self._is_alone():
-            fair = _PAUSE_SECONDS * min(1.0, self._locked / _LOCK_SECONDS)
-            self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
-
     def _is_alone(self) -> bool:
         """Whether no other program can be waiting, as it was less than a second ago."""
         if time.monotonic() >= self._look_again:
@@ -327,7 +278,10 @@ class Writing:
 
         Raises SchemaMoved and SearchInterrupted before anything can be written.
         """
-        self._let_others_write()
+        if self._locked and not self._is_alone():
+            # The time since the end of the last transaction counts.
+            fair = _PAUSE_SECONDS * min(1.0, self._locked / _LOCK_SECONDS)
+            self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
         connection = self.connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -358,9 +312,9 @@ class Writing:
         """The tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
         aliases = aliases_of(self.connection)
         memories = RawTable(self.connection, MEMORIES, aliases)
-        if memories.lower_columns != self.schema.columns:
+        if {name.lower() for name in memories.columns} != self.schema.columns:
             raise SchemaMoved
-        return Transaction(self.connection, self.schema, memories, aliases)
+        return Transaction(self.connection, memories, aliases)
 
     def zeroed(self) -> bool:
         """Have what was overwritten leave the write-ahead log too; False where another program still reads from it, or
@@ -372,18 +326,14 @@ class Writing:
             with closing(_connected(self.path, zero=self.zero)) as self._connection:
                 return work(self)
         except (sqlite3.Error, OverflowError) as error:
-            raise self._explained(error) from error
+            failure = _not_written(self.path, error)
+            before = f"{self.done:,} rows were done before." if self.done else ""
+            failure.is_unsure = self._is_unsure
+            failure.so_far = f"{before} {UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
+            failure.hint = f"{failure.so_far} {failure.hint}"
+            raise failure from error
         finally:
             self._connection = None
-
-    def _explained(self, error: sqlite3.Error | OverflowError) -> InspectorError:
-        """The sentence for an error, and what the store shows of what was done."""
-        failure = not_written(self.path, error)
-        before = f"{self.done:,} rows were done before." if self.done else ""
-        failure.is_unsure = self._is_unsure
-        failure.so_far = f"{before} {UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
-        failure.hint = f"{failure.so_far} {failure.hint}"
-        return failure
 
 
 def fold_in(path: Path) -> None:
@@ -421,11 +371,9 @@ def check_index(connection: sqlite3.Connection) -> None:
 
 def missing_of_index(connection: sqlite3.Connection) -> list[str]:
     """The names of what the keyword index lacks: its table, its triggers."""
-    wanted = (_INDEX, *TRIGGERS)
-    marks = ", ".join("?" * len(wanted))
-    statement = f"SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'trigger') AND lower(name) IN ({marks})"
-    found = {name for (name,) in connection.execute(statement, wanted)}
-    return [name for name in wanted if name not in found]
+    made = connection.execute("SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'trigger')")
+    found = {name for (name,) in made}
+    return [name for name in (_INDEX, *TRIGGERS) if name not in found]
 
 
 def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
@@ -434,18 +382,17 @@ def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
     return connection
 
 
-def not_written(path: Path, error: Exception) -> InspectorError:
+def _not_written(path: Path, error: sqlite3.Error | OverflowError) -> InspectorError:
     """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", None)
     if (isinstance(error, (OverflowError, sqlite3.DataError)) and name is None) or name == "SQLITE_TOOBIG":
         return Refused("A memory is too long for SQLite.", hint="Store it in parts.")
-    if name is None or not isinstance(error, sqlite3.Error):
+    if name is None or isinstance(error, OverflowError):
         raise error
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Locked(
-            f"Database is locked: {path}.",
-            hint="Stop ZeroClaw or try again later.",
-        )
+    if name == "SQLITE_CORRUPT_VTAB":
+        return IndexOutOfStep()
+    if name.startswith("SQLITE_CONSTRAINT"):
+        return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
     if is_for_want_of_room(path, name):
         return DiskFull(f"{path} cannot be written because the disk is full.", hint=MAKE_ROOM)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
@@ -454,10 +401,6 @@ def not_written(path: Path, error: Exception) -> InspectorError:
             hint="Check the permissions of the file, its directory, and the -wal and -shm files next to it.",
             title="Read-only",
         )
-    if name == "SQLITE_CORRUPT_VTAB":
-        return IndexOutOfStep()
-    if name.startswith("SQLITE_CONSTRAINT"):
-        return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
     if name.startswith("SQLITE_IOERR") and name != "SQLITE_IOERR_SHORT_READ":
         return Unreadable(
             f"{path} cannot be written because of a disk error.", hint="Check the disk or the network mount."

@@ -155,7 +155,8 @@ class SqliteVectors:
         self._loaded = None
 
     def _search(self, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection) -> Hits:
-        positions, hits = None, []
+        positions = None
+        hits: Sequence[Hit] = ()
         if self._is_first:
             self._is_first = False
             hits, survey = _read_through(query, count, conditions, connection)

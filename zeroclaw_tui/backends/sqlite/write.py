@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.sqlite.select import state_of
@@ -15,24 +15,13 @@ from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, check
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.change import (
-    AGENTS,
-    Draft,
-    Edit,
-    NewVector,
-    Row,
-    RowChange,
-    RowVersion,
-    Value,
-    Vector,
-)
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.scoring.profiles import USUAL, lacks
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
 
-Answer = TypeVar("Answer")
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
 _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
@@ -78,7 +67,6 @@ class SqliteWriter(TableWriter):
         return self._writing.schema.columns if self._open is None else self._open.memories.columns
 
     async def blocking(self, work: Callable[[], T]) -> T:
-        """At once: this is a thread of its own."""
         return work()
 
     @asynccontextmanager
@@ -103,11 +91,10 @@ class SqliteWriter(TableWriter):
         self._transaction.rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
         # An id that is no text is found by the rowid.
-        missing: dict[object, str] = {row.handle: row.id for row in rows if row.id not in found}
-        places = [place for place in missing if isinstance(place, int)]
-        others = memories.with_rowids(places, "typeof(id) <> 'text'").values()
-        by_key = memories.with_keys(list({key for _, key in keys})) if keys else {}
-        return [*found.values(), *(row for row in others if row.id == missing[row.handle]), *by_key.values()]
+        missing = {row.handle: row.id for row in rows if row.id not in found and isinstance(row.handle, int)}
+        others = memories.with_rowids(list(missing), "typeof(id) <> 'text'")
+        by_key = memories.having("key", list({key for _, key in keys}))
+        return [*found.values(), *(row for at, row in others.items() if row.id == missing[at]), *by_key]
 
     state_of = staticmethod(state_of)
 
@@ -139,20 +126,16 @@ class SqliteWriter(TableWriter):
         return await super().write(operations)
 
     async def delete(self, rows: Sequence[Row]) -> None:
-        """By their rowids."""
         self._transaction.memories.delete([row.handle for row in rows])
 
     async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
-        """Only what differs."""
         return self._transaction.memories.change(row, values)
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Where each lay, unless that place is taken or too far away."""
         return self._transaction.memories.insert(rows)
 
     async def present_other(self, row: Row) -> Row | None:
-        """By its id."""
-        return self._transaction.table(row.table).with_id(row.id)
+        return self._transaction.table(row.table).with_ids([row.id]).get(row.id)
 
     async def insert_other(self, row: Row) -> Row:
         """With the values the table has columns for."""
@@ -171,12 +154,10 @@ class SqliteWriter(TableWriter):
         return True
 
     async def add_agent(self, alias: str) -> RowChange:
-        """Dated as ZeroClaw does it."""
         values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
         return RowChange(None, self._transaction.table(AGENTS).insert([Row("", values)])[0])
 
     def has_table(self, name: str) -> bool:
-        """Whether it has columns."""
         return bool(self._transaction.table(name).columns)
 
     async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
