@@ -19,7 +19,7 @@ from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.keywords import is_alphanumeric
 
 _FRACTION = re.compile(r"\.(\d{1,9})")
@@ -56,27 +56,9 @@ def _nanoseconds(timestamp: str) -> int:
     return int(when.replace(microsecond=0).timestamp()) * _SECOND + int(digits.ljust(9, "0") or 0)
 
 
-_SHOWN_CELLS = 60
-
-
 def sanitised(session: str) -> str:
     """A session id as ZeroClaw >= 0.8.0 stores it: what is no letter, digit, `_` or `-` becomes `_`."""
     return "".join(letter if letter in "_-" or is_alphanumeric(letter) else "_" for letter in session)
-
-
-def respelled(sessions: Iterable[str]) -> str | None:
-    """The sentence on those of these session ids that ZeroClaw >= 0.8.0 spells otherwise when it next opens the
-    database: how many, and one for an example. None where there are none."""
-    others = sorted(session for session in sessions if sanitised(session) != session)
-    if not others:
-        return None
-    old, new = (cut(one_line(text), _SHOWN_CELLS) for text in (others[0], sanitised(others[0])))
-    if len(others) == 1:
-        return f"ZeroClaw will rename 1 session ID the next time it opens the database: {old} becomes {new}."
-    return (
-        f"ZeroClaw will rename {len(others):,} session IDs the next time it opens the database: for example, {old} "
-        f"becomes {new}."
-    )
 
 
 DEFAULT_AGENT = "default"

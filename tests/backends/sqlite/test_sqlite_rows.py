@@ -169,17 +169,3 @@ async def test_a_healthy_store_says_so_with_its_facts(make_store, open_store):
         assert health.findings == ("1 memory is superseded, so hidden from the agent.",)
         assert (health.facts["journal mode"], health.facts["generation"]) == ("wal", "G2")
         assert "agents" not in health.facts
-
-
-@pytest.mark.parametrize("generation", ["G2", "G3", "G4"])
-async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, open_store, generation):
-    sessions = ["a b.c", "a b.c", "z:1", "plain_1-é"]
-    path = make_store([{"session_id": session} for session in sessions], generation)
-    async with open_store(path) as memory:
-        health = await memory.health()
-    told = [finding for finding in health.findings if "session" in finding]
-    sentence = (
-        "ZeroClaw will rename 2 session IDs the next time it opens the database: for example, a b.c becomes a_b_c."
-    )
-    assert told == ([] if generation == "G2" else [sentence])
-    assert health.ok
