@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from changed_stores import GENERATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import HYDRATED, create_database
 
-from zeroclaw_tui.backends.sqlite.schema import GENERATIONS
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.testing.tools import handles_of, part_of

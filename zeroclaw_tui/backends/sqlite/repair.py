@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.health import MOST_FAULTS, CompactResult, Pages
+from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import (
     INDEX_TABLES,
     KEYWORD_INDEX,
@@ -32,7 +33,6 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import (
-    FULL,
     copy_owner_and_mode,
     file_size,
     make_folder,
@@ -49,7 +49,7 @@ from zeroclaw_tui.files.whole_database import (
     require_unused,
 )
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
-from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused
+from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 _HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
 _REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
 _MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
-_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
+# The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
+_COMPARE = "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)"
 
 
 def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
@@ -80,8 +81,7 @@ def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
     try:
         found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
     except sqlite3.DatabaseError as error:
-        if _is_interrupt(error):
-            raise
+        _pass_interrupt(error)
         return (str(error),)
     sentences = tuple(as_text(sentence) for (sentence,) in found)
     return () if sentences == ("ok",) else sentences
@@ -89,17 +89,16 @@ def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def _is_in_step(connection: sqlite3.Connection) -> bool:
     try:
-        # The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
-        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+        connection.execute(_COMPARE)
     except sqlite3.DatabaseError as error:
-        if _is_interrupt(error):
-            raise
+        _pass_interrupt(error)
         return False
     return True
 
 
-def _is_interrupt(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
+def _pass_interrupt(error: sqlite3.Error) -> None:
+    if error.sqlite_errorname == "SQLITE_INTERRUPT":
+        raise error
 
 
 def compact_database(path: Path, task: CancellableTask) -> CompactResult:
@@ -163,12 +162,12 @@ def fold_log(writing: Writing) -> int:
 
     Only where no other program is known to have the database open. Raises Locked, also when a reader is in the way.
     """
-    path: Path = writing.path
-    require_unused(path)
-    before = file_size(wal_file(path))
-    is_busy, _, _ = writing.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if is_busy:
-        raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
+    require_unused(writing.path)
+    before = file_size(wal_file(writing.path))
+    if not writing.zeroed():
+        raise Locked(
+            f"{writing.path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment."
+        )
     return before
 
 
@@ -192,38 +191,43 @@ def replace_index(path: Path, task: CancellableTask) -> None:
     Corrupt where more than the index is damaged.
     """
     check_room(path.parent, 3 * _size(path))
-    with translate_sqlite_errors(path), exclusive_connection(path) as connection, _scratch_copy(path) as copy:
+    with (
+        translate_sqlite_errors(path),
+        exclusive_connection(path) as connection,
+        _scratch_folder(path) as folder,
+        closing(sqlite3.connect(folder / path.name, isolation_level=None, check_same_thread=False)) as copy,
+    ):
+        copy.text_factory = any_text
         connection.backup(copy)
         try:
             with task.interrupting(copy):
                 _make_index_anew(copy)
                 (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorname", "") not in _DAMAGE:
+            if error.sqlite_errorname not in DAMAGE:
                 raise
-            raise _more_is_damaged() from error
+            found = str(error)
         if found != "ok":
-            raise _more_is_damaged()
+            raise Corrupt(
+                "More than the keyword index is damaged, so it cannot be made anew.",
+                hint="Nothing was changed. Stop ZeroClaw, copy the database, and run `sqlite3 COPY .recover`; or "
+                "restore a backup.",
+            )
         copy.backup(connection)
 
 
 @contextmanager
-def _scratch_copy(path: Path) -> Iterator[sqlite3.Connection]:
-    """An empty database in a folder beside `path` that only this user may enter; both are gone at the end."""
+def _scratch_folder(path: Path) -> Iterator[Path]:
+    """A folder beside a database that only this user may enter; it is gone at the end."""
     try:
+        make_folder(path.parent)
         remove_stale_temp_files(path.parent)
-        with (
-            work_folder(path) as folder,
-            closing(sqlite3.connect(folder / path.name, isolation_level=None, check_same_thread=False)) as made,
-        ):
-            made.text_factory = any_text
-            yield made
+        with work_folder(path) as folder:
+            yield folder
+    except FileExistsError:
+        raise
     except OSError as error:
-        kind = DiskFull if error.errno in FULL else Refused
-        raise kind(
-            f"{path.parent} cannot be written: {error.strerror}.",
-            hint="Nothing was changed. Check the folder and its disk.",
-        ) from error
+        raise could_not_be_made(path, error) from error
 
 
 def _make_index_anew(copy: sqlite3.Connection) -> None:
@@ -242,14 +246,6 @@ def _make_index_anew(copy: sqlite3.Connection) -> None:
     _fill_index(copy)
 
 
-def _more_is_damaged() -> Corrupt:
-    return Corrupt(
-        "More than the keyword index is damaged, so it cannot be made anew.",
-        hint="Nothing was changed. Stop ZeroClaw, copy the database, and run `sqlite3 COPY .recover`; or restore a "
-        "backup.",
-    )
-
-
 def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: str | None = None) -> None:
     """Put a database with these rows at `path`, with the folders above it, in one step. Blocks: run it in a thread.
 
@@ -262,10 +258,11 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             f"{wal_file(target)} holds writes of a database that is not there.",
             hint="Keep it, and restore the database from a backup; or move it away first.",
         )
-    if file_size(target):
-        raise _exists_already(target)
     try:
-        with _scratch_file(target) as made:
+        if file_size(target):
+            raise FileExistsError
+        with _scratch_folder(target) as folder:
+            made = folder / target.name
             given = (row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT)
             with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:
                 _insert(connection, rows, now)
@@ -277,22 +274,10 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             else:
                 rename_exclusive(made, target)
             sync_folder(target.parent)
-    except FileExistsError as error:
-        raise _exists_already(target) from error
-
-
-@contextmanager
-def _scratch_file(target: Path) -> Iterator[Path]:
-    """Where a database is made before it is put in its place."""
-    try:
-        make_folder(target.parent)
-        remove_stale_temp_files(target.parent)
-        with work_folder(target) as room:
-            yield room / target.name
-    except FileExistsError:
-        raise
-    except (OSError, sqlite3.Error) as error:
+    except sqlite3.Error as error:
         raise could_not_be_made(target, error) from error
+    except FileExistsError as error:
+        raise Refused(f"There is a file {target} already.", hint="Open that one.") from error
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> None:
@@ -316,8 +301,4 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> No
                 add(AGENTS, {"id": owners[alias], "alias": alias, "created_at": now})
             values = {**values, "agent_id": owners[alias]}
         add(row.table, values)
-    connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
-
-
-def _exists_already(path: Path) -> Refused:
-    return Refused(f"There is a file {path} already.", hint="Open that one.")
+    connection.execute(_COMPARE)

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translate_sqlite_errors, wal_file
 from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import is_unicode, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
 
 _MOST_NAMES = 8
@@ -30,7 +30,6 @@ _COLUMN_OF = {
     "namespace": "namespace",
 }  # fmt: skip
 """The column that each thing a store can do needs."""
-GENERATIONS = ("G1", "G2", "G3", "G4")
 _OLDEST = """
   id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
   embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
@@ -67,12 +66,12 @@ _CACHE = (
     "accessed_at TEXT NOT NULL)",
     "CREATE INDEX idx_cache_accessed ON embedding_cache(accessed_at)",
 )
-_INDEXES = {
-    "G1": ("category", "key", "session_id"),
-    "G2": ("category", "key", "session_id", "namespace"),
-    "G3": ("category", "key", "session_id", "namespace", "agent_id"),
-    "G4": ("category", "key", "session_id", "namespace", "agent_id"),
-}
+_INDEXED = {
+    "category": "category", "key": "key", "session_id": "session", "namespace": "namespace", "agent_id": "agent_id",
+}  # fmt: skip
+"""The columns that have an index, each with what its name says."""
+_FIRST_COLUMN = {"G4": "pinned", "G3": "agent_id", "G2": "namespace", "G1": "key"}
+"""The column that tells a generation from those after it."""
 _UPDATE_INDEX = re.compile(r"\bon memories ?\(updated_at\)")
 
 
@@ -107,28 +106,30 @@ class Schema:
         return NEWEST_VERSION[self.generation]
 
 
-async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
+async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
     """Look at an open database.
 
     Raises Unreadable when it has no memories table, or one without keys and contents, and the other InspectorError
     kinds for what goes wrong on reading.
     """
+    made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}, "view": {}}
     with translate_sqlite_errors(path):
-        made = await _made(connection)
+        for sort, name, sql in await connection.execute_fetchall("SELECT type, name, sql FROM sqlite_master"):
+            made[sort][as_text(name).lower()] = as_text(sql).lower()
         tables = made["table"]
         if "memories" not in tables:
-            raise _no_memories(path, connection, sorted(tables))
+            raise _no_memories(path, connection.notice, sorted(tables))
         described = await _columns(connection, "memories")
         cache = await _columns(connection, "embedding_cache")
         agents = await _columns(connection, "agents")
     columns = frozenset(described)
     _check_readable(path, columns, tables["memories"])
+    generation = next(name for name, column in _FIRST_COLUMN.items() if column in columns)
     hydrate_made = "embedding_cache" in tables and "accessed_at" not in cache
-    generation = _generation(columns)
     has_agents = "agent_id" in columns and {"id", "alias"} <= set(agents)
     because = _NEVER_OPENED if hydrate_made else _because(generation, columns, has_agents)
-    unknown = None if because else _unknown(columns - frozenset(COLUMNS[generation]))
-    notice = connection.notice if isinstance(connection, ReadOnlyConnection) else None
+    unknown = "" if because else _unknown(columns - frozenset(COLUMNS[generation]))
+    sentences = (connection.notice, because, unknown)
     return Schema(
         generation=generation,
         columns=columns,
@@ -140,17 +141,8 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         hydrate_made=hydrate_made,
         has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
         read_only_because=because,
-        notices=tuple(Notice(sentence, sentence is unknown) for sentence in (notice, because, unknown) if sentence),
+        notices=tuple(Notice(sentence, sentence is unknown) for sentence in sentences if sentence),
     )
-
-
-async def _made(connection: aiosqlite.Connection) -> dict[str, dict[str, str]]:
-    """The statements that made the tables, indexes and triggers, by type and name, all in lower case."""
-    made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}}
-    statement = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'index', 'trigger')"
-    for sort, name, sql in await connection.execute_fetchall(statement):
-        made[sort][as_text(name).lower()] = as_text(sql).lower()
-    return made
 
 
 async def _columns(connection: aiosqlite.Connection, table: str) -> dict[str, bool]:
@@ -159,41 +151,27 @@ async def _columns(connection: aiosqlite.Connection, table: str) -> dict[str, bo
     return {as_text(name).lower(): bool(is_not_null) for name, is_not_null in rows}
 
 
-def _generation(columns: frozenset[str]) -> str:
-    if "pinned" in columns:
-        return "G4"
-    if "agent_id" in columns:
-        return "G3"
-    return "G2" if "namespace" in columns else "G1"
-
-
 def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str | None:
     """Why this is not one of ZeroClaw's own shapes; None when it is."""
     known = frozenset(COLUMNS[generation])
     lacking = [name for name in COLUMNS[generation] if name not in columns]
-    parts: list[str] = []
-    if lacking:
-        parts.append(f"lacks {_listed(lacking)}")
-    if columns - known:
-        parts.append(f"has {_listed(sorted(columns - known))}, which ZeroClaw does not know")
+    unknown = sorted(columns - known)
+    parts = [f"lacks {_listed(lacking)}"] if lacking else []
+    if unknown:
+        parts.append(f"has {_listed(unknown)}, which ZeroClaw does not know")
     # Beside a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
-    unnamed = any(name == "rowid" or not _is_plain(name) for name in columns - known)
-    if lacking or unnamed:
+    if lacking or "rowid" in unknown or not all(map(is_unicode, unknown)):
         return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
     if "agent_id" in known and not has_agents:
         return "There is no agents table to name the owners of its memories, so it is opened for reading only."
     return None
 
 
-def _unknown(columns: frozenset[str]) -> str | None:
+def _unknown(columns: frozenset[str]) -> str:
     if not columns:
-        return None
+        return ""
     effect = "it stays as it is" if len(columns) == 1 else "they stay as they are"
     return f"The memories table has {_listed(sorted(columns))}, which ZeroClaw does not know: {effect}."
-
-
-def _is_plain(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
@@ -209,25 +187,17 @@ def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
         )
 
 
-def _no_memories(path: Path, connection: aiosqlite.Connection, tables: Sequence[str]) -> Unreadable:
-    own = [name for name in tables if not name.startswith("sqlite_")]
+def _no_memories(path: Path, notice: str | None, tables: Sequence[str]) -> Unreadable:
+    own, log = [name for name in tables if not name.startswith("sqlite_")], wal_file(path)
     has = f"it has {_listed(own)}" if own else "it has no tables at all"
-    notice = connection.notice if isinstance(connection, ReadOnlyConnection) else None
-    if notice and file_size(wal_file(path)):
-        return Unreadable(
-            f"{path} has no memories table of its own: {has}. {notice}",
-            hint="Copy the database with the -wal file beside it to a folder you may write to, and open it there.",
-        )
-    if not own and is_wal(path) and not file_size(wal_file(path)):
-        log = wal_file(path).name
-        return Unreadable(
-            f"{path} has no memories table: {has}. Most likely {log} was left behind when the file was copied.",
-            hint=f"Stop ZeroClaw, and copy {log} from where the file came from to beside it too.",
-        )
-    return Unreadable(
-        f"{path} has no memories table: {has}.",
-        hint="ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder.",
-    )
+    hint = "ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder."
+    if notice and file_size(log):
+        has = f"{has}. {notice.removesuffix('.')}"
+        hint = "Copy the database with the -wal file beside it to a folder you may write to, and open it there."
+    elif not own and is_wal(path) and not file_size(log):
+        has = f"{has}. Most likely {log.name} was left behind when the file was copied"
+        hint = f"Stop ZeroClaw, and copy {log.name} from where the file came from to beside it too."
+    return Unreadable(f"{path} has no memories table: {has}.", hint=hint)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -300,17 +270,12 @@ def _tables(generation: str) -> Sequence[str]:
             return (_G2_TABLE,)
         case "G3":
             return (_AGENTS, _OWNED.format(further=""), _SCHEMA_VERSION)
-        case "G4":
-            return (_AGENTS, _OWNED.format(further=_G4_COLUMNS), _SCHEMA_VERSION, _META)
-    raise ValueError(f"{generation!r} is none of {', '.join(GENERATIONS)}")
+    return (_AGENTS, _OWNED.format(further=_G4_COLUMNS), _SCHEMA_VERSION, _META)
 
 
 def _indexes(generation: str) -> list[str]:
-    made = [
-        f"CREATE INDEX idx_memories_{column.removesuffix('_id') if column == 'session_id' else column} "
-        f"ON memories({column})"
-        for column in _INDEXES[generation]
-    ]
+    columns = [column for column in _INDEXED if column in COLUMNS[generation]]
+    made = [f"CREATE INDEX idx_memories_{_INDEXED[column]} ON memories({column})" for column in columns]
     if generation == "G4":
         made.append("CREATE INDEX idx_memories_namespace_category ON memories(namespace, category)")
     return made

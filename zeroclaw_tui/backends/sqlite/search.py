@@ -46,10 +46,6 @@ class SqliteSearch:
         self.vectors = SqliteVectors(path, schema)
         self._known: KnownRows | None = None
 
-    async def open(self) -> None:
-        """Open the connection, so that a file that cannot be read is told now."""
-        await self._thread.run(lambda connection: None)
-
     async def close(self) -> None:
         """Stop every search and let go of connections, threads and vectors."""
         await self.vectors.close()

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from sqlite3 import Connection, OperationalError
+from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
@@ -31,7 +31,6 @@ from zeroclaw_tui.files.database import (
     FileIdentity,
     ReadOnlyConnection,
     UnfinishedWrite,
-    any_text,
     as_text,
     connect_read_only,
     file_identity,
@@ -43,30 +42,20 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable
-from zeroclaw_tui.memory.query import (
-    VERSIONS,
-    MemoryFilter,
-    Query,
-    Superseded,
-)
+from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import (
-        Health,
-    )
+    from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.memory.change import (
-        Row,
-        See,
-    )
+    from zeroclaw_tui.memory.change import Row, See
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
@@ -75,7 +64,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _handle: Callable[[Any], Any] = itemgetter(0)
-
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
 _TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
 
@@ -100,7 +88,6 @@ class SqliteMemory(SqlMemory):
         self._changes = 0
         self._schema: Schema | None = None
         self._search: SqliteSearch | None = None
-        self._search_opening = asyncio.Lock()
         self._looking = asyncio.Lock()
         self.reads = ReadWorkerPool(path)
         self._writings: set[Writing] = set()
@@ -195,9 +182,8 @@ class SqliteMemory(SqlMemory):
             await connection.close()
         if self._has_written:
             self._has_written = False
-            await wait_until_done(
-                asyncio.get_running_loop().run_in_executor(None, _checkpoint_on_close, self.path), _nothing
-            )
+            folding = asyncio.get_running_loop().run_in_executor(None, _checkpoint_on_close, self.path)
+            await wait_until_done(folding, lambda: None)
 
     @asynccontextmanager
     async def disconnected(self) -> AsyncIterator[None]:
@@ -312,12 +298,12 @@ class SqliteMemory(SqlMemory):
         deep: bool = False,
     ) -> Evidence:
         """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
-        return await (await self._searching()).gathered(request, profile, settings, vector, deep=deep)
+        return await self._searching().gathered(request, profile, settings, vector, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""
         if not isinstance(to, str):
-            return await (await self._searching()).near(to.handle if isinstance(to, MemoryEntry) else to, limit)
+            return await self._searching().near(to.handle if isinstance(to, MemoryEntry) else to, limit)
         from zeroclaw_tui.backends.sqlite.near import near_by_index
         from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
 
@@ -343,35 +329,17 @@ class SqliteMemory(SqlMemory):
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
-        wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
-        select = None if filter is None else await self.select(filter)
+        select = await self.select(filter or EVERYTHING)
 
         def look(connection: Connection) -> None:
-            chosen = "1" if select is None else f"rowid IN ({select.statement('m.rowid')})"
-            values = () if select is None else select.values
-            memories, last = RawTable(connection), None
-            # Text that is UTF-8, as almost all is, takes sqlite3 much less time to make by itself.
             connection.execute("BEGIN")
-            connection.text_factory = str
-            try:
-                for row in memories.where(f"{chosen} ORDER BY rowid", values):
-                    last = row.handle
-                    see(row)
-                    # It would stay until the next one is read, and both can be many megabytes.
-                    del row
-                return
-            except OperationalError as error:
-                # What is SQLite's own has a name; this is text that is no UTF-8.
-                if getattr(error, "sqlite_errorname", None) is not None:
-                    raise
-            finally:
-                connection.text_factory = any_text
-            rest = chosen if last is None else f"{chosen} AND rowid > {last:d}"
-            for row in memories.where(f"{rest} ORDER BY rowid", values):
+            chosen = f"rowid IN ({select.statement('m.rowid')})" if select.conditions else "1"
+            for row in RawTable(connection).where(f"{chosen} ORDER BY rowid", select.values):
                 see(row)
+                # It would stay until the next one is read, and both can be many megabytes.
                 del row
 
-        await self._find(look, wanted)
+        await self._find(look, select.filter)
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[Notice]]:
         """A connection, and what had to be done to the file for it."""
@@ -392,22 +360,16 @@ class SqliteMemory(SqlMemory):
 
     async def _close_search(self) -> None:
         """Stop every search and let go of its connections and vectors."""
-        # One that is being opened must not outlive this.
-        async with self._search_opening:
-            search, self._search = self._search, None
-            if search is not None:
-                await search.close()
+        search, self._search = self._search, None
+        if search is not None:
+            await search.close()
 
-    async def _searching(self) -> SqliteSearch:
+    def _searching(self) -> SqliteSearch:
         """The search of this store, made at the first use: who only browses pays nothing for it."""
         from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 
-        async with self._search_opening:
-            if self._search is None:
-                search = SqliteSearch(self.path, self.schema)
-                await search.open()
-                self._search = search
-            return self._search
+        self._search = self._search or SqliteSearch(self.path, self.schema)
+        return self._search
 
     async def _find(self, work: Callable[[Connection], T], filter: MemoryFilter) -> T:
         """Read with the functions that compare a text with those of the filter."""
@@ -434,17 +396,7 @@ class SqliteMemory(SqlMemory):
 
     async def write(self, work: Callable[[Writing], T], *, zero: bool = False) -> T:
         """What `work` returns, which writes on a thread."""
-        from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved
-
-        try:
-            return await self._written(work, zero)
-        except SchemaMoved:
-            # ZeroClaw has migrated the file: nothing was written, and what may be written is decided again.
-            await self.open_anew()
-            return await self._written(work, zero)
-
-    async def _written(self, work: Callable[[Writing], T], zero: bool) -> T:
-        from zeroclaw_tui.backends.sqlite.transaction import Writing
+        from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved, Writing
 
         check_writable(self)
         writing = Writing(self.path, self.schema, zero=zero)
@@ -452,8 +404,12 @@ class SqliteMemory(SqlMemory):
         self._has_written = True
         try:
             return await writing.run(work)
+        except SchemaMoved:
+            # ZeroClaw has migrated the file: nothing was written, and what may be written is decided again.
+            await self.open_anew()
         finally:
             self._writings.discard(writing)
+        return await self.write(work, zero=zero)
 
 
 def _checkpoint_on_close(path: Path) -> None:
@@ -463,7 +419,3 @@ def _checkpoint_on_close(path: Path) -> None:
 
     if file_size(wal_file(path)) and not processes_using(path):
         fold_in(path)
-
-
-def _nothing() -> None:
-    """Folding in a log cannot be asked to stop."""
