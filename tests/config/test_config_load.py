@@ -102,7 +102,7 @@ def test_config_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     (tmp_path / "config.toml").write_text(BASE)
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(BrokenConfig, match=r"cannot be read: you have no permission\."):
+    with pytest.raises(BrokenConfig, match=r"cannot be read: Permission denied\."):
         load_config(install_in(tmp_path), {})
 
 

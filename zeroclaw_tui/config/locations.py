@@ -7,13 +7,11 @@ ZEROCLAW_CONFIG_DIR, ZEROCLAW_DATA_DIR, ZEROCLAW_WORKSPACE, Homebrew's folder on
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -27,8 +25,9 @@ Layout = Literal["workspace", "data", "lone"]
 OWN_FOLDER = "zeroclaw-tui"
 CONFIG_NAME = "config.toml"
 CORE_NAME = "MEMORY.md"
+"""The Markdown file of core memories."""
 DAILY_FOLDER = "memory"
-"""Where Markdown notes lie in a folder: those that last, and the folder of those of each day."""
+"""The folder of the Markdown files of each day."""
 WORKSPACE_FILES = (
     "AGENTS.md",
     "SOUL.md",
@@ -39,50 +38,48 @@ WORKSPACE_FILES = (
     "BOOTSTRAP.md",
     "MEMORY_SNAPSHOT.md",
 )
-"""What lies in an agent's workspace and is no memory: ZeroClaw reads MEMORY.md and `memory/*.md` alone as that."""
+"""Markdown files of an agent's workspace that are no memory."""
+MARKER = "active_workspace.toml"
+SCHEME = "the scheme of --location"
+"""The source of a backend that was chosen by its URL."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BACKENDS_WITHOUT_MARKDOWN = frozenset({"sqlite", "lucid", "postgres", "qdrant", "none"})
-_KNOWN_HERE = (
+_WHAT_TO_GIVE = (
     "Give a config directory, a workspace, a database file or a directory of Markdown files;"
     " `zeroclaw-tui --demo` needs none."
 )
-__all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
-MARKER = "active_workspace.toml"
-_HINT = (
+_HOW_TO_START = (
     "`zeroclaw onboard --interactive` sets one up, `zeroclaw-tui PATH` opens one elsewhere, `zeroclaw-tui --demo`"
     " needs none."
 )
-SCHEME = "the scheme of --location"
-"""The source of a backend that was chosen by its URL."""
-_PARTS = r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)"
 _CONNECTION_STRING = (
     r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
 )
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SECRET_OPTION = "password|passwd|pwd|secret|token|api_?key|auth"
 
 
 class Install(NamedTuple):
-    """Where things lie. `layout` is "workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file or folder alone,
-    or a server that is named without an install.
-
-    `root` is the workspace or data folder: MEMORY.md, memory/, state/ are in it. `database` is the SQLite file it
-    uses or would use, whether or not it exists. `rule` says in words what chose it ("ZEROCLAW_CONFIG_DIR",
-    "the path given"). `own_dir` is where this program keeps its own files for it. `is_loose` says that `root` is a
-    folder of loose notes that a person named, and no workspace.
-    """
+    """The places of one install."""
 
     config_dir: Path | None
+    """None for a lone store."""
     root: Path
+    """The workspace or data folder, which has MEMORY.md, memory/ and state/ in it."""
     database: Path
+    """The SQLite file, whether or not it exists."""
     layout: Layout
+    """"workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file, folder or server without an install."""
     rule: str
+    """What chose the install, in words."""
     own_dir: Path
+    """Where this program keeps its own files for the install."""
     is_loose: bool = False
+    """Whether `root` is a folder of loose notes that a person named, and no workspace."""
 
     @property
     def config_file(self) -> Path | None:
         """The config.toml, whether or not it exists; None for a lone store."""
-        return self.config_dir / "config.toml" if self.config_dir else None
+        return self.config_dir / CONFIG_NAME if self.config_dir else None
 
     @property
     def has_workspace(self) -> bool:
@@ -91,7 +88,7 @@ class Install(NamedTuple):
 
 
 class OpenOptions(NamedTuple):
-    """What was asked for on the command line; None or False where nothing was."""
+    """The options of the command line that choose what to open."""
 
     path: Path | None = None
     config_dir: Path | None = None
@@ -102,7 +99,7 @@ class OpenOptions(NamedTuple):
     agent: str | None = None
     read_only: bool = False
     is_made: bool = False
-    """Whether a store that is named and is not there will be made."""
+    """Whether a named store that does not exist will be created."""
 
 
 def workspace_install(config_dir: Path, root: Path, rule: str) -> Install:
@@ -116,186 +113,160 @@ def data_install(config_dir: Path, rule: str) -> Install:
     return Install(config_dir, root, database_of(root), "data", rule, config_dir / OWN_FOLDER)
 
 
-def lone_install(given: Path, root: Path, database: Path, rule: str, environ: Mapping[str, str], home: Path) -> Install:
-    """A store without a config; our own files for it lie under the user's data folder, by its real path."""
-    import hashlib
-
-    name = hashlib.sha256(os.fsencode(os.path.realpath(given))).hexdigest()
-    return Install(None, root, database, "lone", rule, _data_home(environ, home) / OWN_FOLDER / name)
-
-
 def lone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> Install:
-    """A server without an install; our own files for it lie under the user's data folder, by its URL's harmless parts.
-
-    The folder is also the `root`, where no ZeroClaw ever puts anything.
-    """
-    import hashlib
-
-    name = hashlib.sha256(without_password(url).encode("utf-8", "surrogateescape")).hexdigest()
-    own_dir = _data_home(environ, home) / OWN_FOLDER / name
+    """A server without an install; its own folder is also the `root`, where no ZeroClaw ever puts anything."""
+    own_dir = _own_dir(without_password(url).encode("utf-8", "surrogateescape"), environ, home)
     return Install(None, own_dir, database_of(own_dir), "lone", rule, own_dir)
 
 
-def lone_markdown(folder: Path, rule: str, environ: Mapping[str, str], home: Path) -> Install:
-    """A Markdown folder alone: MEMORY.md and memory/ are looked up in it."""
-    return lone_install(folder, folder, folder / "memory" / "brain.db", rule, environ, home)
+def _own_dir(identity: bytes, environ: Mapping[str, str], home: Path) -> Path:
+    """Our own folder for a store without a config dir, below the user's data folder."""
+    import hashlib
 
-
-def config_dir_option(install: Install, environ: Mapping[str, str]) -> str:
-    """What names an install for a command of a shell; nothing where the commands find it by themselves."""
-    if install.config_dir is None or _is_found_unnamed(install.config_dir, environ):
-        return ""
-    return f"--config-dir {shell_path(str(install.config_dir))}"
+    given = environ.get("XDG_DATA_HOME", "")
+    data_home = Path(given) if given.startswith("/") else home / ".local" / "share"
+    return data_home / OWN_FOLDER / hashlib.sha256(identity).hexdigest()
 
 
 def command_at(install: Install, environ: Mapping[str, str], command: str, *arguments: str) -> str:
-    """A command of ours for a shell, which means this install."""
+    """A shell command of ours that uses this install."""
     return " ".join(filter(None, (command, config_dir_option(install, environ), *arguments)))
 
 
-def _is_found_unnamed(config_dir: Path, environ: Mapping[str, str]) -> bool:
+def config_dir_option(install: Install, environ: Mapping[str, str]) -> str:
+    """The option that names an install in a shell; empty where the commands find it by themselves."""
+    if install.config_dir is None:
+        return ""
     try:
         meant = installs_meant(environ, home_folder(environ))
     except InspectorError:
-        return False
-    winner = next((install for install in meant if holds_anything(install)), meant[0])
-    return winner.config_dir == config_dir
+        meant = ()
+    winner = next(filter(holds_anything, meant), meant[0] if meant else None)
+    is_found = winner is not None and winner.config_dir == install.config_dir
+    return "" if is_found else f"--config-dir {shell_path(str(install.config_dir))}"
 
 
 def shell_path(path: str) -> str:
-    """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
-    # Unlike Path.home() it has an answer for a user without a home too.
+    """A path for a shell, with a tilde for the home folder."""
     home = f"{os.path.expanduser('~')}/"
     return f"~/{shell_word(path.removeprefix(home))}" if path.startswith(home) else shell_word(path)
 
 
-def database_of(root: Path) -> Path:
-    """`memory/brain.db`; `memory.db` beside it only where there is no brain.db, as older documents name it."""
-    brain = root / "memory" / "brain.db"
-    plain = root / "memory.db"
-    return plain if not exists(brain) and exists(plain) else brain
-
-
 def expand(text: str, home: Path) -> Path:
-    """A path with a leading `~` or `~/` replaced, made absolute without resolving links or `..`."""
+    """A path with a leading `~` replaced, made absolute without resolving links or `..`."""
     if text == "~" or text.startswith("~/"):
         return (home / text[2:]).absolute()
     return Path(text).absolute()
 
 
+def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> Path:
+    """The home folder. Raises UsageError for a user who has none, unless `config_dir` names an install anyway."""
+    try:
+        return Path(environ.get("HOME") or Path.home())
+    except RuntimeError as error:
+        if config_dir is not None:
+            return Path("/")
+        raise UsageError(
+            "This user has no home directory, and HOME is not set.", hint="Set HOME, or pass --config-dir DIR."
+        ) from error
+
+
+def database_of(root: Path) -> Path:
+    """`memory/brain.db`, or the older `memory.db` where only that exists."""
+    brain = root / "memory" / "brain.db"
+    plain = root / "memory.db"
+    return plain if not exists(brain) and exists(plain) else brain
+
+
 def has_loose_markdown(folder: Path) -> bool:
-    """True when a `*.md` lies directly in the folder."""
+    """Whether a `*.md` lies directly in the folder."""
     return any(name.endswith(".md") for name in names_in(folder))
 
 
 def has_markdown(root: Path) -> bool:
-    """True when the folder has a MEMORY.md or a `memory/*.md`."""
+    """Whether the folder has a MEMORY.md or a `memory/*.md`."""
     return exists(root / CORE_NAME) or has_loose_markdown(root / DAILY_FOLDER)
 
 
 def holds_loose_notes(folder: Path) -> bool:
-    """True when `*.md` lie in a folder that is no workspace, neither by what is in it nor by a config around it."""
-    if not has_loose_markdown(folder) or has_markdown(folder) or exists(database_of(folder)):
+    """Whether `*.md` lie in a folder that is no workspace, neither by what is in it nor by a config around it."""
+    if not has_loose_markdown(folder) or _is_root(folder):
         return False
-    return not (any(exists(folder / name) for name in WORKSPACE_FILES) or _has_config(folder))
-
-
-def _has_config(folder: Path) -> bool:
-    """True for a config dir, its workspace or data folder, and the workspace of one of its agents."""
-    if exists(folder / CONFIG_NAME):
-        return True
-    if folder.name in ("workspace", "data") and exists(folder.parent / CONFIG_NAME):
-        return True
     agents = folder.parent.parent
-    return folder.name == "workspace" and agents.name == "agents" and exists(agents.parent / CONFIG_NAME)
+    is_of_agent = folder.name == "workspace" and agents.name == "agents" and exists(agents.parent / CONFIG_NAME)
+    is_of_install = folder.name in ("workspace", "data") and exists(folder.parent / CONFIG_NAME)
+    is_workspace = any(exists(folder / name) for name in (*WORKSPACE_FILES, CONFIG_NAME))
+    return not (is_of_agent or is_of_install or is_workspace)
 
 
 def notes_root(given: Path) -> Path:
-    """The folder that a named one belongs to: of `memory/` with notes in it the one above, else itself."""
+    """The folder that a named one belongs to: the one above `memory/` with notes in it, else itself."""
     return given.parent if given.name == "memory" and has_loose_markdown(given) else given
 
 
 def holds_anything(install: Install) -> bool:
-    """True when there is a config.toml, a database or Markdown memory."""
+    """Whether there is a config.toml, a database or Markdown memory."""
     config = install.config_file
     return (config is not None and exists(config)) or exists(install.database) or has_markdown(install.root)
 
 
-class Peek:
-    """What must be known of a config.toml before it is loaded: its schema and whether memory is in Markdown.
+def _holds_store(install: Install) -> bool:
+    """Whether there is memory of the kind that the config names."""
+    if exists(install.database):
+        return True
+    if install.config_dir is None:
+        return has_markdown(install.root)
+    return _uses_markdown(install.config_dir) and (has_markdown(install.root) or _agents_have_markdown(install))
 
-    A file that cannot be read tells nothing here; loading it says what is wrong with it.
-    """
 
-    def __init__(self, config_dir: Path) -> None:
-        self._file = config_dir / CONFIG_NAME
+def _agents_have_markdown(install: Install) -> bool:
+    """Whether an agent has notes in its own folder, where ZeroClaw >= 0.8.0 keeps them."""
+    agents = install.own_dir.parent / "agents"
+    return install.layout == "data" and any(has_markdown(agents / name / "workspace") for name in names_in(agents))
 
-    @cached_property
-    def _document(self) -> dict[str, Any]:
-        try:
-            # Reading a named pipe would wait for a writer.
-            return parse_toml(self._file.read_bytes().decode("utf-8-sig")) if self._file.is_file() else {}
-        except (OSError, ValueError):
-            return {}
 
-    @cached_property
-    def is_third_schema(self) -> bool:
-        """True for the form of ZeroClaw >= 0.8.0."""
-        schema = self._document.get("schema_version")
-        return isinstance(schema, int) and schema >= 3
+def _uses_markdown(config_dir: Path) -> bool:
+    """Whether ZeroClaw keeps memory in Markdown, which every name it does not know leads to."""
+    memory = _peeked(config_dir).get("memory")
+    backend = memory.get("backend") if isinstance(memory, dict) else None
+    kind = backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
+    return kind not in _BACKENDS_WITHOUT_MARKDOWN
 
-    @cached_property
-    def uses_markdown(self) -> bool:
-        """True when ZeroClaw keeps memory in Markdown, which every name it does not know leads to."""
-        memory = self._document.get("memory")
-        backend = memory.get("backend") if isinstance(memory, dict) else None
-        kind = backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
-        return kind not in _BACKENDS_WITHOUT_MARKDOWN
 
-    def holds_store(self, install: Install) -> bool:
-        """True when the install has memory of the kind its config names."""
-        if exists(install.database):
-            return True
-        return self.uses_markdown and (has_markdown(install.root) or self._agents_have_markdown(install))
+def _is_third_schema(config_dir: Path) -> bool:
+    schema = _peeked(config_dir).get("schema_version")
+    return isinstance(schema, int) and schema >= 3
 
-    def _agents_have_markdown(self, install: Install) -> bool:
-        """True when an agent has notes in its own folder, where ZeroClaw >= 0.8.0 keeps them."""
-        agents = self._file.parent / "agents"
-        return install.layout == "data" and any(has_markdown(agents / name / "workspace") for name in names_in(agents))
+
+def _peeked(config_dir: Path) -> dict[str, Any]:
+    """The values of a config.toml; none where it cannot be read, since loading it later reports the reason."""
+    try:
+        return parse_toml(read_regular(config_dir / CONFIG_NAME).decode("utf-8-sig"))
+    except (OSError, ValueError):
+        return {}
 
 
 def installs_in(config_dir: Path, rule: str, workspace: Path | None = None, *, data: bool = True) -> list[Install]:
     """The installs of one config dir, the one in use first, then others that hold a store.
 
     `<config dir>/data` with a store wins over a workspace with a store; without any store the folder that exists
-    decides, then the schema of the config. `workspace` stands in for `<config dir>/workspace`.
+    decides, then the schema of the config. `workspace` replaces `<config dir>/workspace`.
     """
-    peek = Peek(config_dir)
     both = [workspace_install(config_dir, workspace or config_dir / "workspace", rule)]
     if data:
         both.insert(0, data_install(config_dir, rule))
     in_itself = workspace_install(config_dir, config_dir, rule)
-    holding = [install for install in both if peek.holds_store(install)]
+    holding = [install for install in both if _holds_store(install)]
     if not holding and exists(in_itself.database):
         holding = [in_itself]
-    winner = holding[0] if holding else _by_folder(both, peek)
-    others = [install for install in holding if install is not winner]
-    return [winner, *others]
+    return holding or [_without_store(both)]
 
 
-def _by_folder(installs: list[Install], peek: Peek) -> Install:
-    for install in installs:
-        if has_markdown(install.root):
-            return install
-    for install in installs:
-        if is_folder(install.root):
-            return install
-    return installs[0] if peek.is_third_schema else installs[-1]
-
-
-def _data_home(environ: Mapping[str, str], home: Path) -> Path:
-    given = environ.get("XDG_DATA_HOME", "")
-    return Path(given) if given.startswith("/") else home / ".local" / "share"
+def _without_store(installs: list[Install]) -> Install:
+    with_notes = (install for install in installs if has_markdown(install.root))
+    with_folder = (install for install in installs if is_folder(install.root))
+    found = next(with_notes, None) or next(with_folder, None)
+    return found or (installs[0] if _is_third_schema(installs[0].own_dir.parent) else installs[-1])
 
 
 def install_at(
@@ -308,106 +279,110 @@ def install_at(
 ) -> Install:
     """The install a path belongs to, with its config where one is found; else the store alone (layout "lone").
 
-    Taken are a config dir, its config.toml, a workspace or data folder, its `memory/`, a database file, a folder with
-    MEMORY.md or `memory/*.md`, one of these files, a workspace without any of it, and a folder of loose `*.md` files
-    (`is_loose`): a person looks at such notes, no agent reads them. `is_workspace` says that a workspace was asked for,
-    where there are none. A folder with one database only means that database. Nothing there, or nothing of these:
-    Unreadable.
+    The path is a config dir, its config.toml, a workspace or data folder, its `memory/`, a database file, a folder
+    with MEMORY.md or `memory/*.md`, one of these files, or a folder of loose `*.md` files. `is_workspace` says that a
+    workspace was asked for, whose `*.md` are no loose notes. Raises Unreadable where there is none of these.
     """
     given = expand(str(path), home)
     status = status_of(given)
     if status is None:
         what = "is a link to nothing" if given.is_symlink() else "does not exist"
-        raise Unreadable(f"{given} {what}.", hint=_KNOWN_HERE)
+        raise Unreadable(f"{given} {what}.", hint=_WHAT_TO_GIVE)
+    place = _Place(given, environ, home, rule)
     if stat.S_ISDIR(status.st_mode):
-        return _for_folder(given, environ, home, rule, is_workspace)
-    if not stat.S_ISREG(status.st_mode):
-        raise Unreadable(f"{given} is neither a file nor a directory.", hint=_KNOWN_HERE)
-    install = _for_file(given, environ, home, rule)
-    return install._replace(is_loose=False) if is_workspace else install
+        install = place.of_folder()
+    elif stat.S_ISREG(status.st_mode):
+        install = place.of_file()
+    else:
+        raise Unreadable(f"{given} is neither a file nor a directory.", hint=_WHAT_TO_GIVE)
+    return install._replace(is_loose=install.is_loose and not is_workspace)
 
 
 def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
     """The install that `install_at` will find once there is a store at a path: notes in a folder, or a database."""
-    given, rule = expand(str(path), home), "the path given"
+    place = _Place(expand(str(path), home), environ, home, "the path given")
     if not is_folder:
-        return _for_file(given, environ, home, rule)
-    return installs_in(given, rule)[0] if _is_config_dir(given) else _for_root(given, environ, home, rule)
+        return place.of_file()
+    return place.of_config_dir() or place.of_root(place.given)
 
 
-def _for_file(given: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
-    if given.name == CONFIG_NAME:
-        return installs_in(given.parent, rule)[0]
-    if given.suffix == ".md":
-        return _of_notes(given.parent.parent if given.parent.name == "memory" else given.parent, environ, home, rule)
-    root = _root_of_database(given)
-    attached = _attached(root, rule) if root is not None else None
-    if attached is not None and attached.database == given:
-        return attached
-    return lone_install(given, root or given.parent, given, rule, environ, home)
+class _Place(NamedTuple):
+    """A path that a person named, with what is needed to find its install."""
 
+    given: Path
+    environ: Mapping[str, str]
+    home: Path
+    rule: str
 
-def _root_of_database(database: Path) -> Path | None:
-    """The workspace or data folder of a database in its usual place, else None."""
-    if database.name == "brain.db" and database.parent.name == "memory":
-        return database.parent.parent
-    return database.parent if database.name == "memory.db" else None
+    def of_file(self) -> Install:
+        given = self.given
+        if given.name == CONFIG_NAME:
+            return installs_in(given.parent, self.rule)[0]
+        if given.suffix == ".md":
+            return self.of_notes(given.parent.parent if given.parent.name == "memory" else given.parent)
+        root = given.parent
+        if given.name == "brain.db" and root.name == "memory":
+            root = root.parent
+        elif given.name != "memory.db":
+            return self.lone(root, given)
+        attached = self.attached(root)
+        return attached if attached is not None and attached.database == given else self.lone(root, given)
 
+    def of_folder(self) -> Install:
+        given = self.given
+        install = self.of_config_dir()
+        if install is not None:
+            return install
+        if given.name == "memory" and (exists(given / "brain.db") or has_loose_markdown(given)):
+            return self.of_root(given.parent)
+        if _is_root(given):
+            return self.of_root(given)
+        databases = [name for name in names_in(given) if name.endswith(".db") and not is_folder(given / name)]
+        if "brain.db" in databases or len(databases) == 1:
+            return self.lone(given, given / ("brain.db" if "brain.db" in databases else databases[0]))
+        if databases:
+            names = ", ".join(databases[:5]) + (", …" if len(databases) > 5 else "")
+            raise Unreadable(f"{given} holds several databases: {names}.", hint="Give the path of one of them.")
+        # A workspace or data folder in which nothing was stored yet.
+        attached = self.attached(given)
+        if attached is None and not has_loose_markdown(given):
+            raise Unreadable(
+                f"{given} has no config.toml, no database and no Markdown files in it.", hint=_WHAT_TO_GIVE
+            )
+        return self.of_notes(given) if attached is None or holds_loose_notes(given) else attached
 
-def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str, is_workspace: bool) -> Install:
-    if _is_config_dir(given):
-        return installs_in(given, rule)[0]
-    if given.name == "memory" and (exists(given / "brain.db") or has_loose_markdown(given)):
-        return _for_root(given.parent, environ, home, rule)
-    if _is_root(given):
-        return _for_root(given, environ, home, rule)
-    databases = [name for name in names_in(given) if name.endswith(".db") and not is_folder(given / name)]
-    if "brain.db" in databases or len(databases) == 1:
-        name = "brain.db" if "brain.db" in databases else databases[0]
-        return lone_install(given / name, given, given / name, rule, environ, home)
-    if databases:
-        names = ", ".join(databases[:5]) + (", …" if len(databases) > 5 else "")
-        raise Unreadable(f"{given} holds several databases: {names}.", hint="Give the path of one of them.")
-    if holds_loose_notes(given) and not is_workspace:
-        return _of_notes(given, environ, home, rule)
-    # The workspace or data folder of an install that has not stored anything yet.
-    attached = _attached(given, rule)
-    if attached is None and not has_loose_markdown(given):
-        raise Unreadable(f"{given} has no config.toml, no database and no Markdown files in it.", hint=_KNOWN_HERE)
-    return attached or lone_markdown(given, rule, environ, home)
+    def of_config_dir(self) -> Install | None:
+        is_config_dir = exists(self.given / CONFIG_NAME) or any(
+            _is_root(self.given / name) for name in ("data", "workspace")
+        )
+        return installs_in(self.given, self.rule)[0] if is_config_dir else None
 
+    def of_root(self, root: Path) -> Install:
+        database = database_of(root)
+        return self.attached(root) or self.lone(root, database, identity=database if exists(database) else root)
 
-def _of_notes(folder: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
-    named = environ.get("ZEROCLAW_WORKSPACE")
-    is_loose = holds_loose_notes(folder) and not (named and expand(named, home) == folder)
-    return lone_markdown(folder, rule, environ, home)._replace(is_loose=is_loose)
+    def of_notes(self, folder: Path) -> Install:
+        named = self.environ.get("ZEROCLAW_WORKSPACE")
+        is_loose = holds_loose_notes(folder) and not (named and expand(named, self.home) == folder)
+        return self.lone(folder, folder / "memory" / "brain.db", identity=folder)._replace(is_loose=is_loose)
 
+    def attached(self, root: Path) -> Install | None:
+        """The install whose workspace or data folder this is, found by its config.toml."""
+        if root.name == "data" and exists(root.parent / CONFIG_NAME):
+            return data_install(root.parent, self.rule)
+        is_named = root.name == "workspace"
+        places = (*([root.parent] if is_named else []), root, root.parent / ".zeroclaw")
+        found = next((place for place in places if exists(place / CONFIG_NAME)), None)
+        return None if found is None else workspace_install(found, root, self.rule)
 
-def _is_config_dir(folder: Path) -> bool:
-    return exists(folder / CONFIG_NAME) or any(_is_root(folder / name) for name in ("data", "workspace"))
+    def lone(self, root: Path, database: Path, *, identity: Path | None = None) -> Install:
+        """A store without a config; our own files for it are found by its real path."""
+        own_dir = _own_dir(os.fsencode(os.path.realpath(identity or database)), self.environ, self.home)
+        return Install(None, root, database, "lone", self.rule, own_dir)
 
 
 def _is_root(folder: Path) -> bool:
     return exists(database_of(folder)) or has_markdown(folder)
-
-
-def _for_root(root: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
-    database = database_of(root)
-    if not exists(database):
-        return _attached(root, rule) or lone_markdown(root, rule, environ, home)
-    return _attached(root, rule) or lone_install(database, root, database, rule, environ, home)
-
-
-def _attached(root: Path, rule: str) -> Install | None:
-    """The install whose workspace or data folder this is, found by its config.toml, or None."""
-    if root.name == "data" and exists(root.parent / CONFIG_NAME):
-        return data_install(root.parent, rule)
-    if root.name == "workspace" and exists(root.parent / CONFIG_NAME):
-        return workspace_install(root.parent, root, rule)
-    if exists(root / CONFIG_NAME):
-        return workspace_install(root, root, rule)
-    default_dir = root.parent / ".zeroclaw"
-    return workspace_install(default_dir, root, rule) if exists(default_dir / CONFIG_NAME) else None
 
 
 def find_installs(
@@ -415,26 +390,25 @@ def find_installs(
 ) -> tuple[Install, ...]:
     """The install that wins, then others that hold a store. The two options win over every variable.
 
-    Raises NoInstall, which says where was looked, and Unreadable when a folder on the way cannot be entered.
+    Raises NoInstall, which names the places searched, and Unreadable when a folder on the way cannot be entered.
     """
-    if config_dir is not None or workspace is not None:
-        given = _by_option(environ, home, config_dir, workspace)
-        if config_dir is None or holds_anything(given[0]):
-            return given
-        place = expand(str(config_dir), home)
-        if workspace is None and has_markdown(place):
-            return (lone_markdown(place, "--config-dir", environ, home),)
-        raise _nothing(given[0].rule, [place, *(install.root for install in given)])
-    found = _by_variable(environ, home)
-    if not found:
-        usual = _by_convention(environ, home)
-        found = [install for install in usual if holds_anything(install)]
-        if not found:
-            raise _nothing("", [install.config_dir or install.root for install in usual])
-    winner, *others = _each_once(found)
-    if not holds_anything(winner):
-        raise _nothing(winner.rule, [install.root for install in found])
-    return (winner, *(install for install in others if _holds_store(install)))
+    meant = installs_meant(environ, home, config_dir=config_dir, workspace=workspace)
+    is_default = config_dir is None and workspace is None and not _by_variable(environ, home)
+    found = [*filter(holds_anything, meant)] if is_default else [*meant]
+    if found and (holds_anything(found[0]) or (config_dir is None and workspace is not None)):
+        return (found[0], *filter(_holds_store, found[1:]))
+    if config_dir is not None and workspace is None and has_markdown(expand(str(config_dir), home)):
+        place = _Place(expand(str(config_dir), home), environ, home, "--config-dir")
+        return (place.of_notes(place.given),)
+    searched = [install.config_dir or install.root for install in meant] if is_default else []
+    searched += [] if is_default else [install.root for install in meant]
+    places = ", ".join(dict.fromkeys(map(str, searched)))
+    if is_default:
+        raise NoInstall(f"No ZeroClaw install was found; looked in {places}.", hint=_HOW_TO_START)
+    raise NoInstall(
+        f"{meant[0].rule} names no ZeroClaw install: no config.toml, database or Markdown memory in {places}.",
+        hint=_HOW_TO_START,
+    )
 
 
 def installs_meant(
@@ -444,27 +418,20 @@ def installs_meant(
 
     Raises Unreadable when a folder on the way cannot be entered, or when `workspace` alone is no part of an install.
     """
-    if config_dir is not None or workspace is not None:
-        return _by_option(environ, home, config_dir, workspace)
-    return tuple(_each_once(_by_variable(environ, home) or _by_convention(environ, home)))
+    if config_dir is None and workspace is not None:
+        return (install_at(workspace, environ, home, rule="--workspace", is_workspace=True),)
+    if config_dir is not None and workspace is not None:
+        place = expand(str(config_dir), home)
+        return (workspace_install(place, expand(str(workspace), home), "--config-dir and --workspace"),)
+    if config_dir is not None:
+        return tuple(installs_in(expand(str(config_dir), home), "--config-dir"))
+    distinct: dict[str, Install] = {}
+    for install in _by_variable(environ, home) or _by_convention(environ, home):
+        distinct.setdefault(os.path.realpath(install.database), install)
+    return tuple(distinct.values())
 
 
-def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> Path:
-    """The home folder by HOME, else by the system's list of users. Raises UsageError for a user who has none.
-
-    A config dir that is named needs no home, and a service may run as a user without one: the root stands in then.
-    """
-    try:
-        return Path(environ.get("HOME") or Path.home())
-    except RuntimeError as error:
-        if config_dir is not None:
-            return Path("/")
-        raise UsageError(
-            "This user has no home directory, and HOME is not set.", hint="Set HOME, or pass --config-dir DIR."
-        ) from error
-
-
-def workspace_rule(folder: Path, leaves: frozenset[str] = frozenset({"workspace"})) -> tuple[Path, Path]:
+def workspace_rule(folder: Path, leaves: tuple[str, ...] = ("workspace",)) -> tuple[Path, Path]:
     """Config dir and workspace that ZEROCLAW_WORKSPACE means, as ZeroClaw reads it; the first that fits wins.
 
     A folder with a config.toml is the config dir; one beside a `.zeroclaw` with a config.toml, or whose name is among
@@ -472,35 +439,21 @@ def workspace_rule(folder: Path, leaves: frozenset[str] = frozenset({"workspace"
     `data`, and uses only the config dir of the answer.
     """
     default_dir = folder.parent / ".zeroclaw"
-    if exists(folder / CONFIG_NAME):
-        return folder, folder / "workspace"
-    if exists(default_dir / CONFIG_NAME) or folder.name in leaves:
+    is_workspace = exists(default_dir / CONFIG_NAME) or folder.name in leaves
+    if is_workspace and not exists(folder / CONFIG_NAME):
         return default_dir, folder
     return folder, folder / "workspace"
 
 
-def _by_option(
-    environ: Mapping[str, str], home: Path, config_dir: Path | None, workspace: Path | None
-) -> tuple[Install, ...]:
-    if config_dir is None:
-        return (install_at(workspace or Path(), environ, home, rule="--workspace", is_workspace=True),)
-    place = expand(str(config_dir), home)
-    if workspace is None:
-        return tuple(installs_in(place, "--config-dir"))
-    return (workspace_install(place, expand(str(workspace), home), "--config-dir and --workspace"),)
-
-
 def _by_variable(environ: Mapping[str, str], home: Path) -> list[Install]:
     config_dir = environ.get("ZEROCLAW_CONFIG_DIR", "").strip()
-    data_dir = environ.get("ZEROCLAW_DATA_DIR", "")
     workspace = environ.get("ZEROCLAW_WORKSPACE", "")
     if config_dir:
         return _by_config_dir(expand(config_dir, home), expand(workspace, home) if workspace else None)
-    found: list[Install] = []
-    if data_dir.strip():
-        found += _by_data_dir(expand(data_dir, home))
+    data_dir = environ.get("ZEROCLAW_DATA_DIR", "")
+    found = _by_data_dir(expand(data_dir, home)) if data_dir.strip() else []
     if workspace:
-        found += _by_workspace(expand(workspace, home), data=not found)
+        found += _by_workspace(expand(workspace, home), is_data_named=bool(found))
     return sorted(found, key=lambda install: not _holds_store(install))
 
 
@@ -510,86 +463,68 @@ def _by_config_dir(config_dir: Path, workspace: Path | None) -> list[Install]:
         return installs_in(config_dir, rule)
     # ZeroClaw <= 0.7.5 reads ZEROCLAW_WORKSPACE a second time after the config is loaded, so that the config comes
     # from one variable and the workspace from the other.
-    elsewhere = workspace_rule(workspace)[1]
-    mixed = installs_in(config_dir, f"{rule}, with the workspace of ZEROCLAW_WORKSPACE (ZeroClaw <= 0.7.5)", elsewhere)
-    data_rule = [data_install(config_dir, rule) if install.layout == "data" else install for install in mixed]
-    left = workspace_install(config_dir, config_dir / "workspace", f"{rule}, not used while ZEROCLAW_WORKSPACE is set")
-    return [*data_rule, left] if _holds_store(left) else data_rule
+    mixed_rule = f"{rule}, with the workspace of ZEROCLAW_WORKSPACE (ZeroClaw <= 0.7.5)"
+    mixed = installs_in(config_dir, mixed_rule, workspace_rule(workspace)[1])
+    unused = workspace_install(
+        config_dir, config_dir / "workspace", f"{rule}, not used while ZEROCLAW_WORKSPACE is set"
+    )
+    return [
+        *(install._replace(rule=rule) if install.layout == "data" else install for install in mixed),
+        *([unused] if _holds_store(unused) else []),
+    ]
 
 
 def _by_data_dir(folder: Path) -> list[Install]:
-    config_dir, _ = workspace_rule(folder, frozenset({"workspace", "data"}))
     rule = "ZEROCLAW_DATA_DIR"
-    left = workspace_install(config_dir, config_dir / "workspace", rule)
-    return [data_install(config_dir, rule), *([left] if _holds_store(left) else [])]
+    config_dir, _ = workspace_rule(folder, ("workspace", "data"))
+    old = workspace_install(config_dir, config_dir / "workspace", rule)
+    return [data_install(config_dir, rule), *([old] if _holds_store(old) else [])]
 
 
-def _by_workspace(folder: Path, *, data: bool) -> list[Install]:
+def _by_workspace(folder: Path, *, is_data_named: bool) -> list[Install]:
     rule = "ZEROCLAW_WORKSPACE"
     config_dir, root = workspace_rule(folder)
     found = installs_in(config_dir, rule, root, data=False)
-    if data:
-        newer = data_install(workspace_rule(folder, frozenset({"workspace", "data"}))[0], f"{rule} (ZeroClaw >= 0.8.0)")
-        first = _holds_store(newer) or (is_folder(newer.root) and not _holds_store(found[0]))
-        found = [newer, *found] if first else [*found, newer]
-    return found
+    if is_data_named:
+        return found
+    newer = data_install(workspace_rule(folder, ("workspace", "data"))[0], f"{rule} (ZeroClaw >= 0.8.0)")
+    is_first = _holds_store(newer) or (is_folder(newer.root) and not _holds_store(found[0]))
+    return [newer, *found] if is_first else [*found, newer]
 
 
 def _by_convention(environ: Mapping[str, str], home: Path) -> list[Install]:
     default = home / ".zeroclaw"
-    chosen, complaint = _marked_dir(default)
-    places = [*_homebrew_dirs(environ), (default, f"the default, ~/.zeroclaw{complaint}")]
-    if chosen is not None:
-        marked = (chosen, f"the marker ~/.zeroclaw/{MARKER} (ZeroClaw <= 0.7.5)")
-        # ZeroClaw >= 0.8.0 never reads the marker: a data folder in use says that this version is here.
-        is_stale = any(_holds_store(data_install(place, rule)) for place, rule in places)
-        places = [*places, marked] if is_stale else [marked, *places]
+    marked, remark = _marked_dir(default)
+    places = [*_homebrew_dirs(environ), (default, f"the default, ~/.zeroclaw{remark}")]
+    if marked is not None:
+        # ZeroClaw >= 0.8.0 never reads the marker: a data folder in use means that this version is installed.
+        is_ignored = any(_holds_store(data_install(place, rule)) for place, rule in places)
+        at = len(places) if is_ignored else 0
+        places.insert(at, (marked, f"the marker ~/.zeroclaw/{MARKER} (ZeroClaw <= 0.7.5)"))
     return [install for place, rule in places for install in installs_in(place, rule)]
 
 
 def _marked_dir(default: Path) -> tuple[Path | None, str]:
-    """The config dir the marker names, or None and, when it names none, a remark for the rule shown."""
+    """The config dir the marker names; or None and, when it names none, a remark for the rule shown."""
     marker = default / MARKER
     if not exists(marker):
         return None, ""
     try:
         named = parse_toml(read_regular(marker).decode("utf-8")).get("config_dir")
     except (OSError, ValueError):
-        return None, f" ({MARKER} cannot be read and is ignored)"
+        named = None
     if not isinstance(named, str) or not named.strip():
         return None, f" ({MARKER} names no config_dir and is ignored)"
     chosen = default / named.strip()
-    return (None, "") if chosen == default else (chosen, "")
+    return (None if chosen == default else chosen), ""
 
 
 def _homebrew_dirs(environ: Mapping[str, str]) -> list[tuple[Path, str]]:
     if sys.platform != "darwin":
         return []
-    prefixes = dict.fromkeys((environ.get("HOMEBREW_PREFIX", ""), "/opt/homebrew", "/usr/local"))
-    folders = [Path(prefix, "var", "zeroclaw") for prefix in prefixes if prefix]
+    prefixes = dict.fromkeys(filter(None, (environ.get("HOMEBREW_PREFIX"), "/opt/homebrew", "/usr/local")))
+    folders = [Path(prefix, "var", "zeroclaw") for prefix in prefixes]
     return [(folder, "Homebrew's folder (ZeroClaw >= 0.8.0 on macOS)") for folder in folders if is_folder(folder)]
-
-
-def _holds_store(install: Install) -> bool:
-    if install.config_dir is None:
-        return holds_anything(install)
-    return Peek(install.config_dir).holds_store(install)
-
-
-def _each_once(found: Iterable[Install]) -> list[Install]:
-    distinct: dict[str, Install] = {}
-    for install in found:
-        distinct.setdefault(os.path.realpath(install.database), install)
-    return list(distinct.values())
-
-
-def _nothing(rule: str, looked: Iterable[Path]) -> NoInstall:
-    places = ", ".join(dict.fromkeys(str(place) for place in looked))
-    if not rule:
-        return NoInstall(f"No ZeroClaw install was found; looked in {places}.", hint=_HINT)
-    return NoInstall(
-        f"{rule} names no ZeroClaw install: no config.toml, database or Markdown memory in {places}.", hint=_HINT
-    )
 
 
 def is_url(location: str | None) -> bool:
@@ -598,32 +533,26 @@ def is_url(location: str | None) -> bool:
 
 
 def is_connection_string(location: str) -> bool:
-    """Whether a location is of libpq's other form, `host=… password=…`, which may hold a password and is no path.
-
-    From the PostgreSQL manual, "Connection Strings".
-    """
+    """Whether a location is of libpq's other form, `host=… password=…`, which may hold a password and is no path."""
     return re.match(_CONNECTION_STRING, location) is not None
 
 
 def without_password(url: str) -> str:
-    """A URL with scheme, user, server, path and harmless options: what two spellings of one password agree in.
+    """A URL with scheme, user, server, path and harmless options; empty for a text that is no URL.
 
-    Everything up to the last @ is taken for user and password, since a password may hold any sign that somebody forgot
-    to encode. A text that is no URL gives "".
+    Everything up to the last @ counts as user and password, since a password may hold signs that nobody encoded.
     """
-    matched = re.fullmatch(_PARTS, url.strip(), re.DOTALL)
-    if matched is None:
+    scheme, separator, rest = url.strip().partition("://")
+    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.\-]*", scheme):
         return ""
-    scheme = matched["scheme"].lower()
-    secret, at, place = matched["rest"].rpartition("@")
-    user = secret.partition(":")[0]
+    credentials, _, place = rest.rpartition("@")
+    user = credentials.partition(":")[0]
     server, _, options = place.partition("?")
     public = sorted(pair for pair in parse_qsl(options) if not re.search(_SECRET_OPTION, pair[0], re.IGNORECASE))
     host, slash, path = server.partition("/")
-    scheme = "postgres" if scheme == "postgresql" else scheme
-    return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (
-        f"?{urlencode(public)}" if public else ""
-    )
+    scheme = "postgres" if scheme.lower() == "postgresql" else scheme.lower()
+    query = f"?{urlencode(public)}" if public else ""
+    return f"{scheme}://{f'{user}@' if user else ''}{host.lower()}{slash}{path}{query}"
 
 
 def server_address(url: str) -> str:
@@ -640,10 +569,7 @@ def server_address(url: str) -> str:
 
 
 def read_config(path: Path) -> bytes | None:
-    """The bytes of a config, or None if there is no such file.
-
-    Raises BrokenConfig for a directory, a link to nothing, or a file that cannot be read, each with its own sentence.
-    """
+    """The bytes of a config, or None if there is no such file. Raises BrokenConfig where it cannot be read."""
     try:
         return read_regular(path)
     except FileNotFoundError as error:
@@ -653,37 +579,23 @@ def read_config(path: Path) -> bytes | None:
             f"{path} is a link to {os.path.realpath(path)}, which is not there.",
             hint="Fix the link, or remove it to start with a new file.",
         ) from error
+    except (IsADirectoryError, NotARegularFileError) as error:
+        what = "a directory, not a file" if isinstance(error, IsADirectoryError) else "not a regular file"
+        raise BrokenConfig(f"{path} is {what}.", hint="Move it away; ZeroClaw expects its config there.") from error
     except OSError as error:
-        reason, hint = _why_unreadable(path, error)
-        raise BrokenConfig(f"{path} {reason}.", hint=hint) from error
-
-
-def _why_unreadable(path: Path, error: OSError) -> tuple[str, str]:
-    """Why a config cannot be read, as the end of a sentence, and what to do."""
-    if isinstance(error, IsADirectoryError):
-        return "is a directory, not a file", "Move it away; ZeroClaw expects its config there."
-    if isinstance(error, NotARegularFileError):
-        return "is not a regular file", "Move it away; ZeroClaw expects its config there."
-    if isinstance(error, NotADirectoryError):
-        return f"cannot be there: {path.parent} is not a directory", "Name the config directory."
-    if isinstance(error, PermissionError):
-        return "cannot be read: you have no permission", "Run the command as the user that ZeroClaw runs as."
-    if error.errno == errno.ELOOP:
-        return "is a link that leads in a circle", "Fix the link."
-    return f"cannot be read: {error.strerror}", "Check the disk."
+        raise BrokenConfig(
+            f"{path} cannot be read: {error.strerror}.", hint="Check the path and its permissions."
+        ) from error
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:
-    """The document of a config, a byte order mark left out; None if there is no such file.
-
-    Raises BrokenConfig with the file, and line and column where a character is to blame.
-    """
+    """The values of a TOML file; None if there is no such file. Raises BrokenConfig with line and column."""
     raw = read_config(path)
     return None if raw is None else parsed(decoded(raw, path), path)
 
 
 def decoded(raw: bytes, path: Path) -> str:
-    """The text of a file's bytes, a byte order mark left out. Raises BrokenConfig where they are not UTF-8."""
+    """The text of a file without its byte order mark. Raises BrokenConfig where it is not UTF-8."""
     body = raw.removeprefix(BYTE_ORDER_MARK)
     try:
         return body.decode("utf-8")
@@ -697,7 +609,7 @@ def decoded(raw: bytes, path: Path) -> str:
 
 
 def parsed(text: str, path: Path) -> dict[str, Any]:
-    """What TOML reads in a text. Raises BrokenConfig with line, column and what to do, but never a value."""
+    """The values of a TOML text. Raises BrokenConfig with line, column and what to do, but never a value."""
     try:
         return parse_toml(text)
     except TooLargeError as error:

@@ -76,6 +76,11 @@ class Question:
     read: Callable[[Answers, str], Any]
     choices: Callable[[Answers], tuple[Choice, ...]] = lambda answers: ()
 
+    @property
+    def is_list(self) -> bool:
+        """Whether one of a few choices is taken."""
+        return self.kind in ("choice", "switch")
+
 
 def version_of(answers: Answers) -> Version:
     """The version whose rules count."""

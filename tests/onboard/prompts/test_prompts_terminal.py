@@ -11,7 +11,7 @@ from typing import Any
 
 import pyte
 import pytest
-from prompt_toolkit.application import Application, create_app_session
+from prompt_toolkit.application import create_app_session
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -19,7 +19,6 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.setting_names import Target, parsed_value
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.onboard import prompts
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.question import (
     Choice,
@@ -147,12 +146,6 @@ def test_back_is_a_key_in_lines_and_lists_and_the_last_row_of_a_list() -> None:
         assert "← back" in screen.raw.getvalue()
 
 
-def test_a_question_asked_again_shows_its_group_alone() -> None:
-    with typed("\r") as screen:
-        terminal_asker().ask(make_question(), NoAnswers(), None)  # type: ignore[arg-type]
-    assert "── Hygiene ─" in screen.text()
-
-
 @pytest.mark.parametrize("key", ["\x0f", "\x12", "\x13"])
 def test_a_list_without_moves_searches_nothing(key: str) -> None:
     """ctrl+r and ctrl+s, which a line of text may take."""
@@ -208,33 +201,6 @@ def test_a_signal_is_an_interrupt_in_every_kind_of_question(kind: str, signals: 
     question = make_question(kind, setting="memory.embedding_api_key", read=lambda a, t: t, choices=choices)
     with typed("\r", raw=Interrupted()), pytest.raises(KeyboardInterrupt):
         ask(question)
-
-
-@pytest.mark.parametrize("kind", ["text", "choice"])
-def test_a_signal_while_an_answer_is_taken_is_an_interrupt_and_leaves_no_traceback(
-    kind: str, signals: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    take = Application.exit
-
-    def interrupted(self: Application[Any], **answer: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
-        take(self, **answer)
-
-    monkeypatch.setattr(Application, "exit", interrupted)
-    with typed("\r") as screen, pytest.raises(KeyboardInterrupt):
-        ask(make_question(kind, present="sqlite", read=lambda a, t: t, choices=BACKENDS))
-    assert "xception" not in screen.raw.getvalue() + "".join(capfd.readouterr())
-
-
-def test_a_fault_while_a_key_is_taken_ends_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody could tell it apart from a question, and answer."""
-
-    def faulty(text: str) -> str:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(prompts, "_typed_text", faulty)
-    with typed("\x1b[200~text\x1b[201~", "\r"), pytest.raises(ZeroDivisionError):
-        ask(make_question())
 
 
 def test_a_key_typed_never_reaches_the_screen() -> None:
@@ -305,12 +271,6 @@ def test_a_command_is_never_broken_since_it_is_copied() -> None:
     assert command in screen.raw.getvalue()
 
 
-def test_at_forty_columns_a_list_tells_first_and_then_offers_titles() -> None:
-    with typed("\r", columns=40) as screen:
-        assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) == "sqlite"
-    assert "SQLite: words and vectors, local" in screen.text()
-
-
 def test_hostile_text_cannot_steer_the_terminal() -> None:
     with typed() as screen:
         terminal_asker().say([[("", "before \x1b]0;owned\x07 \x1b[31m after \x9b31m")]])
@@ -337,15 +297,6 @@ def test_colour_is_sent_to_a_terminal_that_has_it(monkeypatch: pytest.MonkeyPatc
     assert "38;" in screen.raw.getvalue()
 
 
-def test_work_runs_and_its_result_comes_back() -> None:
-    assert terminal_asker().working("testing", lambda: 7) == 7
-
-
-def test_ctrl_c_is_an_interrupt_in_menus_too() -> None:
-    with typed("\x03"), pytest.raises(KeyboardInterrupt):
-        terminal_asker().choose("Now?", BACKENDS)
-
-
 @pytest.mark.parametrize(
     ("pasted", "line"),
     [
@@ -370,13 +321,6 @@ def test_a_pasted_password_is_hidden_although_the_address_came_in_two_lines() ->
     assert "word" not in screen.raw.getvalue()
 
 
-def test_at_forty_columns_the_question_stands_right_above_its_list() -> None:
-    with typed("\r", columns=40) as screen:
-        assert terminal_asker().choose("Which backend?", BACKENDS) == "sqlite"
-    shown = screen.raw.getvalue()
-    assert shown.index("words and vectors") < shown.index("Which backend?")
-
-
 def test_a_label_keeps_its_column() -> None:
     with typed(columns=40) as screen:
         terminal_asker().say([[("dim", "Config     "), ("", "a folder that nobody has made so far")]])
@@ -387,7 +331,7 @@ def test_a_label_keeps_its_column() -> None:
 _CONTROL = [chr(code) for code in range(1, 32) if chr(code) not in "\x02\x03\x0e\x11\t\n\r\x1b"]
 
 
-@pytest.mark.parametrize("key", [*_CONTROL, "\x1b\r", "\x1bx", "\x18\x05", "x", "é"], ids=repr)
+@pytest.mark.parametrize("key", [*_CONTROL, "\x1bx", "\x18\x05", "x", "é"], ids=repr)
 def test_no_key_but_the_known_ones_answers_a_menu_or_breaks_it(key: str) -> None:
     with typed(DOWN, key, "\r", "\r"):
         assert terminal_asker().choose("Now?", BACKENDS) in ("sqlite", "postgres")
@@ -401,8 +345,3 @@ def test_no_key_types_a_control_character_into_a_line(key: str) -> None:
     with typed("one", key, "two\r", "\r"):
         answer = ask(make_question(present="", read=lambda a, t: t))
     assert answer.isprintable()
-
-
-def test_enter_after_escape_takes_what_is_pointed_at() -> None:
-    with typed(DOWN, "\x1b\r"):
-        assert terminal_asker().choose("Now?", BACKENDS) == "postgres"
