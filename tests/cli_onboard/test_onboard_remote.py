@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG
-from support.http_endpoints import embeddings, self_signed, serving
+from support.http_endpoints import embeddings, serving
 from support.postgres_server import TLS_ONLY, PostgresServer, running_postgres
 
 Onboard = Any
@@ -26,19 +24,6 @@ def server() -> Iterator[PostgresServer]:
         if started.run(f"SELECT count(*) FROM pg_database WHERE datname = '{TLS_ONLY}'") == "0":
             started.make_database(TLS_ONLY)
         yield started
-
-
-@pytest.fixture
-def hanging_port() -> Iterator[int]:
-    """A port that takes connections and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield int(listener.getsockname()[1])
-
-
-@pytest.fixture(scope="module")
-def certificate() -> Iterator[tuple[Path, Path]]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield self_signed(Path(folder))
 
 
 def with_url(url: str) -> tuple[str, ...]:
@@ -69,34 +54,6 @@ def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: i
 def test_a_wrong_password(onboard: Onboard, config_file: Path, server: PostgresServer) -> None:
     told = refused(onboard, config_file, with_url(server.url("agent", "wrong-sekret", "remembered")), 1)
     assert "refuses the user agent or the password" in told
-
-
-def test_a_port_that_never_answers(onboard: Onboard, config_file: Path, hanging_port: int) -> None:
-    url = f"postgres://agent:hang-sekret@127.0.0.1:{hanging_port}/remembered"
-    flags = (*with_url(url), "--set", "storage.postgres.connect_timeout_secs=1")
-    told = refused(onboard, config_file, flags, 3)
-    assert "did not answer within 1 s" in told
-
-
-def test_a_database_that_wants_tls(onboard: Onboard, config_file: Path, server: PostgresServer) -> None:
-    told = refused(onboard, config_file, with_url(server.url("agent", PASSWORD, TLS_ONLY)), 1)
-    assert "over TLS only" in told
-
-
-def test_a_url_that_asks_for_tls(onboard: Onboard, config_file: Path, server: PostgresServer) -> None:
-    url = server.url("agent", PASSWORD, "remembered") + "?sslmode=require"
-    told = refused(onboard, config_file, with_url(url), 2)
-    assert "ZeroClaw always connects without" in told
-
-
-def test_an_embedding_endpoint_with_a_certificate_nobody_trusts(
-    onboard: Onboard, config_file: Path, certificate: tuple[Path, Path]
-) -> None:
-    config_file.write_text(NEW_FORM)
-    with serving(embeddings(1536), certificate) as endpoint:
-        told = refused(onboard, config_file, ("--set", f"memory.embedding_provider=custom:{endpoint.base}"), 3)
-        assert endpoint.requests == []
-    assert "has a certificate that is not trusted here" in told
 
 
 def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Onboard, config_file: Path) -> None:

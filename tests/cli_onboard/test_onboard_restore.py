@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_onboard_samples import CONFIG, POSTGRES_URL
+from cli_onboard_samples import CONFIG
 from support.terminal import Terminal
 
 Onboard = Run = Any
@@ -28,13 +28,6 @@ def changed(onboard: Onboard, config_file: Path) -> Path:
 
 def backups(onboard: Onboard) -> list[dict[str, Any]]:
     return onboard("--restore", "--json").json["backups"]
-
-
-def test_without_backups(onboard: Onboard, config_file: Path) -> None:
-    for flags in (("--restore",), ("--restore", "latest", "--yes"), ("--restore", "--json")):
-        answer = onboard(*flags)
-        assert (answer.code, answer.told) == (1, "")
-        assert "No backups of" in answer.err
 
 
 def test_the_list_without_a_terminal(onboard: Onboard, changed: Path) -> None:
@@ -89,15 +82,6 @@ def test_latest_is_the_newest_and_another_name_is_told(onboard: Onboard, changed
     assert backups(onboard)[0]["name"] in nothing.err
 
 
-def test_a_backup_that_is_as_the_file_is(onboard: Onboard, changed: Path) -> None:
-    changed.write_text(SECOND)
-    before = len(backups(onboard))
-    answer = onboard("--restore", "latest", "--yes")
-    assert (answer.code, answer.err) == (0, "")
-    assert "already equals" in answer.out
-    assert len(backups(onboard)) == before
-
-
 def test_a_dry_run_and_a_missing_yes_write_nothing(onboard: Onboard, changed: Path) -> None:
     shown = onboard("--restore", "latest", "--dry-run")
     assert shown.code == 0
@@ -127,13 +111,6 @@ def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, ch
     assert changed.read_text() == SECOND
     assert onboard("--restore", "latest", "--yes").code == 0
     assert "fal\n" in changed.read_text()
-
-
-def test_a_file_that_is_gone_comes_back(onboard: Onboard, changed: Path) -> None:
-    changed.unlink()
-    answer = onboard("--restore", "latest", "--yes")
-    assert answer.code == 0, answer.err
-    assert changed.read_text() == SECOND
 
 
 def test_a_linked_config_stays_a_link(onboard: Onboard, changed: Path, tmp_path: Path) -> None:
@@ -174,16 +151,6 @@ def test_another_run_that_is_writing_is_not_disturbed(onboard: Onboard, changed:
     assert changed.read_text() == THIRD
     os.close(folder)
     assert onboard("--restore", "latest", "--yes").code == 0
-
-
-def test_secrets_of_a_backup_are_masked(onboard: Onboard, config_file: Path) -> None:
-    url = f"storage.postgres.db_url={POSTGRES_URL}"
-    config_file.write_text(CONFIG + '\n[memory.qdrant]\nurl = "http://q"\napi_key = "plain-sekret"\n')
-    assert onboard("--memory", "postgres", "--set", url, "--no-test").code == 0
-    config_file.write_text(CONFIG)
-    listed = onboard("--restore")
-    assert 'api_key = "••••"' in onboard("--restore", "latest", "--dry-run").out
-    assert "enc2:" not in listed.out
 
 
 def test_a_person_chooses_by_number_and_confirms(changed: Path) -> None:

@@ -56,27 +56,6 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Pat
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("backend", "setting"), [("postgres", "storage.postgres.db_url"), ("qdrant", "storage.qdrant.url")]
-)
-def test_a_missing_address_names_the_flag(onboard: Onboard, config_dir: Path, backend: str, setting: str) -> None:
-    answer = onboard("--memory", backend)
-    assert (answer.code, answer.out) == (2, "")
-    assert setting in answer.err
-    assert "--set" in answer.err
-    assert not config_dir.exists()
-
-
-def test_a_pair_of_settings_that_zeroclaw_refuses_is_not_written(onboard: Onboard, config_file: Path) -> None:
-    config_file.write_text('schema_version = 3\n\n[memory]\nbackend = "sqlite"\ntypes.enabled = true\n')
-    before = config_file.read_bytes()
-    answer = onboard("--set", "memory.backend=markdown", "--no-test")
-    assert (answer.code, answer.out) == (2, "")
-    assert "memory.types.enabled = true takes memory.backend = sqlite" in answer.err
-    assert "--set memory.types.enabled=false" in answer.err
-    assert config_file.read_bytes() == before
-
-
 def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> None:
     answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
     assert answer.code == 0, answer.err
@@ -90,40 +69,6 @@ def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> Non
     assert f"zeroclaw-tui --config-dir {config_file.parent}" in answer.out
     [backup] = onboard("--restore", "--json").json["backups"]
     assert f"zeroclaw onboard --config-dir {config_file.parent} --restore {backup['name']}" in answer.out
-
-
-def test_what_the_answers_bring_about_is_told_with_them_and_no_more_once_mended(
-    onboard: Onboard, config_file: Path
-) -> None:
-    both = ("--no-test", "--set", "vector_weight=0", "--set", "keyword_weight=0")
-    before = config_file.read_bytes()
-    refused = onboard(*both)
-    assert (refused.code, refused.out) == (2, "")
-    assert "Both weights are 0" in refused.err
-    assert config_file.read_bytes() == before
-    useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
-    assert useless in " ".join(onboard("--no-test", "--set", "snapshot_on_hygiene=true").out.split())
-    assert useless in onboard("--no-test", "--dry-run", "--set", "auto_save=false").err
-    mended = onboard("--no-test", "--json", "--set", "snapshot_enabled=true")
-    assert (mended.err, mended.json["warnings"]) == ("", [])
-
-
-def test_the_defaults_of_a_new_backend_are_reviewed_and_written(onboard: Onboard, config_file: Path) -> None:
-    answer = onboard("--memory", "postgres", "--set", f"storage.postgres.db_url={POSTGRES_URL}", "--no-test")
-    assert answer.code == 0, answer.err
-    assert '- backend = "sqlite"' in answer.out
-    assert '+ backend = "postgres"' in answer.out
-    line = next(line for line in answer.out.splitlines() if "db_url" in line and line.startswith("+"))
-    assert '"postgres://zeroclaw:••••@127.0.0.1:1/zeroclaw"' in line
-    assert line.endswith("    encrypted")
-    assert "enc2:" not in answer.out
-    text = config_file.read_text()
-    assert 'bot_token = "123456:tele-sekret"   # do not lose' in text
-    assert 'db_url = "enc2:' in text
-    assert "sekret@" not in text
-    key = config_file.parent / ".secret_key"
-    assert key.stat().st_mode & 0o777 == 0o600
-    assert str(key) in answer.out
 
 
 def test_without_a_terminal_interactive_is_refused_and_says_what_to_use(onboard: Onboard, config_dir: Path) -> None:
@@ -210,17 +155,6 @@ def test_the_document_of_a_write_and_of_a_second_one(onboard: Onboard, config_fi
     assert (second.json["written"], second.json["changes"], second.json["backup"]) == (False, [], None)
 
 
-def test_a_test_that_passes_is_told(onboard: Onboard, config_dir: Path) -> None:
-    answer = onboard("--memory", "sqlite", "--json")
-    assert answer.code == 0, answer.err
-    assert [(found["subject"], found["verdict"]) for found in answer.json["tests"]] == [("sqlite", "good")]
-    assert answer.json["written"] is True
-
-
-def test_no_colour_reaches_a_pipe(onboard: Onboard, config_file: Path) -> None:
-    assert "\x1b" not in onboard("--set", "auto_save=false", "--dry-run", "--no-test").out
-
-
 def test_flags_load_nothing_that_only_questions_need(config_dir: Path) -> None:
     arguments = ["onboard", "--config-dir", str(config_dir), "--defaults", "--dry-run"]
     code = (
@@ -233,16 +167,6 @@ def test_flags_load_nothing_that_only_questions_need(config_dir: Path) -> None:
     loaded = set(done.stderr.partition("LOADED\n")[2].split())
     assert loaded
     assert not loaded & {"textual", "questionary", "prompt_toolkit", "rich", "httpx", "asyncpg", "numpy"}
-
-
-def test_a_new_file_tells_of_itself_alone_and_none_sends_nobody_to_look(onboard: Onboard, config_dir: Path) -> None:
-    answer = onboard("--memory", "none")
-    assert answer.code == 0
-    assert "zeroclaw-tui" not in answer.out.replace(str(config_dir), "")
-    assert "zeroclaw memory store" not in answer.out
-    written = (config_dir / "config.toml").read_text()
-    assert "# None" in written
-    assert "A key that a config already has" not in written
 
 
 def test_the_commands_printed_after_writing_run_as_printed_where_the_scripts_are_not_on_path(

@@ -118,30 +118,3 @@ def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:
 )
 def test_a_new_table(edit: Any, text: str, expected: str) -> None:
     assert edit(text, {"m.q.a": 1, "m.q.b": 2}) == expected
-
-
-def test_the_parent_of_a_table_that_is_there(edit: Any) -> None:
-    """Only `[memory.qdrant]` is there: `[memory]` is opened behind it."""
-    text = "[memory.qdrant]\nurl = 'u'\n\n[gateway]\n"
-    assert edit(text, {"memory.backend": "qdrant"}) == (
-        "[memory.qdrant]\nurl = 'u'\n\n[memory]\nbackend = \"qdrant\"\n\n[gateway]\n"
-    )
-
-
-def test_a_table_that_headers_made_is_not_added_to_by_dotted_keys(edit: Any) -> None:
-    """TOML forbids that, though not every reader minds."""
-    text = "[s]\np.x = 1\n\n[s.p.deep.y]\nk = 1\n"
-    assert edit(text, {"s.p.deep.z": 2}) == text + "\n[s.p.deep]\nz = 2\n"
-
-
-def test_tables_come_in_the_order_of_the_changes(edit: Any) -> None:
-    assert edit("", {"b.x": 1, "a.x": 1, "b.y": 2, "r": 0}) == "r = 0\n\n[b]\nx = 1\ny = 2\n\n[a]\nx = 1\n"
-
-
-def test_names_that_need_quotes(edit: Any) -> None:
-    assert edit("", {'a"b.c d': 1}) == '["a\\"b"]\n"c d" = 1\n'
-
-
-def test_a_new_table_between_tables_of_one_family_apart(edit: Any) -> None:
-    text = "[storage.a]\nx = 1\n\n[z]\n\n[storage.b]\nx = 1\n\n[y]\n"
-    assert edit(text, {"storage.c.x": 1}) == text.replace("\n[y]\n", "\n[storage.c]\nx = 1\n\n[y]\n")

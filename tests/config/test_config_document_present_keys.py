@@ -64,47 +64,6 @@ def test_however_the_table_is_written(edit: Any, text: str, changes: dict[str, A
     assert edit(text, changes) == expected
 
 
-FAKE = '[prompts]\ntext = {quote}\n[memory]\nbackend = "fake"\nn = 1 # {inner}\n{quote}\n\n[memory]\nn = 1\n'
-
-
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-@pytest.mark.parametrize(("quote", "inner"), [('"""', '\\"""x""'), ("'''", "'' \\")])
-def test_what_a_long_text_holds_is_no_statement(edit: Any, quote: str, inner: str, line_end: str) -> None:
-    text = FAKE.format(quote=quote, inner=inner).replace("\n", line_end)
-    head = text[: text.rindex("[memory]")]
-    assert edit(text, {"memory.n": 2}) == head + f"[memory]{line_end}n = 2{line_end}"
-    assert edit(text, {"memory.n": 2, "memory.backend": "x"}) == (
-        head + f'[memory]{line_end}n = 2{line_end}backend = "x"{line_end}'
-    )
-
-
-@pytest.mark.parametrize(
-    ("written", "new", "expected"),
-    [
-        ('"""a"""""', 1, "1"),
-        ("''''a'''''", 1, "1"),
-        ('""', 1, "1"),
-        ('"\\\\"', 1, "1"),
-        ('"# no comment"', 1, "1"),
-        ("-inf", 0.5, "0.5"),
-        ("1", True, "true"),
-        ("true", 1, "1"),
-        ("1", "1", '"1"'),
-        ("1.0", 1, "1"),
-        ("0", float("inf"), "inf"),
-        ("0", 1e-7, "1e-07"),
-        ("0", 1e22, "1e+22"),
-        ("0", -(2**63), "-9223372036854775808"),
-        ("0", [], "[]"),
-        ("0", ["a", 'b"'], '["a", "b\\""]'),
-        ("0", 'q"\\\n\r\t\x00\x7f\u2028é😀', '"q\\"\\\\\\n\\r\\t\\u0000\\u007F\\u2028é😀"'),
-        ("0", "enc2:00ff", '"enc2:00ff"'),
-    ],
-)
-def test_every_kind_of_value_takes_the_place_of_any_other(edit: Any, written: str, new: Any, expected: str) -> None:
-    assert edit(f"[m]\nk = {written} # c\nz = 1\n", {"m.k": new}) == f"[m]\nk = {expected} # c\nz = 1\n"
-
-
 @pytest.mark.parametrize(
     ("written", "wanted"),
     [("1", 1.0), ("0.40", 0.4), ("0x10", 16), ("'a'", "a"), ("[ 'a' ]", ["a"]), ("[1]", [1.0]), ("nan", float("nan"))],
@@ -112,19 +71,6 @@ def test_every_kind_of_value_takes_the_place_of_any_other(edit: Any, written: st
 def test_a_value_that_is_there_already_is_not_rewritten(written: str, wanted: Any) -> None:
     text = f"[m]\nk = {written}\n"
     assert ConfigDocument.from_text(text).with_values({("m", "k"): wanted}).text == text
-
-
-@pytest.mark.parametrize(("written", "wanted"), [("1", True), ("true", 1), ("1.0", 1), ("['1']", [1])])
-def test_a_value_of_another_type_is_rewritten(edit: Any, written: str, wanted: Any) -> None:
-    after = edit(f"k = {written}\n", {"k": wanted})
-    value = ConfigDocument.from_text(after).get(("k",))
-    assert (value, type(value)) == (wanted, type(wanted))
-
-
-def test_what_is_there_can_be_asked() -> None:
-    document = ConfigDocument.from_text("a = {b = 0}\n[[c]]\nd = 1\n")
-    assert (document.has(("a", "b")), document.has(("a", "c")), document.has(("a", "b", "c"))) == (True, False, False)
-    assert (document.get(("a", "b")), document.get(("x", "y")), document.get(("c", "d"), "none")) == (0, None, "none")
 
 
 def test_secrets_do_not_show_in_the_name_of_a_document() -> None:

@@ -59,22 +59,6 @@ def test_a_placeholder_is_told_as_one(tmp_path: Path, line: str, column: int, li
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        'backend = "\\q <b>"',
-        f'backend = "{SECRET}" "{{{{X}}}}"',
-        f"backend = {SECRET} # <why>",
-        "[gateway] <b>",
-        "<<<<<<< HEAD",
-    ],
-)
-def test_angle_brackets_beside_another_mistake_are_no_placeholder(tmp_path: Path, line: str) -> None:
-    error = told(f"[memory]\n{line}\n".encode(), tmp_path)
-    assert "line 2, column" in error.message
-    assert "placeholder" not in error.message
-
-
-@pytest.mark.parametrize(
     ("text", "line"),
     [
         ("[memory]\na = 1\n\n[x]\n[memory]\n", 5),
@@ -117,10 +101,6 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     error = told(b"\xef\xbb\xbfa = 1\nb = '\xc3\xa9\xff'\n", tmp_path)
     assert "line 2, column 7: this byte is not UTF-8 text." in error.message
     assert error.hint == "Save the file as UTF-8."
-
-
-def test_a_text_as_windows_saves_it_in_utf_16(tmp_path: Path) -> None:
-    assert "line 1, column 1: this byte is not UTF-8" in told("a = 1\n".encode("utf-16"), tmp_path).message
 
 
 def test_a_number_too_long_to_be_read(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install, read_toml
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS
 from zeroclaw_tui.memory.errors import BrokenConfig
@@ -59,11 +58,6 @@ def test_values_and_their_sources(tmp_path: Path) -> None:
     assert config.warnings == ()
 
 
-def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
-    config = load(tmp_path, b"\xef\xbb\xbf" + (BASE + "vector_weight = 0.5\n").replace("\n", "\r\n").encode())
-    assert config.vector_weight == 0.5
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -84,32 +78,6 @@ def test_broken_toml_is_one_sentence_with_line_and_column(tmp_path: Path, text: 
         load(tmp_path, text)
     assert "\n" not in str(caught.value)
     assert caught.value.hint
-
-
-def test_folder_in_place_of_the_config(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").mkdir()
-    with pytest.raises(BrokenConfig, match=r"config\.toml is a directory"):
-        load_config(install_in(tmp_path), {})
-
-
-def test_config_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = os.open
-
-    def refuse(path: str | Path, *arguments: Any, **more: Any) -> int:
-        if str(path).endswith("config.toml"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return opened(path, *arguments, **more)
-
-    (tmp_path / "config.toml").write_text(BASE)
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(BrokenConfig, match=r"cannot be read: Permission denied\."):
-        load_config(install_in(tmp_path), {})
-
-
-def test_a_config_that_is_a_link_to_nothing_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").symlink_to(tmp_path / "unmounted.toml")
-    with pytest.raises(BrokenConfig, match=r"unmounted\.toml, which is not there"):
-        load_config(install_in(tmp_path), {})
 
 
 @pytest.mark.parametrize(
@@ -140,19 +108,6 @@ def test_wrong_type_never_shows_the_value(tmp_path: Path) -> None:
     config = load(tmp_path, 'schema_version = 3\n[memory]\nembedding_api_key = ["sk-veryverysecret"]\n')
     assert "memory.embedding_api_key is a list" in warning(config, "embedding_api_key")
     assert "sk-veryverysecret" not in repr(config)
-
-
-@pytest.mark.parametrize("text", ['memory = "sqlite"', "memory = [1]", "[[memory]]\nbackend = 'none'"])
-def test_memory_that_is_no_table(tmp_path: Path, text: str) -> None:
-    config = load(tmp_path, text)
-    assert config.backend == "sqlite"
-    assert "must be a table" in warning(config, "memory is")
-
-
-def test_tables_below_memory_that_are_no_tables(tmp_path: Path) -> None:
-    config = load(tmp_path, BASE + "qdrant = 1\npolicy = 'x'\n")
-    assert warning(config, "memory.qdrant")
-    assert warning(config, "memory.policy")
 
 
 def test_unknown_key_is_told_with_the_one_meant(tmp_path: Path) -> None:
@@ -211,20 +166,6 @@ def test_a_key_that_the_zeroclaw_there_does_not_read_is_told(
     assert set(judged.warnings) == {
         f"memory.{name} does nothing here: ZeroClaw reads it from {since} on only." for name, since in told.items()
     }
-
-
-def test_no_vectors_are_missed_where_none_are_wanted(tmp_path: Path) -> None:
-    for lines in (
-        "embedding_dimensions = 0",
-        'embedding_provider = "none"\nembedding_dimensions = 0',
-    ):
-        assert load(tmp_path, f"{BASE}{lines}\n").warnings == ()
-    markdown = BASE.replace("sqlite", "markdown") + 'embedding_provider = "openai"\nembedding_dimensions = 0\n'
-    assert load(tmp_path, markdown).warnings == ()
-
-
-def test_weights_above_one_are_fine(tmp_path: Path) -> None:
-    assert load(tmp_path, BASE + "vector_weight = 2\nkeyword_weight = 5.5\n").warnings == ()
 
 
 @pytest.mark.parametrize("text", ["[memory]\nbackend = 'none'\n", "[memory]\nauto_save = true\n"])
@@ -379,23 +320,11 @@ def test_agents_and_whose_memory_they_read(tmp_path: Path) -> None:
     assert warning(config, "agents.c.workspace", "must be a table")
 
 
-def test_agents_of_older_schemas_are_something_else(tmp_path: Path) -> None:
-    assert load(tmp_path, "[agents.researcher]\nprovider = 'openrouter'\n").agents == {}
-
-
 def test_options_win_and_are_named(tmp_path: Path) -> None:
     config = load(tmp_path, BASE, backend="Redis", location="redis://h", read_only=True)
     assert (config.backend, config.zeroclaw_backend, config.location) == ("redis", "sqlite", "redis://h")
     assert config.read_only
     assert config.sources["memory.backend"] == "option"
-
-
-def test_scanner_settings(tmp_path: Path) -> None:
-    config = load(
-        tmp_path, 'schema_version = 3\n[memory.policy]\nthreat_scan = "strict"\nthreat_scan_load_time = false\n'
-    )
-    assert (config.threat_scan, config.threat_scan_load_time) == ("strict", False)
-    assert load(tmp_path, 'schema_version = 3\n[memory.policy]\nthreat_scan = "loud"\n').threat_scan == "on"
 
 
 def test_key_put_into_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
@@ -443,11 +372,3 @@ def test_loading_imports_nothing_heavy() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
-
-
-def test_a_text_without_its_closing_quote_is_told_in_words(tmp_path: Path) -> None:
-    """The parser's own word for it is a line feed in quotes."""
-    path = tmp_path / "config.toml"
-    path.write_text('[memory]\nbackend = "sqlite\n')
-    with pytest.raises(BrokenConfig, match=r"line 2, column 18: the line ends inside a string or a value\. Fix"):
-        read_toml(path)

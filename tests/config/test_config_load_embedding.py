@@ -30,10 +30,6 @@ def sealed(text: str) -> str:
     return seal(text, KEY, bytes(range(12)))
 
 
-def test_no_embeddings_by_default(tmp_path: Path) -> None:
-    assert not load(tmp_path, 'api_key = "chat"\n').embedding.is_on
-
-
 def test_global_key_is_the_last_resort_of_the_first_schema(tmp_path: Path) -> None:
     config = load(tmp_path, f'api_key = "{sealed("chat")}"\n' + OPENAI)
     assert config.embedding.api_key == "chat"
@@ -89,11 +85,6 @@ def test_useless_route_falls_back_to_the_literal_model(tmp_path: Path, route: st
     config = load(tmp_path, HINT + route)
     assert (config.embedding.provider, config.embedding.model) == ("openai", "hint:fast")
     assert any("the [memory] values are used" in sentence for sentence in config.warnings)
-
-
-def test_routes_that_are_no_array_are_told(tmp_path: Path) -> None:
-    config = load(tmp_path, f"embedding_routes = 3\n{HINT}")
-    assert any("embedding_routes is a whole number" in sentence for sentence in config.warnings)
 
 
 THIRD = """schema_version = 3
@@ -159,12 +150,3 @@ def test_key_that_cannot_be_decrypted_is_told(tmp_path: Path, value: str, part: 
     config = load(tmp_path, f'api_key = "{value}"\n' + OPENAI)
     assert config.embedding.api_key is None
     assert any(part in sentence for sentence in config.warnings)
-
-
-def test_no_key_is_decrypted_while_embeddings_are_off(tmp_path: Path) -> None:
-    assert load(tmp_path, 'api_key = "enc2:zz"\n').warnings == ()
-
-
-def test_local_sends_no_key(tmp_path: Path) -> None:
-    config = load(tmp_path, 'api_key = "chat"\n' + OPENAI.replace("openai", "local"))
-    assert (config.embedding.provider, config.embedding.api_key) == ("local", None)

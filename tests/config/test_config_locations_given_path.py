@@ -55,13 +55,6 @@ def test_workspace_beside_a_dot_zeroclaw(tmp_path: Path) -> None:
     assert at(tmp_path / "proj/memory/brain.db").config_dir == tmp_path / ".zeroclaw"
 
 
-def test_config_dir_without_a_config(tmp_path: Path) -> None:
-    (tmp_path / "workspace/memory").mkdir(parents=True)
-    (tmp_path / "workspace/memory/brain.db").write_bytes(b"")
-    install = at(tmp_path)
-    assert (install.layout, install.config_dir) == ("workspace", tmp_path)
-
-
 def test_empty_workspace_of_an_install(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(CONFIG)
     (tmp_path / "workspace").mkdir()
@@ -155,26 +148,9 @@ def test_loose_notes_are_no_workspace(tmp_path: Path) -> None:
     assert at(tmp_path / "z/workspace").config_dir == tmp_path / "z"
 
 
-def test_tilde_is_the_home(tmp_path: Path) -> None:
-    (tmp_path / "x.db").write_bytes(b"")
-    assert install_at(Path("~/x.db"), {}, tmp_path).database == tmp_path / "x.db"
-
-
 def test_missing_path_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"gone\.db does not exist\."):
         at(tmp_path / "gone.db")
-
-
-def test_link_to_nothing_is_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "link.db").symlink_to(tmp_path / "gone.db")
-    with pytest.raises(Unreadable, match="is a link to nothing"):
-        at(tmp_path / "link.db")
-
-
-def test_link_to_itself_is_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(Unreadable, match="leads in a circle"):
-        at(tmp_path / "loop")
 
 
 def test_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
@@ -186,8 +162,3 @@ def test_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
 def test_empty_folder_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"no config\.toml, no database and no Markdown"):
         at(tmp_path)
-
-
-def test_nul_in_a_path_is_a_sentence() -> None:
-    with pytest.raises(Unreadable, match="does not exist"):
-        at(Path("/tmp/a\0b"))

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.config.real_binary import (
-    PASS_THROUGH_MARKER,
     our_command,
     real_zeroclaw,
     runnable,
@@ -48,33 +47,6 @@ def test_running_script_is_passed_over_by_its_real_path(tmp_path: Path, monkeypa
     (tmp_path / "b/zeroclaw").symlink_to(ours)
     monkeypatch.setattr(sys, "argv", [str(ours)])
     assert real_zeroclaw(path_of(tmp_path / "a", tmp_path / "b")) is None
-
-
-def test_script_beside_this_python_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path / "bin", "#!/bin/sh\n")
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
-    assert real_zeroclaw(path_of(tmp_path / "bin")) is None
-
-
-def test_folders_and_files_that_cannot_run_are_passed_over(tmp_path: Path) -> None:
-    put(tmp_path / "a", "#!/bin/sh\n", mode=0o644)
-    (tmp_path / "b/zeroclaw").mkdir(parents=True)
-    assert real_zeroclaw(path_of(tmp_path / "a", tmp_path / "b")) is None
-
-
-def test_relative_path_entries_give_an_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = put(tmp_path / "a", "#!/bin/sh\n")
-    monkeypatch.chdir(tmp_path / "a")
-    assert real_zeroclaw({"PATH": ""}) == real
-
-
-def test_no_path_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert real_zeroclaw({}) is None
-
-
-def test_marker_cannot_be_taken_for_a_setting_of_zeroclaw() -> None:
-    assert PASS_THROUGH_MARKER.upper() == PASS_THROUGH_MARKER
 
 
 @pytest.fixture

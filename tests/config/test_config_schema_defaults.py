@@ -12,13 +12,11 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
     MEMORY_KEYS,
-    PROVIDER_CONFIG_KEYS,
     default_text,
     default_values,
     defaults_folder,
     fits,
 )
-from zeroclaw_tui.memory.errors import Unreadable
 
 WRITTEN = [
     "backend",
@@ -85,15 +83,6 @@ def test_keys_in_comments_can_be_uncommented(backend: str) -> None:
     assert document["memory"]["sqlite_open_timeout_secs"] == 30
 
 
-def test_only_postgres_has_a_storage_table() -> None:
-    for backend in BACKENDS_WITH_DEFAULTS:
-        document = default_values(backend)
-        assert set(document) == ({"memory", "storage"} if backend == "postgres" else {"memory"})
-    settings = default_values("postgres")["storage"]["provider"]["config"]
-    assert settings["provider"] == "postgres"
-    assert all(fits(PROVIDER_CONFIG_KEYS[name], value) for name, value in settings.items())
-
-
 @pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
 def test_file_loads_as_a_config(tmp_path: Path, backend: str) -> None:
     (tmp_path / "config.toml").write_text(default_text(backend))
@@ -101,11 +90,6 @@ def test_file_loads_as_a_config(tmp_path: Path, backend: str) -> None:
     config = load_config(install, {})
     assert (config.backend, config.zeroclaw_backend) == (backend, backend)
     assert all("0.6.3" in sentence for sentence in config.warnings)
-
-
-def test_unknown_backend_is_a_sentence() -> None:
-    with pytest.raises(Unreadable, match="There are no defaults for the backend"):
-        default_text("../config")
 
 
 def test_every_key_has_a_sentence_and_a_fitting_default() -> None:

@@ -75,23 +75,6 @@ def test_key_file_that_is_no_key_is_told(tmp_path: Path, text: str) -> None:
         reveal(SEALED, tmp_path)
 
 
-def test_key_file_that_is_a_folder_is_told(tmp_path: Path) -> None:
-    (tmp_path / KEY_FILE).mkdir()
-    with pytest.raises(SecretUnreadable, match="cannot be read"):
-        reveal(SEALED, tmp_path)
-
-
-def test_masked_value_under_a_wrong_key_that_gives_no_text(tmp_path: Path) -> None:
-    (tmp_path / KEY_FILE).write_text("ff" * 32)
-    with pytest.raises(SecretUnreadable, match="was not made with"):
-        reveal("enc:00", tmp_path)
-
-
 def test_one_password_reference_is_told(config_dir: Path) -> None:
     with pytest.raises(SecretUnreadable, match="1Password"):
         reveal("op://vault/item/field", config_dir)
-
-
-def test_lone_store_has_no_key() -> None:
-    with pytest.raises(SecretUnreadable, match="no config dir"):
-        reveal(SEALED, None)

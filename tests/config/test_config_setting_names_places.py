@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.schema import (
-    SETTINGS,
-)
 from zeroclaw_tui.config.setting_names import (
     Target,
     default_of,
@@ -73,12 +70,6 @@ def test_places_in_both_forms(name: str, old: str, aliased: str) -> None:
     for target in OLD_FORMS:
         assert ".".join(place_of(name, EMPTY, target, "work")) == old
     assert ".".join(place_of(name, EMPTY, THIRD, "work")) == aliased
-
-
-def test_every_storage_setting_has_its_place_tested() -> None:
-    tested = {name for name, _, _ in PLACES}
-    untested = {name for name in SETTINGS if name.startswith("storage.")} - tested
-    assert {name.split(".")[1] for name in untested} == {"lucid"}
 
 
 @pytest.mark.parametrize("spelling", ["dbURL", "database_url", "databaseUrl"])
@@ -168,30 +159,6 @@ def test_a_wrong_type_names_the_key_and_shows_no_value(name: str, text: str, sen
 def test_which_versions_read_a_setting(name: str, reading: list[str], not_reading: list[str]) -> None:
     assert [version for version in reading if not is_read(name, known(version))] == []
     assert [version for version in not_reading if is_read(name, known(version))] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "modern"),
-    [
-        ("memory.vector_weight", True, True),
-        ("memory.search_mode", True, True),
-        ("memory.mmr_lambda", False, True),
-        ("memory.sqlite_journal_mode", False, False),
-        ("storage.postgres.db_url", True, True),
-        ("storage.qdrant.url", True, True),
-        ("storage.sqlite.open_timeout_secs", True, True),
-        ("storage.lucid.binary_path", False, True),
-    ],
-)
-def test_without_a_version_the_newest_of_the_generation_counts(name: str, old: bool, modern: bool) -> None:
-    assert (is_read(name, FIRST), is_read(name, SECOND)) == (old, old)
-    assert (is_read(name, THIRD), is_read(name, OLD_FILE_READ_BY_NEW)) == (modern, modern)
-
-
-def test_a_beta_or_a_leading_v_is_a_version_too() -> None:
-    assert is_read("memory.mmr_lambda", Target(3, True, True, "v0.8.4-beta-1"))
-    assert known("0.7.5").reading_version == "0.7.5"
-    assert (FIRST.reading_version, THIRD.reading_version) == ("0.7.5", "0.8.4")
 
 
 def test_defaults_that_changed_between_versions() -> None:

@@ -9,17 +9,11 @@ from zeroclaw_tui.config.schema import (
     SETTINGS,
 )
 from zeroclaw_tui.config.setting_names import (
-    alias_in,
     setting_name,
 )
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 
 URL = "storage.postgres.db_url"
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_every_setting_is_its_own_name(name: str) -> None:
-    assert setting_name(name) == name == SETTINGS[name].name
 
 
 def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> None:
@@ -58,19 +52,6 @@ def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> No
 )
 def test_spellings_of_both_generations_mean_one_setting(written: str, name: str) -> None:
     assert setting_name(written) == name
-
-
-@pytest.mark.parametrize(
-    ("written", "alias"),
-    [
-        ("storage.postgres.work.db_url", "work"),
-        ("storage.postgres.db_url", None),
-        ("storage.provider.config.db_url", None),
-        ("memory.policy.threat_scan", None),
-    ],
-)
-def test_alias_of_a_spelling(written: str, alias: str | None) -> None:
-    assert alias_in(written) == alias
 
 
 @pytest.mark.parametrize(

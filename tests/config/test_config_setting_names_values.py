@@ -87,12 +87,6 @@ def test_values_that_do_not_fit_are_one_sentence_with_a_hint(name: str, text: st
     assert caught.value.hint
 
 
-def test_a_misspelt_word_is_told_with_the_one_meant() -> None:
-    with pytest.raises(UsageError) as caught:
-        parsed_value("memory.search_mode", "hybird")
-    assert caught.value.hint == "Did you mean hybrid?"
-
-
 @pytest.mark.parametrize("name", SECRETS)
 @pytest.mark.parametrize("value", ["hunter2\udcff", ["hunter2"], {"hunter2": "hunter2"}])
 def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
@@ -116,10 +110,6 @@ def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
 def test_values_of_a_wrong_type_are_refused(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=name):
         checked_value(name, value)
-
-
-def test_whole_numbers_become_numbers_where_a_number_is_meant() -> None:
-    assert isinstance(checked_value("memory.vector_weight", 1), float)
 
 
 @given(st.sampled_from([name for name, key in SETTINGS.items() if key.default is not None]))

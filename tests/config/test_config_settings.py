@@ -67,26 +67,7 @@ def test_broken_settings_are_reported_and_stop_only_saving(install: Install, tex
     assert settings_file(install).read_bytes() == text.encode("latin-1")
 
 
-def test_choice_of_the_wrong_type_counts_as_none(install: Install) -> None:
-    install.own_dir.mkdir()
-    settings_file(install).write_text(f"[profiles]\n'{install.database}' = 7\n")
-    assert saved_profile(install) is None
-
-
 def test_place_that_cannot_be_written_is_a_sentence(install: Install) -> None:
     install.own_dir.write_text("a file where the folder should be")
     with pytest.raises((Unreadable, BrokenConfig), match=r"settings\.toml"):
         save_theme(install, "dusk")
-
-
-def test_failed_write_leaves_the_old_file_and_no_rest(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_theme(install, "dusk")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(Unreadable, match="No space left on device"):
-        save_theme(install, "dawn")
-    assert saved_theme(install) == "dusk"
-    assert [file.name for file in install.own_dir.iterdir()] == ["settings.toml"]

@@ -41,12 +41,6 @@ def test_the_table_of_its_name_reaches_it(
     assert all(config.sources[f"storage.{name}"] == "config.toml" for name in wanted)
 
 
-def test_it_is_read_for_a_backend_named_by_option_too(tmp_path: Path) -> None:
-    config = load(tmp_path, THIRD + '[storage.redis.default]\nurl = "redis://a"\n', backend="redis")
-    assert (config.backend, config.storage) == ("redis", {"url": "redis://a"})
-    assert load(tmp_path, THIRD + '[storage.redis.default]\nurl = "redis://a"\n').storage == {}
-
-
 def test_the_one_table_of_old_configs_counts_for_whichever_backend_is_in_use(tmp_path: Path) -> None:
     text = '[memory]\nbackend = "redis"\n[storage.provider.config]\ndbURL = "redis://a"\n'
     assert load(tmp_path, text).storage == {"db_url": "redis://a"}
@@ -57,10 +51,3 @@ def test_an_alias_that_is_not_there_is_told(tmp_path: Path) -> None:
     config = load(tmp_path, THIRD + '[memory]\nbackend = "redis.work"\n[storage.redis.default]\nurl = "redis://a"\n')
     assert config.storage == {}
     assert "There is no [storage.redis.work]." in config.warnings
-
-
-def test_a_table_of_a_backend_that_is_not_in_use_is_told(tmp_path: Path) -> None:
-    config = load(tmp_path, THIRD + '[storage.redis.default]\nurl = "x"\n[storage.shoe-box]\nlid = 1\n')
-    assert [sentence for sentence in config.warnings if "has the key" in sentence] == [
-        f"[storage] has the key {name}, which ZeroClaw does not know and ignores." for name in ("redis", "shoe-box")
-    ]

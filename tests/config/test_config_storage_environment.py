@@ -16,9 +16,6 @@ POSTGRES = (
     '[memory]\nbackend = "postgres"\nauto_save = true\n[storage.provider.config]\nprovider = "postgres"\n'
     'db_url = "postgres://config/d"\n'
 )
-NEW_POSTGRES = (
-    'schema_version = 3\n[memory]\nbackend = "postgres"\n[storage.postgres.default]\ndb_url = "postgres://config/d"\n'
-)
 
 
 def load(folder: Path, text: str, layout: Literal["workspace", "data"] = "workspace", **environ: str) -> MemoryConfig:
@@ -32,12 +29,6 @@ def test_storage_provider_variable_changes_the_backend_up_to_0_7_5(tmp_path: Pat
     assert config.backend == "postgres"
     assert config.sources["memory.backend"] == "environment ZEROCLAW_STORAGE_PROVIDER"
     assert config.storage["connect_timeout_secs"] == 7
-
-
-@pytest.mark.parametrize("seconds", ["0", "-3", "soon", ""])
-def test_useless_timeout_is_ignored(tmp_path: Path, seconds: str) -> None:
-    config = load(tmp_path, POSTGRES, ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS=seconds)
-    assert "connect_timeout_secs" not in config.storage
 
 
 def test_old_names_do_nothing_in_the_third_schema(tmp_path: Path) -> None:
@@ -92,10 +83,6 @@ def test_generic_names_do_nothing_in_older_schemas(tmp_path: Path) -> None:
     assert "ZEROCLAW_memory__backend does nothing here" in config.warnings[0]
 
 
-def test_names_of_other_sections_are_no_matter(tmp_path: Path) -> None:
-    assert load(tmp_path, "schema_version = 3\n", ZEROCLAW_gateway__port="1").warnings == ()
-
-
 URLS = {
     "ZEROCLAW_STORAGE_DB_URL": "postgres://agent/d",
     "ZEROCLAW_POSTGRES_URL": "postgres://ours/d",
@@ -112,23 +99,6 @@ def test_order_of_postgres_urls(tmp_path: Path, first: int) -> None:
     assert config.storage["db_url"] == expected
     assert config.sources["storage.db_url"] == (f"environment {names[0]}" if names else "config.toml")
     assert config.read_only == (names == ["DATABASE_URL"])
-
-
-def test_url_of_the_old_agent_does_nothing_in_the_third_schema(tmp_path: Path) -> None:
-    config = load(tmp_path, NEW_POSTGRES, ZEROCLAW_STORAGE_DB_URL="postgres://agent/d")
-    assert config.storage["db_url"] == "postgres://config/d"
-
-
-def test_database_url_of_another_kind_is_not_ours(tmp_path: Path) -> None:
-    config = load(tmp_path, NEW_POSTGRES, DATABASE_URL="mysql://x/y")
-    assert config.storage["db_url"] == "postgres://config/d"
-    assert not config.read_only
-
-
-def test_database_url_does_not_touch_other_backends(tmp_path: Path) -> None:
-    config = load(tmp_path, OLD, DATABASE_URL="postgres://x/y")
-    assert not config.read_only
-    assert config.warnings == ()
 
 
 def test_passwords_of_urls_are_in_no_text(tmp_path: Path) -> None:

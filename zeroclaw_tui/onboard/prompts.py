@@ -348,7 +348,8 @@ def _bindings(answers_by_key: Mapping[str, str | Move]) -> KeyBindings:
 
     for key, answer in answers_by_key.items():
         answer_with(key, answer)
-    for key in _UNUSED_KEYS:
+    # A pasted text of a terminal without bracketed paste may look like the mouse.
+    for key in (*_UNUSED_KEYS, Keys.Vt100MouseEvent):
 
         @bindings.add(key, eager=True)
         def do_nothing(event: Any) -> None:

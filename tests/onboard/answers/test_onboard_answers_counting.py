@@ -10,7 +10,7 @@ from answers_samples import ALIASED, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGR
 
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, gather
 from zeroclaw_tui.onboard.situation import Situation
 
@@ -30,31 +30,6 @@ def answered(name: str, value: Any, found: Situation) -> Answers:
 
 def five(answers: Answers) -> tuple[Any, ...]:
     return tuple(answers.value(name) for name in FIVE)
-
-
-def test_given_then_config_then_default() -> None:
-    found = situation("[memory]\nbackend = 'sqlite'\nauto_save = true\nvector_weight = 0.5\n")
-    answers = answered("memory.keyword_weight", 1, found)
-    assert (answers.value("memory.keyword_weight"), answers.source("memory.keyword_weight")) == (1.0, "answered")
-    assert (answers.value("memory.vector_weight"), answers.source("memory.vector_weight")) == (0.5, "config")
-    assert (answers.value("memory.min_relevance_score"), answers.source("memory.min_relevance_score")) == (
-        0.4,
-        "default",
-    )
-    assert answers.value(URL) is None
-    assert answers.current("memory.min_relevance_score") is None
-
-
-def test_taking_an_answer_back_leaves_the_config() -> None:
-    answers = answered("memory.vector_weight", 0.1, situation("[memory]\nvector_weight = 0.5\n"))
-    assert answers.without("memory.vector_weight").value("memory.vector_weight") == 0.5
-    assert answers.value("memory.vector_weight") == 0.1
-
-
-def test_absent_keys_of_the_profile_stay_at_zeroclaws_defaults_while_the_backend_stays() -> None:
-    found = situation("[memory]\nbackend = 'markdown'\nauto_save = true\n")
-    assert five(Answers(found)) == (True, True, 7, 30, 10000)
-    assert not Answers(found).changes_backend()
 
 
 @pytest.mark.parametrize(
@@ -83,12 +58,6 @@ def test_the_five_follow_a_changed_backend(kind: str, expected: tuple[Any, ...],
     assert answers.source("memory.embedding_cache_size") == "default"
 
 
-def test_the_five_stay_when_the_same_backend_is_answered() -> None:
-    text = "[memory]\nbackend = 'postgres'\nauto_save = false\nhygiene_enabled = true\narchive_after_days = 3\n"
-    answers = answered("memory.backend", "postgres", situation(text))
-    assert five(answers) == (False, True, 3, 30, 10000)
-
-
 def test_hygiene_and_days_are_not_tightened_by_a_changed_backend() -> None:
     text = (
         "[memory]\nbackend = 'markdown'\nauto_save = true\nhygiene_enabled = false\narchive_after_days = 0\n"
@@ -100,38 +69,12 @@ def test_hygiene_and_days_are_not_tightened_by_a_changed_backend() -> None:
     assert [answers.proposed(name) for name in FIVE[1:4]] == [True, 7, 30]
 
 
-def test_days_that_a_backend_makes_longer_follow_it() -> None:
-    text = "[memory]\nbackend = 'postgres'\nhygiene_enabled = false\narchive_after_days = 3\npurge_after_days = 5\n"
-    answers = answered("memory.backend", "sqlite", situation(text))
-    assert five(answers)[1:4] == (False, 7, 30)
-
-
-def test_asked_by_name_even_retention_is_tightened() -> None:
-    found = situation("[memory]\nbackend = 'postgres'\nhygiene_enabled = false\n")
-    answers = answered("memory.hygiene_enabled", True, found).with_given(
-        "memory.backend", Given("sqlite", "flag", "--memory")
-    )
-    assert answers.value("memory.hygiene_enabled") is True
-
-
 def test_the_defaults_file_counts_where_defaults_are_written() -> None:
     found = situation("[memory]\nbackend = 'postgres'\nauto_save = true\n", backend="postgres")
     assert gather(found, memory="postgres").value("storage.postgres.connect_timeout_secs") is None
     without = situation("# no key yet\n")
     assert gather(without, memory="postgres").value("storage.postgres.connect_timeout_secs") == 15
     assert Answers(situation(None)).value("memory.conversation_retention_days") == 30
-
-
-def test_messages_that_nobody_wanted_kept_stay_unkept_in_another_backend() -> None:
-    text = "[memory]\nbackend = 'sqlite'\nauto_save = false\n"
-    assert gather(situation(text), memory="markdown").value("memory.auto_save") is False
-    nothing = situation(text.replace("sqlite", "none"), backend="none")
-    assert gather(nothing, memory="markdown").value("memory.auto_save") is False
-
-
-def test_asking_for_the_same_backend_leaves_absent_keys_of_the_profile_as_they_are() -> None:
-    found = situation("[memory]\nbackend = 'markdown'\nauto_save = true\n")
-    assert five(gather(found, memory="markdown")) == (True, True, 7, 30, 10000)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +118,6 @@ def test_the_alias_that_storage_is_written_under(text: str, given: str | None, a
     found = situation(text, ALIASED)
     answers = answered("memory.backend", given, found) if given else Answers(found)
     assert answers.alias() == alias
-
-
-def test_a_setting_is_looked_for_under_its_own_kinds_alias() -> None:
-    text = f"[memory]\nbackend = 'sqlite.main'\n[storage.postgres.work]\ndb_url = '{POSTGRES}'\n"
-    assert Answers(situation(text, ALIASED)).current(URL) == POSTGRES
 
 
 @pytest.mark.parametrize("target", [OLD, ALIASED])
@@ -231,17 +169,6 @@ def test_what_a_backend_cannot_do_without(kind: str, missing: tuple[str, ...], t
         assert answers.with_given(name, Given("postgres://h/d", "answered")).missing() == ()
 
 
-def test_a_custom_provider_needs_its_url() -> None:
-    found = situation("[memory]\nbackend = 'sqlite'\nembedding_provider = 'custom:'\n")
-    assert Answers(found).missing() == ("memory.embedding_provider",)
-    assert answered("memory.embedding_provider", "custom:http://127.0.0.1:1", found).missing() == ()
-
-
-def test_a_wrong_type_in_the_config_is_told_when_it_is_asked_for() -> None:
-    with pytest.raises(BrokenConfig, match=r"memory\.auto_save in config\.toml is a text"):
-        Answers(situation("[memory]\nbackend = 'sqlite'\nauto_save = 'yes'\n")).value("memory.auto_save")
-
-
 @pytest.mark.parametrize(
     ("name", "value", "target", "why"),
     [
@@ -256,9 +183,3 @@ def test_a_setting_that_nothing_reads_is_refused(name: str, value: Any, target: 
         answered(name, value, situation(target=target))
     assert why in caught.value.message
     assert PASSWORD not in str(caught.value)
-
-
-def test_what_only_the_environment_of_zeroclaw_says_may_be_answered() -> None:
-    answers = answered("storage.lucid.budget", 300, situation())
-    assert answers.value("storage.lucid.budget") == 300
-    assert answers.current("storage.lucid.budget") is None

@@ -31,15 +31,6 @@ def test_every_shape_of_an_answers_file(text: str, expected: tuple[str, str], fi
     assert read_answers(file) == {"memory.backend": expected[0], "storage.postgres.schema": expected[1]}
 
 
-def test_tables_below_memory_are_read(file: Path) -> None:
-    file.write_text("[memory]\nqdrant.url = 'http://q'\npolicy.threat_scan = 'off'\nauto_save = false\n")
-    assert read_answers(file) == {
-        "storage.qdrant.url": "http://q",
-        "memory.policy.threat_scan": "off",
-        "memory.auto_save": False,
-    }
-
-
 def test_a_whole_config_is_taken_for_its_memory(file: Path) -> None:
     file.write_text(
         "schema_version = 3\ndefault_temperature = 0.7\napi_key = 'sk-1'\ndefault_model = 'x'\nembedding_routes = []\n"
@@ -88,22 +79,6 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sente
     assert caught.value.exit_code == 2
     assert caught.value.hint
     assert PASSWORD not in str(caught.value)
-
-
-def test_a_file_that_is_not_there(file: Path) -> None:
-    with pytest.raises(UsageError, match="Answers file not found"):
-        read_answers(file)
-    with pytest.raises(UsageError, match="is a directory"):
-        read_answers(file.parent)
-
-
-def test_a_file_with_a_backend_asks_for_its_defaults_where_there_is_no_memory_yet(file: Path) -> None:
-    without = situation("api_key = 'k'\n")
-    file.write_text("[memory]\nbackend = 'sqlite'\n")
-    assert gather(without, answers_file=file).changes_backend()
-    assert not gather(situation("[memory]\nbackend = 'sqlite'\n"), answers_file=file).changes_backend()
-    file.write_text("[memory]\nauto_save = false\n")
-    assert not gather(without, answers_file=file).changes_backend()
 
 
 @pytest.mark.parametrize("text", ["[memory]\nbackend = 'postgras'", "[memory]\nbackend = 'sqlite.main'"])

@@ -67,15 +67,6 @@ def test_each_source_stands_above_the_next(first: int, target: Target, file: Pat
     assert answers.source(name) == SOURCES[first]
 
 
-@pytest.mark.parametrize("target", [OLD, ALIASED])
-def test_an_own_answer_stands_above_the_environment(target: Target) -> None:
-    answers = gather(situation(ON_POSTGRES, target, environ={"ZEROCLAW_POSTGRES_URL": POSTGRES}))
-    assert (answers.value(URL), answers.source(URL)) == (POSTGRES, "environment")
-    other = answers.with_given(URL, Given("postgres://other/d", "answered"))
-    assert other.value(URL) == "postgres://other/d"
-    assert other.without(URL).value(URL) == POSTGRES
-
-
 @pytest.mark.parametrize(
     ("target", "environ", "url"),
     [
@@ -93,12 +84,6 @@ def test_an_own_answer_stands_above_the_environment(target: Target) -> None:
 )
 def test_the_database_in_the_environment(target: Target, environ: dict[str, str], url: str | None) -> None:
     assert gather(situation(ON_POSTGRES, target, environ=environ)).value(URL) == url
-
-
-@pytest.mark.parametrize(("target", "seconds"), [(OLD, 9), (OLD_FILE_READ_BY_NEW, None), (ALIASED, None)])
-def test_the_old_time_limit_counts_only_for_who_reads_it(target: Target, seconds: int | None) -> None:
-    found = situation(ON_POSTGRES, target, environ={"ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS": "9"})
-    assert gather(found).value("storage.postgres.connect_timeout_secs") == seconds
 
 
 def test_the_database_of_another_program_is_offered_and_never_taken() -> None:
@@ -215,12 +200,6 @@ def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, 
     assert sentence in told(caught)
 
 
-def test_the_refusal_lists_what_this_zeroclaw_knows() -> None:
-    with pytest.raises(UsageError) as caught:
-        gather(situation(target=Target(1, False, False, "0.7.0")), memory="postgras")
-    assert caught.value.hint == "Choose one of sqlite, lucid, markdown, qdrant, none."
-
-
 @pytest.mark.parametrize(
     ("assignment", "name", "value"),
     [
@@ -257,11 +236,6 @@ def test_flags_that_cannot_be_read(assignments: tuple[str, ...], sentence: str) 
     with pytest.raises(UsageError) as caught:
         gather(situation(), memory="postgres", assignments=assignments)
     assert sentence in told(caught)
-
-
-def test_the_same_answer_twice_is_one() -> None:
-    answers = gather(situation(), memory="md", assignments=("vector_weight=0.5", "memory.vector_weight=.5"))
-    assert answers.value("memory.vector_weight") == 0.5
 
 
 def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from difflib import ndiff
 
-from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, bad, given, with_backend
+from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, given, with_backend
 from support.scripted_asker import ENTER, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.flow import FlowResult, walk
-from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.questions import (
     question_of,
 )
@@ -47,15 +46,6 @@ def test_changing_an_answer_asks_again_from_the_start_and_offers_what_was_answer
     assert probes.tested == ["sqlite"], "nothing that is tested changed"
 
 
-def test_another_backend_chosen_after_the_review_is_tested(make_world: MakeWorld, probes: FakeProbes) -> None:
-    script = answering(
-        {"review": ["change", "write"], BACKEND: [ENTER, "postgres"]}, lambda moment: with_backend("postgres", moment)
-    )
-    walked = walk(ScriptedAsker(script), make_world(FORMS["old"]).answers())
-    assert probes.tested == ["sqlite", "postgres"]
-    assert walked.answers.backend() == "postgres"
-
-
 def test_where_flags_answer_everything_no_answer_can_be_changed(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(FORMS["old"])
     asker = ScriptedAsker(answering({"review": "leave"}))
@@ -64,12 +54,6 @@ def test_where_flags_answer_everything_no_answer_can_be_changed(make_world: Make
     assert [moment.name for moment in asker.moments] == ["review"]
     assert "change" not in asker.moments[-1].values
     assert not asker.moments[-1].back
-
-
-def test_back_in_the_review_goes_to_the_last_question(make_world: MakeWorld, probes: FakeProbes) -> None:
-    _, asker = reviewed(make_world(FORMS["old"]), {"review": [Move.BACK, "leave"]})
-    names = asker.names()
-    assert names[-1] == names[-2]
 
 
 def test_nothing_to_change_says_so_and_offers_no_writing(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -93,14 +77,6 @@ def test_a_plan_that_cannot_be_made_is_said_and_nothing_can_be_written(
     assert PASSWORD not in asker.all_said
 
 
-def test_the_review_shows_the_change_and_hides_the_password(make_world: MakeWorld, probes: FakeProbes) -> None:
-    probes.findings["postgres"] = [bad("postgres")]
-    _, asker = reviewed(make_world(FORMS["old"]), {"review": "leave", "bad test": "keep"}, backend="postgres")
-    assert '+ backend = "postgres"' in asker.all_said
-    assert "✗ PostgreSQL: postgres does not answer" in asker.all_said
-    assert PASSWORD not in asker.all_said
-
-
 def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
@@ -115,12 +91,6 @@ def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
     told = f"  and {len(lines) - len(keys)} lines of comments and blanks, {len(left_out)} defaults: "
     assert folded == told + ", ".join(left_out)
     assert asker.moments[-1].title == f"~/.zeroclaw/config.toml: a new file of {len(lines)} lines. What now?"
-
-
-def test_what_a_person_answered_is_no_default_of_a_new_file(make_world: MakeWorld, probes: FakeProbes) -> None:
-    _, asker = reviewed(make_world(None), {"review": "leave", "auto_save": "no"})
-    assert "+ auto_save = false" in asker.said
-    assert not [line for line in asker.said if "defaults: " in line and "auto_save" in line]
 
 
 def test_what_was_answered_and_what_goes_is_shown_of_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -151,14 +121,3 @@ def test_every_line_of_the_change_can_be_shown(make_world: MakeWorld, probes: Fa
     assert sorted(line for line in asker.said[folded:] if line.startswith(("+ ", "- "))) == sorted(expected)
     assert [("lines" in moment.values) for moment in asker.moments if moment.name == "review"] == [True, False]
     assert "Comparing with config.toml …" in asker.worked
-
-
-def test_a_review_that_shows_every_line_offers_no_more(make_world: MakeWorld, probes: FakeProbes) -> None:
-    _, asker = reviewed(make_world(OLD), {"review": "leave", "auto_save": "no"})
-    assert "lines" not in asker.moments[-1].values
-
-
-def test_a_few_added_defaults_of_an_old_file_are_named(make_world: MakeWorld, probes: FakeProbes) -> None:
-    _, asker = reviewed(make_world("[memory]\nbackend = 'sqlite'\n"), {"review": "leave", THRESHOLD: "0.5"})
-    assert "+ min_relevance_score = 0.5" in asker.said
-    assert "  and 1 default: auto_save = true" in asker.said

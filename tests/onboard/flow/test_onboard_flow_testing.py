@@ -37,15 +37,6 @@ def settings_asked(asker: ScriptedAsker) -> list[str]:
     return [moment.question.setting for moment in asker.moments if moment.question]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_good_test_is_told_in_one_line_and_asks_nothing(form: str, make_world: MakeWorld, probes: FakeProbes) -> None:
-    asker = ScriptedAsker()
-    walk(asker, make_world(FORMS[form]).answers())
-    assert probes.tested == ["sqlite"]
-    assert "✓ SQLite: sqlite answers" in asker.all_said
-    assert asker.names("menu") == ["review"]
-
-
 def test_a_test_runs_once_going_back_and_forth_and_again_when_the_answer_changes(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
@@ -71,11 +62,6 @@ def test_a_test_runs_once_going_back_and_forth_and_again_when_the_answer_changes
     walk(asker, make_world(FORMS["old"]).answers())
     assert asker.names().count(url) == 4, "there, back, there again, changed"
     assert probes.tested == ["postgres", "postgres"]
-
-
-def test_no_tests_when_they_are_not_wanted(make_world: MakeWorld, probes: FakeProbes) -> None:
-    walk(ScriptedAsker(), make_world(WITH_EMBEDDINGS).answers(), tests=False)
-    assert probes.tested == []
 
 
 def test_a_bad_test_kept_anyway_goes_on_and_stands_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -105,18 +91,6 @@ def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_ri
     assert names[menu - 1] == id_of("storage.postgres.db_url")
 
 
-def test_back_from_a_bad_test_goes_to_the_last_question_and_tests_again(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
-    probes.findings["postgres"] = [bad("postgres")]
-    asker = ScriptedAsker(answering({"bad test": Move.BACK}, lambda moment: with_backend("postgres", moment)))
-    walk(asker, make_world(FORMS["old"]).answers())
-    names = [moment.name for moment in asker.moments]
-    menu = names.index("bad test")
-    assert names[menu + 1] == names[menu - 1]
-    assert probes.tested == ["postgres", "postgres"]
-
-
 def wrong_dimensions() -> Finding:
     return bad("embedding", corrections={DIMENSIONS: 768})
 
@@ -131,27 +105,6 @@ def test_a_correction_is_offered_recorded_and_not_tested_again(make_world: MakeW
     assert "embedding_dimensions = 768" in walked.plan.after.text
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.values == ("correct", "again", "other", "keep", "elsewhere")
-
-
-def test_the_embeddings_are_tested_after_their_own_questions(make_world: MakeWorld, probes: FakeProbes) -> None:
-    probes.findings["embedding"] = [wrong_dimensions()]
-    asker = ScriptedAsker(answering({"bad test": "other"}))
-    answers = make_world(WITH_EMBEDDINGS).answers()
-    walk(asker, answers)
-    names = [moment.name for moment in asker.moments]
-    menu = names.index("bad test")
-    assert names[menu + 1] == next(q.id for q in asked(answers) if q.setting.startswith("memory.embedding_"))
-    assert id_of(DIMENSIONS) in names[:menu]
-    assert "memory.vector_weight" not in settings_asked(asker)[:menu]
-
-
-def test_a_real_sqlite_test_finds_a_folder_that_takes_no_file(make_world: MakeWorld) -> None:
-    """The folder of the database is a file; the test says so, and the review shows it."""
-    world = make_world(FORMS["old"])
-    (world.config_dir / "workspace").write_text("in the way")
-    asker = ScriptedAsker(answering({"bad test": "keep", "review": "leave"}))
-    walk(asker, world.answers())
-    assert "✗ SQLite" in asker.all_said
 
 
 def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_anew(make_world: MakeWorld) -> None:
@@ -169,14 +122,6 @@ def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_anew(make_world
     assert "✓ SQLite" in asker.all_said
     questions = asker.names()
     assert len(set(questions)) == len(questions) == len(asked(replace(world.answers(), is_basic=True)))
-
-
-def test_a_real_sqlite_test_is_good_where_there_is_nothing_yet(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["new"])
-    asker = ScriptedAsker()
-    walk(asker, world.answers())
-    assert "✓ SQLite" in asker.all_said
-    assert world.files() == {}
 
 
 def basics(world: World, **given: str) -> Answers:
@@ -210,14 +155,6 @@ def test_a_refused_key_is_asked_for_although_the_basics_do_not(make_world: MakeW
     assert asked_after(asker, "bad test") == ["embedding_api_key"]
     assert given(walked.answers) == {API_KEY: "sk-new"}
     assert probes.tested == ["sqlite", "embedding", "embedding"]
-
-
-def test_a_correction_taken_in_the_basics_is_written(make_world: MakeWorld, probes: FakeProbes) -> None:
-    probes.findings["embedding"] = [wrong_dimensions()]
-    asker = ScriptedAsker(answering({"bad test": "correct"}))
-    walked = walk(asker, basics(make_world(WITH_EMBEDDINGS)))
-    assert given(walked.answers) == {DIMENSIONS: 768}
-    assert asked_after(asker, "bad test") == []
 
 
 def test_lucid_that_is_not_installed_can_be_installed_and_tested_again(make_world: MakeWorld) -> None:

@@ -27,16 +27,11 @@ from onboard_flow_world import (
 )
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
-from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.onboard.flow import FlowResult, walk
 from zeroclaw_tui.onboard.plan import (
     apply_plan,
 )
 from zeroclaw_tui.onboard.prompts import Move
-from zeroclaw_tui.onboard.questions import (
-    QUESTIONS,
-    asked,
-)
 
 MakeWorld = Callable[..., World]
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -78,13 +73,6 @@ def test_straight_through_writes_what_was_answered(form: str, backend: str, make
     assert again.plan.is_empty
 
 
-@every_form
-def test_enter_everywhere_answers_nothing(form: str, make_world: MakeWorld) -> None:
-    walked, asker = walked_with(make_world(FORMS[form]), lambda moment: ENTER)
-    assert given(walked.answers) == {}
-    assert len(asker.names()) > 5
-
-
 @pytest.mark.parametrize(
     ("way", "form", "backend"),
     [(different, *pair) for pair in EACH_ONCE] + [(everything, *pair) for pair in EACH_ONCE_ELSEWHERE],
@@ -114,24 +102,6 @@ def test_back_and_forth_through_every_question_is_the_same_as_straight_through(
     assert all(len(visits) >= 2 for name, visits in seen.items() if name != "review"), asker.names()
 
 
-def test_back_keeps_the_answer_and_offers_it(make_world: MakeWorld) -> None:
-    shown: list[tuple[str, str | None]] = []
-
-    def script(moment: Moment) -> Reply:
-        shown.append((moment.name, moment.preset))
-        if len(shown) == 1:
-            return "postgres"
-        if len(shown) == 2:
-            return POSTGRES_URL
-        if len(shown) == 3:
-            return Move.BACK
-        return ENTER
-
-    walked, _ = walked_with(make_world(FORMS["old"]), script)
-    assert shown[3] == (shown[1][0], POSTGRES_URL)
-    assert walked.answers.value("storage.postgres.db_url") == POSTGRES_URL
-
-
 def test_back_at_the_first_question_stays_and_says_so(make_world: MakeWorld) -> None:
     asker = ScriptedAsker([Move.BACK])
     walk(asker, make_world(FORMS["old"]).answers(), tests=False)
@@ -159,20 +129,6 @@ def test_answers_for_a_backend_that_was_left_again_do_not_count(make_world: Make
     assert given(walked.answers) == {}
     assert walked.plan is not None
     assert walked.plan.is_empty
-
-
-@every_form
-def test_every_question_of_every_backend_is_among_those_walked(form: str, make_world: MakeWorld) -> None:
-    """What the tests above go through is all there is: no question of this form is left out by their answers."""
-    answers = make_world(FORMS[form]).answers()
-    met: set[str] = set()
-    for backend in BACKENDS:
-        for way in (different, everything):
-            asker = ScriptedAsker(partial(way, backend))
-            walk(asker, answers, tests=False)
-            met.update(asker.names())
-    readable = {question.id for question in QUESTIONS if is_read(question.setting, answers.situation.target)}
-    assert met == readable
 
 
 @examples(data=st.data(), form=st.sampled_from(sorted(FORMS)))
@@ -218,19 +174,6 @@ def _is_needed(moment: Moment) -> bool:
     return moment.question.setting in moment.answers.missing()
 
 
-def test_what_a_flag_says_is_not_asked(make_world: MakeWorld) -> None:
-    asker = ScriptedAsker()
-    answers = make_world(FORMS["old"]).answers(memory="sqlite", min_relevance_score="0.5")
-    walk(asker, answers, tests=False)
-    skipped = {
-        question.id
-        for question in asked(answers)
-        if question.setting in ("memory.backend", "memory.min_relevance_score")
-    }
-    assert len(skipped) == 2
-    assert asker.names() == [name for name in ids(answers) if name not in skipped]
-
-
 @pytest.mark.parametrize(("form", "backend"), EACH_ONCE)
 def test_steps_are_counted_from_one_and_no_number_changes_later(form: str, backend: str, make_world: MakeWorld) -> None:
     """Going back shows the number that the question had before."""
@@ -247,9 +190,3 @@ def test_steps_are_counted_from_one_and_no_number_changes_later(form: str, backe
 
     walked_with(make_world(FORMS[form]), script)
     assert list(numbers.values()) == [{number} for number in range(1, len(numbers) + 1)]
-
-
-def test_steps_leave_out_what_a_flag_answers(make_world: MakeWorld) -> None:
-    asker = ScriptedAsker()
-    walk(asker, make_world(FORMS["old"]).answers(memory="markdown"), tests=False)
-    assert [moment.step for moment in asker.moments if moment.question] == [*range(1, len(asker.names()) + 1)]

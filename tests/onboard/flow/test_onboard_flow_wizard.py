@@ -21,7 +21,6 @@ from onboard_flow_world import (
 )
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
-from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard import wizard as wizard_module
 from zeroclaw_tui.onboard.plan import (
     Plan,
@@ -88,25 +87,6 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
     assert world.files() != before
 
 
-def test_ctrl_c_after_writing_says_that_it_is_written(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-    world.remembers()
-    asker = ScriptedAsker(answering({"what next": KeyboardInterrupt}, partial(with_backend, "markdown")))
-    with pytest.raises(KeyboardInterrupt):
-        run_wizard(asker, Request(), world.environ)
-    assert "Saved ~/.zeroclaw/config.toml" in asker.said[-1]
-    assert 'backend = "markdown"' in world.config_file.read_text()
-
-
-def test_a_walk_to_the_end_writes_and_ends_well(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-    ended = run_wizard(ScriptedAsker(partial(with_backend, "markdown")), Request(), world.environ)
-    assert ended == WizardResult(0)
-    text = world.config_file.read_text()
-    assert 'backend = "markdown"          # where' in text
-    assert text.endswith("[channels_config]\ncli = true\n")
-
-
 @pytest.mark.parametrize("reply", ["inspect", "nothing", ENTER], ids=["inspector", "nothing", "enter"])
 def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
@@ -115,17 +95,6 @@ def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: M
     opened = world.config_dir if reply == "inspect" else None
     assert run_wizard(asker, Request(), world.environ) == WizardResult(0, opened)
     assert asker.moments[-1].title == NEXT
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_the_inspector_is_offered_unless_nothing_is_remembered(
-    backend: str, make_world: MakeWorld, probes: FakeProbes
-) -> None:
-    world = make_world(None)
-    asker = ScriptedAsker(partial(with_backend, backend))
-    assert run_wizard(asker, Request(), world.environ) == WizardResult(0)
-    assert ("inspect" in asker.moments[-1].values) == (backend != "none")
-    assert "not found on your PATH" in asker.all_said
 
 
 @pytest.mark.parametrize(
@@ -169,15 +138,6 @@ def test_the_basics_are_at_most_five_steps(backend: str, make_world: MakeWorld, 
     assert f'backend = "{backend}' in world.config_file.read_text()
 
 
-def test_leaving_says_that_nothing_was_changed(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-    before = world.files()
-    asker = ScriptedAsker(answering({"review": "leave"}, partial(with_backend, "none")))
-    assert run_wizard(asker, Request(), world.environ) == WizardResult(0)
-    assert asker.said[-1] == "Nothing was changed."
-    assert world.files() == before
-
-
 def test_a_dry_run_shows_the_review_and_writes_nothing_at_all(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     before = world.files()
@@ -205,19 +165,6 @@ def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -
     assert told.startswith(f"    zeroclaw onboard --config-dir {changed[0].parent} --restore 2")
 
 
-def test_what_was_found_is_said_before_the_first_question(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-    said_before: list[str] = []
-
-    def script(moment: Moment) -> Reply:
-        said_before.extend(asker.said if len(asker.moments) == 1 else [])
-        return ENTER
-
-    asker = ScriptedAsker(script)
-    run_wizard(asker, Request(), world.environ)
-    assert "~/.zeroclaw/config.toml" in "\n".join(said_before)
-
-
 def test_a_file_changed_between_review_and_writing_is_looked_at_again(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
@@ -240,33 +187,6 @@ def test_a_file_changed_between_review_and_writing_is_looked_at_again(
     text = world.config_file.read_text()
     assert 'default_model = "another"' in text
     assert 'backend = "markdown"' in text
-
-
-def test_a_file_changed_meanwhile_can_be_left_alone(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-
-    def script(moment: Moment) -> Reply:
-        if moment.name == "review":
-            world.config_file.write_text(OLD + "# theirs\n")
-        return "leave" if moment.name == "file changed" else with_backend("markdown", moment)
-
-    assert run_wizard(ScriptedAsker(script), Request(), world.environ) == WizardResult(0)
-    assert world.config_file.read_text() == OLD + "# theirs\n"
-
-
-def test_a_file_broken_meanwhile_is_an_error_and_stays(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-
-    def script(moment: Moment) -> Reply:
-        if moment.name == "review":
-            world.config_file.write_text("broken [")
-        return with_backend("markdown", moment)
-
-    asker = ScriptedAsker(script)
-    with pytest.raises(BrokenConfig):
-        run_wizard(asker, Request(), world.environ)
-    assert world.config_file.read_text() == "broken ["
-    assert asker.said[-1].startswith("Nothing was written")
 
 
 def test_ctrl_c_in_the_middle_of_saving_says_what_holds(
@@ -293,14 +213,6 @@ def test_an_input_that_ends_is_passed_on(make_world: MakeWorld, probes: FakeProb
         run_wizard(asker, Request(), world.environ)
     assert "Nothing was changed." in asker.all_said
     assert world.config_file.read_text() == OLD
-
-
-def test_a_bad_config_is_not_asked_about(make_world: MakeWorld) -> None:
-    world = make_world("[memory\n")
-    asker = ScriptedAsker()
-    with pytest.raises(BrokenConfig):
-        run_wizard(asker, Request(), world.environ)
-    assert asker.moments == []
 
 
 def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorld, probes: FakeProbes) -> None:

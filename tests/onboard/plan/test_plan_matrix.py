@@ -107,15 +107,6 @@ def test_an_empty_folder_gets_the_defaults_file_of_the_backend(tmp_path: Path, b
     assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
 
 
-def test_a_new_file_holds_an_answer_where_its_comment_stood(tmp_path: Path) -> None:
-    world = World(tmp_path).before_0_8()
-    world.write(*NEEDED["postgres"], "sqlite_open_timeout_secs=9", memory="postgres")
-    text = world.file.read_text()
-    assert "# db_url" not in text
-    assert text.index('provider = "postgres"') < text.index('db_url = "enc2:') < text.index('schema = "public"')
-    assert "reads it here.\nsqlite_open_timeout_secs = 9\n" in text
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("text", ["", "\ufeff", "# mine\n\n# and more", "# mine\r\n"])
 def test_a_file_that_holds_no_key_gets_what_a_new_one_gets_and_keeps_its_comments(
@@ -177,9 +168,3 @@ def test_defaults_asked_for_are_all_written_into_an_existing_file(tmp_path: Path
     apply_plan(make_plan(answers))
     written = flat(world.values)
     assert {path: written.get(path) for path in flat(default_values(backend))} == flat(default_values(backend))
-
-
-def test_a_dry_plan_writes_nothing(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    assert not world.plan(*NEEDED["postgres"], memory="postgres").is_empty
-    assert not world.config_dir.exists()

@@ -9,10 +9,6 @@ from plan_world import BACKENDS, NEEDED, World
 from support.small_store import blob, make
 
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.onboard.answers import Given
-from zeroclaw_tui.onboard.plan import (
-    make_plan,
-)
 
 SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 KEEPING = (
@@ -52,11 +48,6 @@ def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
     assert "archive_after_days stays" not in told
 
 
-def test_a_missing_section_is_not_tightened_by_the_defaults_of_today(tmp_path: Path) -> None:
-    told = noted(World(tmp_path, 'api_key = "k"\n'), memory="sqlite")
-    assert "stays" not in told
-
-
 def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE).with_key()
     told = noted(world, *NEEDED["postgres"], memory="postgres")
@@ -91,14 +82,6 @@ def test_vectors_that_no_longer_fit_are_told(tmp_path: Path, assignment: str, is
     (world.config_dir / "workspace/memory").mkdir(parents=True)
     make(world.config_dir / "workspace/memory/brain.db", "G2", [{"embedding": blob(1.0, 2.0)}])
     assert ("zeroclaw memory reindex" in noted(world, assignment)) is is_told
-
-
-def test_versions_without_postgres_are_told_only_where_one_may_be_there(tmp_path: Path) -> None:
-    old = World(tmp_path, SQLITE).with_key()
-    assert "0.6.3 to 0.7.3" in noted(old, *NEEDED["postgres"], memory="postgres")
-    (tmp_path / "new").mkdir()
-    new = World(tmp_path / "new", THIRD + SQLITE).with_key()
-    assert "0.6.3 to 0.7.3" not in noted(new, *NEEDED["postgres"], memory="postgres")
 
 
 def test_qdrant_without_embeddings_stores_nothing(tmp_path: Path) -> None:
@@ -141,17 +124,6 @@ def test_a_database_that_the_environment_named_is_told_without_showing_it(tmp_pa
     told = noted(world, memory="postgres")
     assert f"storage.postgres.db_url is taken from the environment variable {variable}." in told
     assert "swordfish" not in told
-
-
-def test_a_variable_that_says_the_same_is_not_worth_a_word(tmp_path: Path) -> None:
-    world = World(tmp_path, SQLITE, ZEROCLAW_STORAGE_PROVIDER="lucid")
-    assert "overrides" not in noted(world, memory="lucid")
-
-
-def test_nothing_is_said_where_nothing_changes(tmp_path: Path) -> None:
-    world = World(tmp_path, SQLITE)
-    answers = world.answers().with_given("memory.vector_weight", Given(0.7, "answered"))
-    assert make_plan(answers).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -239,21 +211,6 @@ def test_weights_that_make_every_score_0_are_refused(tmp_path: Path) -> None:
     world.write("vector_weight=0")
     with pytest.raises(UsageError, match="Both weights are 0"):
         world.plan("keyword_weight=0")
-
-
-def test_weights_that_are_0_already_stand_in_the_way_of_nothing_else(tmp_path: Path) -> None:
-    world = World(tmp_path, SQLITE + "vector_weight = 0\nkeyword_weight = 0\n")
-    (warning,) = world.plan("auto_save=false").warnings
-    assert "add up to 0" in warning
-    assert world.plan("keyword_weight=0").is_empty
-    mended = world.plan("keyword_weight=0.5")
-    assert (mended.warnings, "add up to 0" in "".join(mended.notes)) == ((), False)
-
-
-def test_settings_of_other_stores_are_told_in_one_sentence(tmp_path: Path) -> None:
-    world = World(tmp_path, SQLITE)
-    both = noted(world, "db_url=postgres://a:b@h/d", "storage.qdrant.url=http://q")
-    assert "storage.postgres.db_url and storage.qdrant.url have no effect while the backend is sqlite, and are" in both
 
 
 def test_auto_save_that_is_off_stays_off_and_the_way_to_turn_it_on_is_named(tmp_path: Path) -> None:

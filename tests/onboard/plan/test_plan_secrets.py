@@ -50,12 +50,6 @@ def test_a_missing_key_file_is_made_with_the_file_and_not_before(tmp_path: Path,
     assert reveal(db_url(world), world.config_dir) == URL
 
 
-def test_a_plan_without_a_secret_needs_no_key(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD)
-    world.write(memory="lucid")
-    assert not (world.config_dir / KEY_FILE).exists()
-
-
 @pytest.mark.parametrize("value", ["enc2:00ff", "enc:00ff"])
 def test_a_missing_key_beside_encrypted_values_is_never_replaced(tmp_path: Path, value: str) -> None:
     config = OLD.replace('api_key = "k"', f'api_key = "{value}"')
@@ -81,12 +75,6 @@ def test_a_link_to_no_key_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(SecretUnreadable):
         world.write(*ASK, memory="postgres")
     assert world.file.read_text() == OLD
-
-
-def test_a_damaged_key_does_not_matter_where_no_secret_is_written(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD).with_key("short")
-    world.write("vector_weight=0.5")
-    assert world.values["memory"]["vector_weight"] == 0.5
 
 
 @pytest.mark.parametrize("config", [OLD, THIRD])
@@ -116,13 +104,6 @@ def test_the_key_of_qdrant_is_encrypted_under_an_alias(tmp_path: Path) -> None:
     assert not any("plain text" in note for note in plan.notes)
 
 
-def test_the_key_of_the_embeddings_is_encrypted(tmp_path: Path) -> None:
-    world = World(tmp_path, THIRD).with_key()
-    world.write("memory.embedding_api_key=tunafish")
-    assert reveal(world.values["memory"]["embedding_api_key"], world.config_dir) == "tunafish"
-    assert world.plan("memory.embedding_api_key=tunafish").is_empty
-
-
 def test_the_same_secret_is_not_encrypted_anew(tmp_path: Path) -> None:
     sealed = seal(URL, bytes.fromhex(KEY), bytes(12))
     config = (
@@ -136,31 +117,12 @@ def test_the_same_secret_is_not_encrypted_anew(tmp_path: Path) -> None:
     assert (change.before, change.after, change.is_secret) == (URL, "postgres://other/d", True)
 
 
-def test_a_plain_secret_that_is_the_same_stays_as_it_is(tmp_path: Path) -> None:
-    config = (
-        '[memory]\nbackend = "postgres"\nauto_save = true\n'
-        f'[storage.provider.config]\ndatabase_url = "{URL}"\nprovider = "postgres"\n'
-    )
-    assert World(tmp_path, config).with_key().plan(*ASK).is_empty
-
-
 @pytest.mark.parametrize("value", ["enc2:00ff", "enc:00ff", "op://vault/item/field", "${MY_URL}"])
 def test_what_is_no_secret_itself_is_written_as_it_is(tmp_path: Path, value: str) -> None:
     world = World(tmp_path, THIRD).with_key()
     world.write(f"storage.postgres.db_url={value}", memory="postgres")
     assert db_url(world) == value
     assert world.plan(f"storage.postgres.db_url={value}", memory="postgres").is_empty
-
-
-def test_without_the_key_file_the_rest_is_set_and_what_is_encrypted_stays_as_it_is(tmp_path: Path) -> None:
-    """An encrypted value whose key file is gone is named at the start, and is no reason to refuse what is no secret."""
-    world = World(tmp_path, OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"'))
-    plan = world.write("min_relevance_score=0.3")
-    (warning,) = [text for text in plan.answers.situation.warnings if KEY_FILE in text]
-    assert "api_key" in warning
-    assert world.values["memory"]["min_relevance_score"] == 0.3
-    assert 'api_key = "enc2:00ff"' in (world.config_dir / "config.toml").read_text()
-    assert not (world.config_dir / KEY_FILE).exists()
 
 
 def test_a_password_beside_unreadable_secrets_is_written_plain_only_where_that_is_chosen(tmp_path: Path) -> None:

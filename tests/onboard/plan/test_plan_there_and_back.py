@@ -9,7 +9,7 @@ import pytest
 from plan_world import NEEDED, OLD, URL, World
 
 from zeroclaw_tui.config.secrets import KEY_FILE
-from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.plan import (
     apply_plan,
 )
@@ -59,21 +59,6 @@ def test_hygiene_and_days_are_no_stricter_after_the_way_there_and_back(tmp_path:
         assert config.archive_after_days in (0, 400)
 
 
-def test_a_store_of_the_new_generation_beside_the_old_table_hides_nothing(tmp_path: Path) -> None:
-    world = world_of(tmp_path, POSTGRES + PROVIDER, "data")
-    world.write("storage.lucid.binary_path=/opt/lucid", memory="lucid")
-    world.write(memory="postgres")
-    config = world.loaded()
-    assert config.storage["db_url"] == "postgres://h/d"
-    assert world.values["storage"]["provider"]["config"]["dbURL"] == "postgres://h/d"
-
-
-def test_the_new_generation_keeps_the_old_table_for_postgres(tmp_path: Path) -> None:
-    world = world_of(tmp_path, POSTGRES + PROVIDER, "data")
-    world.write(memory="sqlite")
-    assert world.values["storage"]["provider"]["config"] == {"provider": "postgres", "dbURL": "postgres://h/d"}
-
-
 @pytest.mark.parametrize("named", ["", "sqlite"])
 def test_a_complete_old_table_is_named_for_postgres_where_the_new_generation_moves_it(
     tmp_path: Path, named: str
@@ -112,22 +97,6 @@ def test_several_stores_of_a_kind_are_named_in_the_hint(tmp_path: Path) -> None:
     assert world.loaded().alias == "home"
 
 
-def test_a_setting_of_the_store_left_goes_to_the_same_table_each_time(tmp_path: Path) -> None:
-    text = FORMS["aliased"][0] + ALIASED.replace("work", "home")
-    world = world_of(tmp_path, text, "data")
-    world.write("storage.postgres.schema=mine", memory="none")
-    assert world.plan("storage.postgres.schema=mine", memory="none").is_empty
-
-
-def test_a_number_beyond_64_bits_is_refused_where_it_stands_and_no_hindrance_elsewhere(tmp_path: Path) -> None:
-    text = f"{SQLITE}vector_weight = 1{'0' * 400}\n"
-    world = world_of(tmp_path, text, "workspace")
-    with pytest.raises(BrokenConfig, match=r"memory\.vector_weight"):
-        world.plan("vector_weight=0.5")
-    world.write("keyword_weight=0.5")
-    assert world.file.read_text() == text + "keyword_weight = 0.5\n"
-
-
 @pytest.mark.parametrize("variable", ["ZEROCLAW_STORAGE_DB_URL", "ZEROCLAW_DB_URL", "DATABASE_URL"])
 def test_bytes_in_a_variable_that_are_no_text_are_refused(tmp_path: Path, variable: str) -> None:
     world = world_of(tmp_path, SQLITE, "workspace", **{variable: "postgres://h/\udcff"})
@@ -141,15 +110,6 @@ def test_days_of_a_category_asked_by_name_are_told_from_what_holds_today(tmp_pat
     name = "memory.policy.retention_days_by_category.conversation"
     assert any(f"{name} changes from 30 days to 2 days" in note for note in world.plan(f"{name}=2").notes)
     assert not any("changes from" in note for note in world.plan(f"{name}=60").notes)
-
-
-def test_a_reference_that_the_old_generation_takes_literally_is_told(tmp_path: Path) -> None:
-    asked = "storage.postgres.db_url=op://vault/item/field"
-    old = world_of(tmp_path, SQLITE, "workspace")
-    assert any("does not resolve" in note for note in old.plan(asked, memory="postgres").notes)
-    (tmp_path / "new").mkdir()
-    new = world_of(tmp_path / "new", "schema_version = 3\n" + SQLITE, "data")
-    assert not any("does not resolve" in note for note in new.plan(asked, memory="postgres").notes)
 
 
 @pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
@@ -176,22 +136,6 @@ def test_a_threshold_over_one_is_taken_where_scores_have_no_upper_end(
     else:
         with pytest.raises(UsageError, match=r"a number from 0 to 1; 1\.5 is not"):
             world.plan("min_relevance_score=1.5", target=target)
-
-
-def test_a_key_behind_a_link_is_told_where_zeroclaw_refuses_it(tmp_path: Path) -> None:
-    for folder, text in (("old", SQLITE), ("new", "schema_version = 3\n" + SQLITE)):
-        (tmp_path / folder).mkdir()
-        world = world_of(tmp_path / folder, text, "workspace")
-        (world.config_dir / KEY_FILE).rename(tmp_path / folder / "key")
-        (world.config_dir / KEY_FILE).symlink_to(tmp_path / folder / "key")
-        plan = world.plan(*NEEDED["postgres"], memory="postgres")
-        assert any("is a link" in note for note in plan.notes) is (folder == "new")
-
-
-def test_what_only_looks_like_a_variable_is_encrypted(tmp_path: Path) -> None:
-    world = world_of(tmp_path, SQLITE, "workspace")
-    world.write("storage.postgres.db_url=${not a name}", memory="postgres")
-    assert world.values["storage"]["provider"]["config"]["db_url"].startswith("enc2:")
 
 
 @pytest.mark.parametrize("config", [None, OLD])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from plan_world import NEEDED, OLD, URL, World, flat
+from plan_world import NEEDED, OLD, URL, World
 
-from zeroclaw_tui.config.save import list_backups, read_backup
-from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
+from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Given
 from zeroclaw_tui.onboard.plan import (
-    apply_plan,
     make_plan,
 )
 
@@ -22,23 +19,6 @@ THIRD = "schema_version = 3\n"
 
 def added(world: World, before: str) -> set[str]:
     return set(world.file.read_text().splitlines()) - set(before.splitlines())
-
-
-def test_one_asked_key_is_one_line(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD)
-    plan = world.write("memory.vector_weight=0.5")
-    assert added(world, OLD) == {"vector_weight = 0.5"}
-    assert [(change.name, change.before, change.after) for change in plan.changes] == [
-        ("memory.vector_weight", None, 0.5)
-    ]
-
-
-def test_nothing_asked_changes_nothing_and_makes_no_backup(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD)
-    plan = world.plan()
-    assert plan.is_empty
-    assert apply_plan(plan) is None
-    assert sorted(path.name for path in world.config_dir.iterdir()) == ["config.toml"]
 
 
 def test_a_flag_is_written_even_when_it_says_the_default(tmp_path: Path) -> None:
@@ -55,12 +35,6 @@ def test_an_answer_that_says_what_holds_anyway_is_not_written(tmp_path: Path) ->
     assert [change.name for change in make_plan(answers).changes] == ["memory.keyword_weight"]
 
 
-def test_what_zeroclaw_does_not_start_without_comes_along(tmp_path: Path) -> None:
-    world = World(tmp_path, "[memory]\nvector_weight = 0.7\n")
-    world.write("memory.vector_weight=0.5")
-    assert world.values == {"memory": {"vector_weight": 0.5, "backend": "sqlite", "auto_save": True}}
-
-
 def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_changes(tmp_path: Path) -> None:
     config = "[memory]\n# the starter's own\nvector_weight = 0.7\n"
     world = World(tmp_path, config).before_0_8()
@@ -70,10 +44,6 @@ def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_cha
     assert any("does not start" in note for note in plan.notes)
     assert world.situation().warnings == ()
     assert world.plan().is_empty
-
-
-def test_a_missing_key_that_the_newer_generation_does_without_is_not_added_alone(tmp_path: Path) -> None:
-    assert World(tmp_path, THIRD + "[memory]\nvector_weight = 0.7\n").plan().is_empty
 
 
 @pytest.mark.parametrize(("version", "is_added"), [("0.8.0", True), ("0.8.1", False), ("0.8.2", False)])
@@ -86,47 +56,6 @@ def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
     assert ("memory.backend" in [change.name for change in plan.changes]) == is_added
 
 
-def test_a_config_without_memory_gets_what_is_asked_for_and_what_its_zeroclaw_does_not_start_without(
-    tmp_path: Path,
-) -> None:
-    world = World(tmp_path, 'api_key = "k"\n')
-    world.write("memory.vector_weight=0.5")
-    assert world.values["memory"] == {"backend": "sqlite", "auto_save": True, "vector_weight": 0.5}
-    newest = World(tmp_path / "other", "schema_version = 3\n")
-    newest.write("memory.vector_weight=0.5")
-    assert newest.values["memory"] == {"backend": "sqlite.default", "vector_weight": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("backend", "profile"),
-    [
-        ("sqlite", {}),
-        (
-            "none",
-            {"hygiene_enabled": False, "archive_after_days": 0, "purge_after_days": 0, "embedding_cache_size": 0},
-        ),
-    ],
-)
-def test_a_config_without_memory_gets_the_backend_and_the_profile_keys_that_differ(
-    tmp_path: Path, backend: str, profile: dict[str, Any]
-) -> None:
-    world = World(tmp_path, 'api_key = "k"\n')
-    world.write("memory.vector_weight=0.5", memory=backend)
-    memory = world.values["memory"]
-    assert memory == {"backend": backend, "auto_save": memory["auto_save"], "vector_weight": 0.5, **profile}
-
-
-def test_asking_for_the_backend_in_use_changes_nothing(tmp_path: Path) -> None:
-    assert World(tmp_path, SHORT.replace("sqlite", "markdown")).plan(memory="markdown").is_empty
-
-
-def test_other_settings_of_a_store_whose_address_the_file_lacks_are_taken(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT.replace("sqlite", "postgres"))
-    assert [change.name for change in world.plan("vector_weight=0.5").changes] == ["memory.vector_weight"]
-    with pytest.raises(UsageError, match="needs a database URL"):
-        world.plan(memory="postgres")
-
-
 def test_defaults_never_change_a_key_that_is_there(tmp_path: Path) -> None:
     config = SHORT + "vector_weight = 0.1\nkeyword_weight = 0.9\nresponse_cache_enabled = true\nunheard_of = 1\n"
     world = World(tmp_path, config)
@@ -134,13 +63,6 @@ def test_defaults_never_change_a_key_that_is_there(tmp_path: Path) -> None:
     memory = world.values["memory"]
     assert (memory["vector_weight"], memory["keyword_weight"]) == (0.1, 0.9)
     assert (memory["response_cache_enabled"], memory["unheard_of"]) == (True, 1)
-
-
-def test_a_key_this_version_does_not_read_is_not_written(tmp_path: Path) -> None:
-    world = World(tmp_path, THIRD + SHORT)
-    world.write("sqlite_open_timeout_secs=7", memory="sqlite")
-    assert world.values["storage"]["sqlite"]["default"] == {"open_timeout_secs": 7}
-    assert "sqlite_open_timeout_secs" not in world.values["memory"]
 
 
 @pytest.mark.parametrize(
@@ -186,13 +108,6 @@ def test_the_name_that_stands_above_the_backend_is_put_right(
     assert world.loaded().zeroclaw_backend == memory
 
 
-def test_another_setting_leaves_that_name_alone(tmp_path: Path) -> None:
-    config = f'{SHORT}\n[storage.provider.config]\nprovider = "postgres"\ndb_url = "postgres://h/d"\n'
-    world = World(tmp_path, config)
-    world.write("memory.vector_weight=0.5")
-    assert added(world, config) == {"vector_weight = 0.5"}
-
-
 def test_an_old_table_says_that_it_is_postgres_where_the_new_generation_moves_it(tmp_path: Path) -> None:
     world = World(tmp_path, SHORT.replace("sqlite", "postgres")).with_key()
     (world.config_dir / "data").mkdir()
@@ -215,13 +130,6 @@ def test_lucid_of_the_old_generation_is_set_by_the_environment(tmp_path: Path) -
     assert "# export ZEROCLAW_LUCID_BUDGET='200'" in plan.exports
     assert all(line.startswith("# ") for line in plan.exports[1:]), "what is ZeroClaw's own default is only shown"
     assert "storage" not in world.values
-
-
-def test_lucid_of_the_newest_generation_is_set_in_the_file(tmp_path: Path) -> None:
-    world = World(tmp_path, THIRD + SHORT)
-    plan = world.write("storage.lucid.binary_path=/opt/lucid", memory="lucid")
-    assert plan.exports == ()
-    assert world.values["storage"]["lucid"]["default"] == {"binary_path": "/opt/lucid"}
 
 
 @pytest.mark.parametrize(
@@ -260,54 +168,6 @@ def test_a_wrong_type_in_the_way_is_named_and_nothing_is_written(
     assert world.file.read_text() == config
 
 
-def test_a_wrong_type_elsewhere_is_no_hindrance(tmp_path: Path) -> None:
-    config = SHORT + 'archive_after_days = "soon"\n[channels]\ntelegram = 3\n'
-    world = World(tmp_path, config)
-    world.write("vector_weight=0.5")
-    assert added(world, config) == {"vector_weight = 0.5"}
-
-
-def test_a_file_that_changed_meanwhile_stays(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD)
-    plan = world.plan("vector_weight=0.5")
-    world.file.write_text(OLD + "# another editor\n")
-    with pytest.raises(Refused):
-        apply_plan(plan)
-    assert world.file.read_text() == OLD + "# another editor\n"
-
-
-def test_what_was_there_is_kept_as_a_backup(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD)
-    name = apply_plan(world.plan("vector_weight=0.5"))
-    (backup,) = list_backups(world.config_dir / "zeroclaw-tui")
-    assert (backup.name, read_backup(backup)) == (name, OLD.encode())
-
-
-def test_line_ends_and_a_byte_order_mark_stay(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD)
-    raw = b"\xef\xbb\xbf" + OLD.replace("\n", "\r\n").encode()
-    world.file.write_bytes(raw)
-    world.write("vector_weight=0.5")
-    after = world.file.read_bytes()
-    assert after.replace(b"vector_weight = 0.5\r\n", b"") == raw
-
-
-def test_the_plan_shows_no_secret_by_itself(tmp_path: Path) -> None:
-    plan = World(tmp_path, OLD).with_key().plan(*NEEDED["postgres"], memory="postgres")
-    assert "swordfish" not in repr(plan)
-    assert "swordfish" not in " ".join(plan.notes)
-    assert "swordfish" not in plan.after.text
-    assert any(change.is_secret for change in plan.changes)
-
-
-def test_every_change_is_in_the_file_afterwards(tmp_path: Path) -> None:
-    world = World(tmp_path, THIRD + SHORT).with_key()
-    plan = world.write(*NEEDED["qdrant"], memory="qdrant")
-    after = flat(world.values)
-    for change in plan.changes:
-        assert change.is_secret or after[change.path] == change.after
-
-
 def test_the_environment_reaches_the_file_only_where_a_backend_is_asked_for(tmp_path: Path) -> None:
     config = OLD.replace('"sqlite"', '"postgres"') + '\n[storage.provider.config]\ndb_url = "postgres://old@h/d"\n'
     environ = {"ZEROCLAW_STORAGE_PROVIDER": "postgres", "ZEROCLAW_STORAGE_DB_URL": URL}
@@ -315,9 +175,3 @@ def test_the_environment_reaches_the_file_only_where_a_backend_is_asked_for(tmp_
     assert [change.name for change in world.plan("vector_weight=0.5").changes] == ["memory.vector_weight"]
     lacking = World(tmp_path / "other", config.replace("db_url", "schema"), **environ).with_key()
     assert "storage.postgres.db_url" in [change.name for change in lacking.plan(memory="postgres").changes]
-
-
-def test_a_provider_of_the_environment_stays_out_of_the_file_unless_asked_for(tmp_path: Path) -> None:
-    world = World(tmp_path, OLD, ZEROCLAW_STORAGE_PROVIDER="markdown")
-    assert [change.name for change in world.plan("vector_weight=0.5").changes] == ["memory.vector_weight"]
-    assert "memory.backend" in [change.name for change in world.plan(memory="markdown").changes]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from probing import KEY, WRONG_KEY, make_answers, probed
-from support.http_endpoints import after, always, embeddings, serving
+from support.http_endpoints import after, embeddings, serving
 
 from zeroclaw_tui.onboard.probes import Finding, effective_embedding
 
@@ -36,11 +36,6 @@ def test_an_endpoint_that_answers(tmp_path: Path) -> None:
     assert [path for path, _, _ in endpoint.requests] == ["/v1/embeddings"]
 
 
-def test_a_slow_endpoint_is_waited_for(tmp_path: Path) -> None:
-    with serving(after(0.3, embeddings(3, KEY))) as endpoint:
-        assert look(tmp_path, endpoint.base).verdict == "good"
-
-
 def test_a_wrong_dimension_comes_with_the_right_one(tmp_path: Path) -> None:
     with serving(embeddings(768)) as endpoint:
         found = look(tmp_path, endpoint.base, dimensions=1536)
@@ -57,12 +52,6 @@ def test_a_provider_nobody_knows_is_told_only_of_those_that_zeroclaw_knows(tmp_p
     assert found.sentence.endswith("set memory.embedding_provider to openai, openrouter or custom:<url>.")
 
 
-def test_an_empty_vector_is_no_correction(tmp_path: Path) -> None:
-    with serving(embeddings(0)) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert (found.verdict, dict(found.corrections)) == ("bad", {})
-
-
 def test_a_wrong_key(tmp_path: Path) -> None:
     with serving(embeddings(3, KEY)) as endpoint:
         found = look(tmp_path, endpoint.base, key=WRONG_KEY)
@@ -71,47 +60,11 @@ def test_a_wrong_key(tmp_path: Path) -> None:
     assert found.wrong == ("memory.embedding_api_key",)
 
 
-def test_no_key_where_one_is_wanted(tmp_path: Path) -> None:
-    with serving(embeddings(3, KEY)) as endpoint:
-        found = look(tmp_path, endpoint.base, key=None)
-    assert found.exit_code == 1
-    assert "wants an API key" in found.sentence
-
-
-@pytest.mark.parametrize(
-    ("status", "answer", "told"),
-    [
-        (200, b"<html>", "did not answer with JSON"),
-        (200, {"error": KEY}, "holds no vector"),
-        (404, b"", "has no embeddings at this URL"),
-        (429, b"", "is rate limited"),
-        (500, KEY.encode(), "has an internal error"),
-    ],
-)
-def test_an_answer_that_is_no_vector(tmp_path: Path, status: int, answer: Any, told: str) -> None:
-    with serving(always(status, answer)) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert told in found.sentence
-
-
 def test_an_endpoint_that_never_answers(tmp_path: Path) -> None:
     with serving(after(60, embeddings(3))) as endpoint:
         found = look(tmp_path, endpoint.base, seconds=0.4)
     assert found.exit_code == 3
     assert "did not answer within 0.4 s" in found.sentence
-
-
-def test_a_port_that_takes_the_connection_and_says_nothing(tmp_path: Path, hanging_port: int) -> None:
-    found = look(tmp_path, f"https://127.0.0.1:{hanging_port}", seconds=0.4)
-    assert found.exit_code == 3
-    assert "within 0.4 s" in found.sentence
-
-
-def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
-    found = look(tmp_path, f"http://127.0.0.1:{closed_port}")
-    assert found.exit_code == 3
-    assert "cannot be reached" in found.sentence
 
 
 def test_an_unknown_host(tmp_path: Path) -> None:
@@ -142,51 +95,6 @@ def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: 
     found = look(tmp_path, "https://api.example", seconds=0.2)
     assert "on api.example did not answer within 0.2 s" in found.sentence
     assert not slow_name_server.is_set(), "the loop must not wait at its end for the thread that asks"
-
-
-def test_a_certificate_nobody_vouches_for(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    with serving(embeddings(3), certificate) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert found.exit_code == 3
-    assert "has a certificate that is not trusted here" in found.sentence
-    assert endpoint.requests == [], "the key is not sent"
-
-
-def test_a_certificate_that_is_trusted(
-    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    with serving(embeddings(3, KEY), certificate) as endpoint:
-        assert look(tmp_path, endpoint.base).verdict == "good"
-
-
-def test_https_to_a_port_without_tls(tmp_path: Path) -> None:
-    with serving(embeddings(3)) as endpoint:
-        found = look(tmp_path, endpoint.base.replace("http:", "https:"))
-    assert "does not speak TLS on this port" in found.sentence
-    assert "http://" in found.hint
-
-
-def test_http_to_a_port_with_tls_that_hangs_up(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    with serving(embeddings(3), certificate) as endpoint:
-        found = look(tmp_path, endpoint.base.replace("https:", "http:"))
-    assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert "broke off" in found.sentence
-    assert "does its port want https?" in found.hint
-
-
-def test_http_to_a_port_with_tls_that_raises_an_alert(tmp_path: Path, talking_port: Any) -> None:
-    port = talking_port(b"\x15\x03\x01\x00\x02\x02\x46")
-    found = look(tmp_path, f"http://127.0.0.1:{port}")
-    assert "broke off" in found.sentence
-    assert "does its port want https?" in found.hint
-
-
-def test_http_to_a_port_with_tls_that_says_so(tmp_path: Path) -> None:
-    with serving(always(400, b"<h1>The plain HTTP request was sent to an HTTPS port</h1>")) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert "wants TLS on this port" in found.sentence
-    assert "https://" in found.hint
 
 
 def test_a_key_sent_in_the_open_is_told(tmp_path: Path) -> None:

@@ -88,18 +88,6 @@ def test_looking_changes_no_byte(tmp_path: Path) -> None:
     assert {name: after.get(name) for name in before} == before
 
 
-def test_an_empty_file_can_be_filled(tmp_path: Path) -> None:
-    brain(tmp_path / "config").touch()
-    found = look(tmp_path / "config", "sqlite")
-    assert (found.verdict, found.sentence) == ("good", "the database is empty and can be filled")
-
-
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
-    brain(tmp_path / "config").write_text("no database at all, but long enough to be read as one" * 20)
-    found = look(tmp_path / "config", "sqlite")
-    assert (found.verdict, found.exit_code) == ("bad", 3)
-
-
 def test_a_database_no_zeroclaw_opens_again(tmp_path: Path) -> None:
     path = make(brain(tmp_path / "config"), "G1", [{"key": "a"}])
     change(path, "DROP TABLE embedding_cache")
@@ -117,15 +105,6 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path, subject: str) -> None:
     found = look(tmp_path / "config", subject)
     assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence.endswith("workspace is not a directory.")
-
-
-@pytest.mark.parametrize("subject", ["sqlite", "markdown"])
-def test_a_link_that_leads_nowhere(tmp_path: Path, subject: str) -> None:
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config/workspace").symlink_to(tmp_path / "gone")
-    found = look(tmp_path / "config", subject)
-    assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert "which does not exist" in found.sentence
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "markdown"])
@@ -151,25 +130,6 @@ def test_a_database_this_user_may_only_read(shared: Path) -> None:
     assert found.sentence == f"You have no permission to write to {path}."
 
 
-def test_notes_this_user_may_only_read(shared: Path) -> None:
-    (shared / "workspace").mkdir()
-    (shared / "workspace").chmod(0o777)
-    (shared / "workspace/MEMORY.md").write_text("- **a**: b\n")
-    (shared / "workspace/MEMORY.md").chmod(0o644)
-    (shared / "config.toml").write_text(MARKDOWN)
-    (shared / "config.toml").chmod(0o644)
-    found = look_as_another_user(shared, "markdown")
-    assert found.sentence == f"This user cannot write {shared / 'workspace/MEMORY.md'}."
-
-
-@pytest.mark.parametrize("subject", ["sqlite", "markdown"])
-def test_a_file_system_mounted_for_reading_only(tmp_path: Path, subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    _with_file_system(monkeypatch, flags=os.ST_RDONLY)
-    found = look(tmp_path / "config", subject)
-    assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert "is mounted read-only" in found.sentence
-
-
 @pytest.mark.parametrize(
     ("free", "told"),
     [(99_000_000, "only 99 MB free on its disk"), (2_500_000_000, "2.5 GB free on its disk")],
@@ -191,13 +151,6 @@ def _with_file_system(monkeypatch: pytest.MonkeyPatch, flags: int = 0, free: int
     monkeypatch.setattr(os, "statvfs", answered)
 
 
-def test_markdown_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
-    found = look(tmp_path / "config", "markdown")
-    assert found.verdict == "good"
-    assert found.sentence.endswith("workspace will be created")
-    assert os.listdir(tmp_path / "config") == ["config.toml"]
-
-
 def test_markdown_notes_are_counted(tmp_path: Path) -> None:
     root = tmp_path / "config/workspace"
     (root / "memory").mkdir(parents=True)
@@ -216,13 +169,3 @@ def test_notes_of_an_agent_count_from_0_8_0(tmp_path: Path) -> None:
     found = probed("markdown", make_answers(tmp_path / "config", modern))
     assert found.verdict == "good"
     assert found.facts[0] == "holds 2 memories"
-
-
-def test_notes_of_an_agent_whose_folder_the_config_names_count(tmp_path: Path) -> None:
-    own = tmp_path / "elsewhere"
-    own.mkdir()
-    (own / "MEMORY.md").write_text("- **a**: b\n")
-    (tmp_path / "config/data").mkdir(parents=True)
-    modern = f'schema_version = 3\n[memory]\nbackend = "markdown"\n[agents.cleo.workspace]\npath = "{own}"\n'
-    found = probed("markdown", make_answers(tmp_path / "config", modern))
-    assert found.facts[0] == "holds 1 memory"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 import gc
 import itertools
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from probing import PASSWORD, WRONG_PASSWORD, make_answers, probed
-from support.postgres_server import TLS_ONLY, UNKNOWN_ROLE, PostgresServer
+from support.postgres_server import TLS_ONLY, PostgresServer
 
 from zeroclaw_tui.onboard.probes import Finding, run_probe
 
@@ -96,12 +94,6 @@ def test_an_empty_database_of_ones_own_is_good_and_stays_empty(place: Place) -> 
     assert place.start_zeroclaw()
 
 
-def test_a_schema_that_is_not_there_may_be_made(place: Place) -> None:
-    found = place.test(schema="agents", table="notes")
-    assert "may create the schema agents and its table" in found.facts
-    assert place.run("SELECT count(*) FROM pg_namespace WHERE nspname = 'agents'") == "0"
-
-
 def test_memories_that_are_there_are_counted(place: Place) -> None:
     place.start_zeroclaw()
     place.run(
@@ -111,16 +103,6 @@ def test_memories_that_are_there_are_counted(place: Place) -> None:
     assert found.verdict == "good"
     assert "holds 1,234 memories" in found.facts
     assert "may read and write public.memories" in found.facts
-
-
-def test_counting_ends_where_it_would_take_long(place: Place) -> None:
-    place.start_zeroclaw()
-    place.run("INSERT INTO memories SELECT 'id' || n, 'k', '', 'core', now(), now() FROM generate_series(1, 100001) n")
-    assert "holds more than 100,000 memories" in place.test().facts
-
-
-def test_pgvector_that_is_not_created_is_told(place: Place) -> None:
-    assert any(fact.startswith("pgvector is available but not created") for fact in place.test().facts)
 
 
 def test_pgvector_that_is_there_is_told_with_what_it_is_worth(place: Place) -> None:
@@ -154,33 +136,12 @@ def test_each_right_that_is_missing_is_named_and_its_remedy_is_enough(place: Pla
     assert found.verdict == "good"
 
 
-def test_all_rights_on_the_table_are_not_enough_without_owning_it(place: Place) -> None:
-    place.start_zeroclaw()
-    other = place.another_user()
-    place.run(
-        f"GRANT ALL ON memories TO {other}; GRANT ALL ON SCHEMA public TO {other};"
-        f"GRANT ALL ON DATABASE {place.database} TO {other}"
-    )
-    found = place.test_as(other)
-    assert found.sentence == (
-        f"The user {other} lacks what ZeroClaw needs at every start: to own the table public.memories."
-    )
-    assert not place.start_zeroclaw(other)
-
-
 def test_an_owner_whose_rights_were_taken_away_is_told_which(place: Place) -> None:
     place.start_zeroclaw()
     place.run(f"REVOKE INSERT, DELETE ON memories FROM {place.user}")
     found = place.test()
     assert found.exit_code == 1
     assert found.sentence.endswith("INSERT, DELETE on the table public.memories.")
-
-
-def test_a_schema_nobody_may_create_in(place: Place) -> None:
-    other = place.another_user()
-    found = place.test_as(other, schema="fresh")
-    assert f"CREATE on the database {place.database}" in found.sentence
-    assert not place.start_zeroclaw(other, "fresh")
 
 
 @pytest.mark.parametrize("kind", ["TABLE memories (id int, name text)", "VIEW memories AS SELECT 1 AS id"])
@@ -215,26 +176,6 @@ def test_a_wrong_password(place: Place) -> None:
     assert found.sentence == (f"The database server {place.at} refuses the user {place.user} or the password.")
 
 
-def test_no_password_where_one_is_wanted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PGPASSWORD is not ZeroClaw's, so it helps nobody here."""
-    monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    found = place.test(place.server.url(place.user, None, place.database))
-    assert found.sentence == (
-        f"The database server {place.at} needs a password for the user {place.user}; the URL has none."
-    )
-
-
-def test_an_unknown_user(place: Place) -> None:
-    found = place.test(place.server.url(UNKNOWN_ROLE, None, place.database))
-    assert (found.sentence, found.exit_code) == (f"The database server {place.at} has no user {UNKNOWN_ROLE}.", 1)
-
-
-def test_no_such_database(place: Place) -> None:
-    found = place.test(place.server.url(place.user, PASSWORD, "nowhere"))
-    assert found.sentence == f"The database server {place.at} has no database nowhere."
-    assert found.exit_code == 1
-
-
 def test_a_database_the_user_may_not_enter(place: Place) -> None:
     place.run(f"REVOKE CONNECT ON DATABASE {place.database} FROM PUBLIC")
     other = place.another_user()
@@ -259,37 +200,6 @@ def test_a_url_that_asks_for_tls(place: Place, option: str) -> None:
     assert found.exit_code == 2
     assert option in found.sentence
     assert "always connects without" in found.sentence
-
-
-@pytest.mark.parametrize(
-    "option", ["sslmode=disable", "sslmode=prefer", "application_name=zeroclaw", "connect_timeout=3"]
-)
-def test_options_that_zeroclaws_driver_knows(place: Place, option: str) -> None:
-    assert place.test(f"{place.url}?{option}").verdict == "good"
-
-
-def test_too_many_connections(place: Place) -> None:
-    place.run(f"ALTER ROLE {place.user} CONNECTION LIMIT 0")
-    found = place.test()
-    assert found.exit_code == 3
-    assert found.sentence.endswith("has too many connections.")
-
-
-def test_a_socket_folder_as_host(place: Place) -> None:
-    query = f"host={place.server.folder}&port={place.server.port}"
-    found = place.test(f"postgres://postgres@/{place.database}?{query}")
-    assert found.verdict == "good"
-
-
-def test_a_socket_folder_without_a_server(tmp_path: Path) -> None:
-    found = look(tmp_path, f"postgres://u@/d?host={tmp_path}")
-    assert found.exit_code == 3
-    assert "cannot be reached: No such file or directory" in found.sentence
-
-
-def test_the_next_host_is_tried(place: Place, closed_port: int) -> None:
-    host = f"127.0.0.1:{place.server.port}"
-    assert place.test(place.url.replace(host, f"127.0.0.1:{closed_port},{host}")).verdict == "good"
 
 
 @pytest.mark.parametrize(
@@ -326,20 +236,6 @@ def test_a_url_that_lies_elsewhere_is_not_tested(tmp_path: Path, url: str) -> No
     assert look(tmp_path, url).verdict == "not tested"
 
 
-def test_without_the_driver_it_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real_import = builtins.__import__
-
-    def without_driver(name: str, *arguments: Any, **named: Any) -> Any:
-        if name == "asyncpg":
-            raise ImportError(name)
-        return real_import(name, *arguments, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without_driver)
-    found = look(tmp_path, "postgres://u@127.0.0.1:1/d")
-    assert found.verdict == "bad"
-    assert "asyncpg>=" in f"{found.sentence} {found.hint}"
-
-
 def test_an_unknown_host(tmp_path: Path) -> None:
     found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@nobody.invalid/d")
     assert (found.sentence, found.exit_code) == ("There is no host named nobody.invalid.", 3)
@@ -356,18 +252,6 @@ def test_a_port_that_never_answers(tmp_path: Path, hanging_port: int) -> None:
     assert found.sentence == f"The database server 127.0.0.1:{hanging_port} did not answer within 0.3 s."
 
 
-def test_a_server_that_stops_answering_after_its_first_word(tmp_path: Path, talking_port: Any) -> None:
-    port = talking_port(b"N", b"")
-    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d", seconds=0.3)
-    assert "did not answer within 0.3 s" in found.sentence
-
-
-def test_the_connect_timeout_of_the_answers_counts_where_it_is_shorter(tmp_path: Path, hanging_port: int) -> None:
-    found = look(tmp_path, f"postgres://u@127.0.0.1:{hanging_port}/d", seconds=30, connect_timeout_secs=1)
-    assert "did not answer within 1 s" in found.sentence
-    assert "connect_timeout_secs" in found.hint
-
-
 @pytest.mark.parametrize(
     "greeting",
     [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x4a\x00\x00\x00\x0a8.0.36", b"-ERR\r\n", b"E"],
@@ -377,11 +261,6 @@ def test_another_program_on_that_port(tmp_path: Path, talking_port: Any, greetin
     found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d")
     assert found.exit_code == 3
     assert found.sentence == f"What answers at 127.0.0.1:{port} is not PostgreSQL, or it closed the connection."
-
-
-def test_a_program_that_hangs_up_at_once(tmp_path: Path, talking_port: Any) -> None:
-    port = talking_port(b"", ends=True)
-    assert "is not PostgreSQL" in look(tmp_path, f"postgres://u@127.0.0.1:{port}/d").sentence
 
 
 @pytest.mark.parametrize(
@@ -404,12 +283,6 @@ def test_a_server_that_answers_nonsense_while_signing_in(tmp_path: Path, talking
     assert found.verdict == "bad"
     assert found.exit_code in (1, 3)
     gc.collect()
-
-
-def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: threading.Event) -> None:
-    found = look(tmp_path, "postgres://u@db.example:5432/d", seconds=0.2)
-    assert "did not answer within 0.2 s" in found.sentence
-    assert not slow_name_server.is_set(), "the loop must not wait at its end for the thread that asks"
 
 
 async def test_cancelling_leaves_no_connection(place: Place) -> None:

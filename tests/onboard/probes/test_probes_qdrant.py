@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from probing import KEY, WRONG_KEY, make_answers, probed
-from support.http_endpoints import after, always, qdrant, serving
+from support.http_endpoints import qdrant, serving
 
 from zeroclaw_tui.onboard.probes import Finding
 
@@ -70,38 +70,6 @@ def test_a_wrong_or_missing_key(tmp_path: Path, key: str | None, told: str) -> N
     assert found.wrong == ("storage.qdrant.api_key",)
 
 
-@pytest.mark.parametrize(
-    ("status", "answer"),
-    [
-        (200, b"<html>"),
-        (200, b""),
-        (200, {"result": []}),
-        (200, {"result": {"collections": 7}}),
-        (200, ["result"]),
-        (404, b"not here"),
-        (302, b""),
-    ],
-)
-def test_something_that_is_not_qdrant(tmp_path: Path, status: int, answer: Any) -> None:
-    with serving(always(status, answer)) as endpoint:
-        found = look(tmp_path, endpoint.base)
-    assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert found.sentence == f"What answers at {endpoint.base} is not Qdrant."
-
-
-def test_a_port_that_speaks_no_http(tmp_path: Path, talking_port: Any) -> None:
-    port = talking_port(b"SSH-2.0-OpenSSH_9.2\r\n", ends=True)
-    assert (
-        look(tmp_path, f"http://127.0.0.1:{port}").sentence == f"What answers at http://127.0.0.1:{port} is not Qdrant."
-    )
-
-
-def test_a_server_that_never_answers(tmp_path: Path) -> None:
-    with serving(after(60, qdrant({}))) as endpoint:
-        found = look(tmp_path, endpoint.base, seconds=0.4)
-    assert (found.sentence, found.exit_code) == (f"Qdrant at {endpoint.base} did not answer within 0.4 s.", 3)
-
-
 def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
     found = look(tmp_path, "http://nobody.invalid:6333")
     assert found.sentence == "Host not found: nobody.invalid."
@@ -113,11 +81,6 @@ def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
 def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
     found = look(tmp_path, url)
     assert (found.verdict, found.exit_code) == ("bad", 2)
-
-
-def test_no_url_at_all(tmp_path: Path) -> None:
-    found = probed("qdrant", make_answers(tmp_path / "config", MODERN))
-    assert (found.sentence, found.exit_code) == ("There is no Qdrant URL.", 2)
 
 
 def test_a_closed_port_and_a_password_that_is_not_shown(tmp_path: Path, closed_port: int) -> None:

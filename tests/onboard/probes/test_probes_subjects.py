@@ -29,16 +29,6 @@ def test_the_backend_then_the_embeddings_it_searches_by(
     assert subjects(answers) == expected
 
 
-def test_vectors_without_length_are_switched_off(tmp_path: Path) -> None:
-    answers = make_answers(
-        tmp_path / "config",
-        memory__backend="sqlite",
-        memory__embedding_provider="openai",
-        memory__embedding_dimensions=0,
-    )
-    assert subjects(answers) == ("sqlite",)
-
-
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from question_samples import BACKENDS, FORMS, about, all_starts, answering, everything_on, ids, question, start
+from question_samples import BACKENDS, FORMS, about, all_starts, answering, everything_on, ids, start
 
 from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.memory.errors import UsageError
@@ -16,9 +16,7 @@ from zeroclaw_tui.onboard.question import (
     shown_value,
 )
 from zeroclaw_tui.onboard.questions import (
-    QUESTIONS,
     asked,
-    question_of,
 )
 
 SQLITE = [
@@ -35,8 +33,6 @@ SQLITE = [
     "snapshot_enabled",
 ]
 LONGEST = 160
-WIDEST_CHOICE = 57
-"""What a row of 80 columns has beside the longest title, its margins and the mark of the present choice."""
 REQUIRED = ("postgres.db_url", "qdrant.url")
 OPTIONAL = ("sqlite.open_timeout_secs", "postgres.connect_timeout_secs", "qdrant.api_key", "embedding_api_key")
 
@@ -50,10 +46,6 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Answers,
 
 def test_sqlite_up_to_0_7_5_is_asked_about_in_this_order(tmp_path: Path) -> None:
     assert ids(start(tmp_path, FORMS["old"])) == SQLITE
-
-
-def test_nothing_but_the_backend_is_asked_when_nothing_is_to_be_remembered(tmp_path: Path) -> None:
-    assert ids(everything_on(start(tmp_path, FORMS["old"]), "none")) == ["backend"]
 
 
 @pytest.mark.parametrize(
@@ -131,11 +123,6 @@ def test_embeddings_are_asked_about_where_vectors_are_searched_and_in_detail_onc
     assert "embedding_api_key" not in ids(answering(older, embedding_provider="openai"))
 
 
-def test_vectors_of_no_length_are_not_cached(tmp_path: Path) -> None:
-    answers = answering(start(tmp_path, FORMS["old"]), embedding_provider="openai", embedding_dimensions=0)
-    assert "embedding_cache_size" not in ids(answers)
-
-
 def test_the_weights_are_asked_where_they_weigh_and_the_threshold_wherever_memory_is_recalled(tmp_path: Path) -> None:
     answers = answering(start(tmp_path, FORMS["old"]), embedding_provider="openai")
     for backend in BACKENDS:
@@ -149,13 +136,6 @@ def test_every_question_asked_is_about_a_setting_that_is_read(starts: list[tuple
     assert len(starts) > 1000
     for name, answers, one in starts:
         assert is_read(one.setting, answers.situation.target), (name, one.id)
-
-
-def test_ids_are_unique_and_groups_stay_together() -> None:
-    assert len({one.id for one in QUESTIONS}) == len(QUESTIONS)
-    groups = [one.group for one in QUESTIONS]
-    changes = [group for before, group in zip(["", *groups], groups, strict=False) if group != before]
-    assert len(changes) == len(set(changes))
 
 
 def test_texts_are_short_questions_and_their_help_short_sentences(
@@ -209,32 +189,6 @@ def test_lists_hold_what_is_in_use_and_every_choice_can_be_taken(starts: list[tu
             one.read(answers, choice.value)
 
 
-def test_the_rows_of_the_backends_fit_80_columns(tmp_path: Path) -> None:
-    for number, (form, config) in enumerate(FORMS.items()):
-        choices = question("backend").choices(start(tmp_path / str(number), config))
-        assert [choice.value for choice in choices] == list(BACKENDS), form
-        for choice in choices:
-            assert len(choice.title) <= len("PostgreSQL")
-            assert len(choice.about) <= WIDEST_CHOICE, choice.about
-
-
-def test_a_backend_that_this_version_lacks_is_not_offered(tmp_path: Path) -> None:
-    values = [choice.value for choice in question("backend").choices(start(tmp_path, FORMS["old"], "0.7.0"))]
-    assert "postgres" not in values
-    assert "qdrant" in values
-
-
-def test_a_setting_leads_to_its_question() -> None:
-    for one in QUESTIONS:
-        found = question_of(one.setting)
-        assert found is not None
-        assert found.setting == one.setting
-    provider = question_of("memory.embedding_provider")
-    assert provider is not None
-    assert provider.id == "embedding_provider"
-    assert question_of("memory.rerank_enabled") is None
-
-
 @pytest.mark.parametrize(
     ("setting", "value", "words"),
     [
@@ -281,35 +235,10 @@ def test_the_threshold_is_told_in_the_terms_of_the_version(tmp_path: Path, versi
     )
 
 
-def test_weights_are_not_asked_where_only_one_search_runs(tmp_path: Path) -> None:
-    answers = start(tmp_path, FORMS["old"])
-    assert "raw BM25" in about(answers, "min_relevance_score")
-    assert not {"search_mode", "vector_weight", "keyword_weight"} & set(ids(answers))
-    words_only = ids(answering(answers, embedding_provider="openai", search_mode="bm25"))
-    assert "search_mode" in words_only
-    assert not {"vector_weight", "keyword_weight"} & set(words_only)
-
-
 def test_a_file_that_searches_vectors_it_does_not_have_is_asked_how_to_search(tmp_path: Path) -> None:
     answers = start(tmp_path, f'{FORMS["old"]}search_mode = "embedding"\n')
     assert "search_mode" in ids(answers)
     assert "search_mode" in ids(answering(answers, search_mode="hybrid")), "the answer must not take its question away"
-
-
-@pytest.mark.parametrize(
-    ("backend", "word"), [("postgres", "PostgreSQL"), ("markdown", "Markdown"), ("qdrant", "Qdrant")]
-)
-def test_each_backend_has_its_own_scale_for_the_threshold(tmp_path: Path, backend: str, word: str) -> None:
-    assert about(answering(start(tmp_path, FORMS["old"]), backend=backend), "min_relevance_score").startswith(word)
-
-
-def test_what_is_deleted_for_good_is_said(tmp_path: Path) -> None:
-    answers = start(tmp_path, FORMS["aliased"])
-    assert about(answers, "conversation_retention_days") == (
-        "ZeroClaw permanently deletes older conversation memories when it starts. 0 keeps them."
-    )
-    for one in ("daily_retention_days", "core_retention_days", "purge_after_days"):
-        assert "permanently deletes" in about(answers, one)
 
 
 def test_how_a_secret_is_kept_is_said(tmp_path: Path) -> None:

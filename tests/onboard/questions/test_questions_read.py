@@ -123,13 +123,6 @@ def test_the_alias_in_use_is_kept_with_its_kind(tmp_path: Path) -> None:
     assert read(answers, "backend", "postgres") == "postgres"
 
 
-def test_what_is_in_the_file_is_kept_even_where_it_would_be_refused_today(tmp_path: Path) -> None:
-    config = '[memory]\nbackend = "sqlite"\nauto_save = true\nmin_relevance_score = 3.5\n'
-    answers = start(tmp_path, config)
-    assert question("min_relevance_score").present(answers) == "3.5"
-    assert read(answers, "min_relevance_score", "3.5") == 3.5
-
-
 def test_an_optional_value_that_the_file_has_is_not_taken_out(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"is set in config\.toml"):
         read(start(tmp_path, FORMS["aliased"]), "sqlite.open_timeout_secs", "")
@@ -151,13 +144,6 @@ def test_a_custom_provider_and_back_leaves_nothing_odd(tmp_path: Path) -> None:
     assert read(back, "embedding_provider", "custom") == "custom:"
 
 
-def test_the_address_of_the_file_comes_back_with_the_choice_of_custom(tmp_path: Path) -> None:
-    address = "custom:http://127.0.0.1:1/v1"
-    answers = start(tmp_path, f'[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "{address}"\n')
-    away = answering(answers, embedding_provider="openai")
-    assert read(away, "embedding_provider", "custom") == address
-
-
 def test_a_provider_profile_of_the_file_can_be_kept_and_come_back_to(tmp_path: Path) -> None:
     answers = start(tmp_path, REFERRING)
     away = answering(answers, embedding_provider="none")
@@ -170,13 +156,6 @@ def test_a_provider_profile_of_the_file_can_be_kept_and_come_back_to(tmp_path: P
     assert "embedding_cache_size" not in ids(away)
 
 
-def test_a_provider_that_zeroclaw_does_not_know_is_said_to_make_no_vectors(tmp_path: Path) -> None:
-    answers = start(tmp_path, '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "cohere"\n')
-    assert question("embedding_provider").choices(answers)[0].about == "unknown to ZeroClaw, no embeddings"
-    assert read(answers, "embedding_provider", "cohere") == "cohere"
-    assert "embedding_cache_size" not in ids(answers)
-
-
 def test_a_hint_makes_vectors_whatever_the_provider_until_the_model_is_another(tmp_path: Path) -> None:
     answers = start(tmp_path, HINTED)
     assert "[[embedding_routes]]" in about(answers, "embedding_provider")
@@ -186,9 +165,3 @@ def test_a_hint_makes_vectors_whatever_the_provider_until_the_model_is_another(t
     plain = answering(answers, embedding_model="text-embedding-3-small")
     assert "embedding_model" not in ids(plain)
     assert "embedding_cache_size" not in ids(plain)
-
-
-def test_a_hint_without_its_route_makes_no_vectors(tmp_path: Path) -> None:
-    answers = start(tmp_path, HINTED.replace('hint = "semantic"', 'hint = "other"'))
-    assert "embedding_model" not in ids(answers)
-    assert "embedding_cache_size" not in ids(answers)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.small_store import make
 
-from zeroclaw_tui.memory.errors import Unreadable, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.situation import candidates
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
@@ -32,12 +32,6 @@ def test_without_anything_it_is_the_default_in_the_old_layout(tmp_path: Path) ->
     assert not (tmp_path / ".zeroclaw").exists()
 
 
-def test_a_data_folder_without_a_config_means_the_new_generation(tmp_path: Path) -> None:
-    (tmp_path / ".zeroclaw/data").mkdir(parents=True)
-    (candidate,) = candidates({}, tmp_path)
-    assert candidate.install.layout == "data"
-
-
 @pytest.mark.parametrize(
     ("environ", "place"),
     [
@@ -54,19 +48,6 @@ def test_a_variable_names_the_place_that_would_be(tmp_path: Path, environ: dict[
     assert candidate.rule.startswith(next(iter(environ)))
 
 
-def test_the_option_wins_over_every_variable_and_needs_nothing_there(tmp_path: Path) -> None:
-    put(tmp_path / "other/config.toml", OLD)
-    environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "other")}
-    (candidate,) = candidates(environ, tmp_path, config_dir=tmp_path / "fresh")
-    assert (candidate.install.config_dir, candidate.rule) == (tmp_path / "fresh", "--config-dir")
-
-
-def test_the_marker_names_the_place_that_would_be(tmp_path: Path) -> None:
-    put(tmp_path / ".zeroclaw/active_workspace.toml", 'config_dir = "profiles/work"\n')
-    (candidate,) = candidates({}, tmp_path)
-    assert candidate.install.config_dir == tmp_path / ".zeroclaw/profiles/work"
-
-
 def test_two_config_dirs_that_hold_something_are_two_candidates(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/config.toml", OLD)
     put(tmp_path / ".zeroclaw/active_workspace.toml", f'config_dir = "{tmp_path}/work"\n')
@@ -76,13 +57,6 @@ def test_two_config_dirs_that_hold_something_are_two_candidates(tmp_path: Path) 
     assert first.found == ("workspace/memory/brain.db",)
     assert second.install.config_dir == tmp_path / ".zeroclaw"
     assert second.found == ("config.toml",)
-
-
-def test_a_marked_dir_with_nothing_in_it_gives_way(tmp_path: Path) -> None:
-    put(tmp_path / ".zeroclaw/config.toml", OLD)
-    put(tmp_path / ".zeroclaw/active_workspace.toml", f'config_dir = "{tmp_path}/work"\n')
-    (candidate,) = candidates({}, tmp_path)
-    assert candidate.install.config_dir == tmp_path / ".zeroclaw"
 
 
 def test_two_stores_of_one_config_dir_are_one_candidate_that_names_both(tmp_path: Path) -> None:
@@ -98,13 +72,6 @@ def test_two_stores_of_one_config_dir_are_one_candidate_that_names_both(tmp_path
         "workspace/memory/brain.db",
         "workspace: MEMORY.md",
     )
-
-
-def test_a_workspace_of_an_install_leads_to_its_config(tmp_path: Path) -> None:
-    put(tmp_path / "cfg/config.toml", OLD)
-    database(tmp_path / "cfg/workspace/memory/brain.db")
-    (candidate,) = candidates({}, tmp_path, workspace=tmp_path / "cfg/workspace")
-    assert candidate.install.config_dir == tmp_path / "cfg"
 
 
 @pytest.mark.parametrize("is_there", [False, True])
@@ -123,14 +90,3 @@ def test_a_store_alone_has_no_config_to_write(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="without a config dir") as told:
             candidates({}, tmp_path, workspace=place)
         assert "--config-dir" in told.value.hint
-
-
-def test_a_workspace_of_something_else_is_told(tmp_path: Path) -> None:
-    put(tmp_path / "photos/cat.jpg")
-    with pytest.raises(Unreadable):
-        candidates({}, tmp_path, workspace=tmp_path / "photos")
-
-
-def test_both_options_together_take_the_store_from_one_and_the_config_from_the_other(tmp_path: Path) -> None:
-    (candidate,) = candidates({}, tmp_path, config_dir=tmp_path / "cfg", workspace=tmp_path / "w")
-    assert (candidate.install.config_dir, candidate.install.root) == (tmp_path / "cfg", tmp_path / "w")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,13 +47,6 @@ async def test_nothing_is_there_yet(tmp_path: Path) -> None:
     assert found.install.root == tmp_path / ".zeroclaw/data"
     assert found.own_dir == tmp_path / ".zeroclaw/zeroclaw-tui"
     assert not found.config_dir.exists()
-
-
-async def test_the_notes_of_an_agent_whose_folder_the_config_names_are_told(tmp_path: Path) -> None:
-    own = put(tmp_path / "elsewhere/MEMORY.md").parent
-    (tmp_path / ".zeroclaw/data").mkdir(parents=True)
-    config = f'schema_version = 3\n[memory]\nbackend = "markdown"\n[agents.cleo.workspace]\npath = "{own}"\n'
-    assert (await situation(tmp_path, config)).found == (f"{own}: MEMORY.md",)
 
 
 async def test_databases_are_counted_and_markdown_files_too_and_nothing_is_changed(tmp_path: Path) -> None:
@@ -115,12 +107,6 @@ async def test_the_form_of_the_file_decides_how_storage_is_spelled(
     assert (target.schema, target.has_aliases, target.is_modern) == (schema, has_aliases, is_modern)
 
 
-async def test_an_old_file_in_the_new_layout_is_read_by_the_new_generation(tmp_path: Path) -> None:
-    (tmp_path / ".zeroclaw/data").mkdir(parents=True)
-    target = (await situation(tmp_path, OLD)).target
-    assert (target.schema, target.has_aliases, target.is_modern) == (1, False, True)
-
-
 @pytest.mark.parametrize(
     ("config", "environ", "backend"),
     [
@@ -139,12 +125,6 @@ async def test_the_backend_is_the_one_that_counts(
     assert (await situation(tmp_path, config, environ)).backend == backend
 
 
-async def test_the_version_is_asked_of_the_real_program(tmp_path: Path) -> None:
-    folder = binary(tmp_path / "bin", "zeroclaw 0.8.3")
-    found = await situation(tmp_path, OLD, {"PATH": f"{folder}{os.pathsep}/usr/bin:/bin"})
-    assert found.target.version == "0.8.3"
-
-
 async def test_a_new_program_reads_an_old_file_by_its_own_rules(tmp_path: Path) -> None:
     """ZeroClaw >= 0.8.0 no longer takes the backend from [storage.provider.config]."""
     folder = binary(tmp_path / "bin", "zeroclaw 0.8.3")
@@ -152,12 +132,6 @@ async def test_a_new_program_reads_an_old_file_by_its_own_rules(tmp_path: Path) 
     found = await situation(tmp_path, config, {"PATH": f"{folder}:/usr/bin:/bin"})
     assert found.target.is_modern
     assert found.backend == "sqlite"
-
-
-async def test_a_program_that_tells_no_version_leaves_it_unknown(tmp_path: Path) -> None:
-    folder = binary(tmp_path / "bin", "hello")
-    found = await situation(tmp_path, OLD, {"PATH": f"{folder}:/usr/bin:/bin"})
-    assert found.target.version is None
 
 
 @pytest.mark.parametrize(
