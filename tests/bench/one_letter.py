@@ -67,7 +67,7 @@ class Watch:
         if code.co_filename.startswith(PACKAGE):
             if code.co_name != "<module>":
                 self.called[code.co_filename.removeprefix(PACKAGE)][code.co_qualname] = None
-            self._is_drawn |= code.co_qualname == "MemoryList._draw_ranked" and "MemoryList.show_results" in self._seen
+            self._is_drawn |= code.co_qualname == "MemoryList._texts" and "MemoryList.show_results" in self._seen
         elif self._is_drawn and code.co_qualname == "App._display":
             self.is_painted = True
 

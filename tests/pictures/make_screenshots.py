@@ -21,7 +21,7 @@ from textual.events import Paste
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -20,7 +20,7 @@ from textual.widgets import Input
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

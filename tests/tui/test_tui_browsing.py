@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
-import pytest
 from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import click_text, press, running, settled, until
-from tui_samples import STILL, Inspector, SampleMemory, browser, entries_in, memory, sample_config, sample_memories
+from tui_samples import STILL, Inspector, SampleMemory, browser, entries_in, memory, sample_config
 
 from zeroclaw_tui.backends.about import Notice
-from zeroclaw_tui.backends.base import T
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.memory.query import HANDLES, NEWEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.tui import loader
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -52,21 +46,11 @@ async def test_first_look_shows_newest_rows_counts_and_where_it_is(inspector: In
         assert rows(app).has_focus
 
 
-async def test_a_narrow_terminal_has_no_facets_until_f_and_escape_never_quits(inspector: Inspector) -> None:
+async def test_a_narrow_terminal_has_no_facets_and_escape_never_quits(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         facets = browser(app).query_one(FacetList)
         assert not facets.display
         assert "…/" in line(app, 0)
-        await press(pilot, ":facets")
-        assert facets.display
-        await press(pilot, ":facets")
-        assert not facets.display
-        await press(pilot, ":facets", "shift+tab")
-        assert facets.display
-        assert facets.has_focus
-        await press(pilot, "escape")
-        assert rows(app).has_focus
-        assert not facets.display
         await press(pilot, "escape", "escape", "escape", "slash", "escape", "escape", "F", "escape", "escape")
         assert app.is_running
         await pilot.press("q")
@@ -137,7 +121,7 @@ async def test_a_heading_or_o_orders_and_the_same_again_turns_it_round(inspector
         await click_text(pilot, "size", "#list")
         assert "smallest first" in line(app, 2)
         await press(pilot, "o")
-        assert screen_text(app).count(" first") >= 5
+        assert screen_text(app).count(" first") == 4
         assert "● smallest first again: reversed" in screen_words(app)
         await press(pilot, "home", "enter")
         assert "newest first" in line(app, 2)
@@ -156,7 +140,7 @@ async def test_the_present_order_is_marked_by_its_own_words(inspector: Inspector
         for keys, present in (
             ((), "last stored first"),
             (("enter",), "first stored first"),
-            (("end", "k", "k", "k", "k", "enter"), "by key"),
+            (("end", "k", "k", "k", "enter"), "by key"),
             (("enter",), "by key, backwards"),
             (("enter",), "by key"),
         ):
@@ -197,20 +181,12 @@ async def test_what_another_process_writes_appears_by_itself(inspector: Inspecto
         assert "newcomer" in screen_text(app)
 
 
-@pytest.mark.parametrize("motion", ["full", "none"])
-async def test_a_new_row_is_marked_for_a_moment_unless_motion_is_unwanted(
-    inspector: Inspector, motion: Literal["full", "none"]
-) -> None:
-    """Also one that was written before the first poll: the version is read ahead of the rows."""
+async def test_a_row_written_before_the_first_poll_shows(inspector: Inspector) -> None:
+    """The version is read ahead of the rows."""
     async with running(inspector.app(), WIDE) as (app, pilot):
-        app.animation_level = motion
-        assert "•" not in screen_text(app)
         write_elsewhere(inspector)
         browser(app).panes._poll()
         await until(pilot, lambda: "newcomer" in screen_text(app))
-        marked = [row for row in screen_text(app).splitlines() if "•" in row]
-        assert ["newcomer" in row for row in marked] == ([True] if motion == "full" else [])
-        await until(pilot, lambda: "•" not in screen_text(app))
 
 
 async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: Inspector) -> None:
@@ -279,63 +255,3 @@ async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a
         assert "picture of one moment" in screen_text(app)
         await press(pilot, "escape")
         assert app.screen is browser(app)
-
-
-class LongMemory(SampleMemory):
-    """Gives parts of an order for less than all of it; knows what was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(sample_memories(900))
-        self.parts: list[tuple[int, int]] = []
-        self.whole_orders = 0
-
-    async def rows(self, query: Query[T]) -> Sequence[T]:
-        if query.read.name == "handle" and query.limit is None:
-            self.whole_orders += 1
-        elif query.read.name == "handle":
-            self.parts.append((query.offset, query.limit))
-        return await super().rows(query)
-
-
-async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sight(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A page at first, a part more on the way down, all of them for a jump to the end; every row is there when seen."""
-    monkeypatch.setattr(loader, "MANY_ROWS", 450)
-    monkeypatch.setattr(loader, "ORDER_PART", 50)
-    store = LongMemory()
-    every = await InMemory.rows(store, Query(HANDLES, MemoryFilter(), NEWEST_STORED))
-    async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
-        assert rows(app).row_count == len(every)
-        assert (store.parts, store.whole_orders) == ([(0, loader.PAGE_ROWS)], 0)
-        for _ in range(12):
-            rows(app).action_move_pages(1)
-            await settled(pilot)
-            assert rows(app).selected_entry is not None
-        assert rows(app).cursor > loader.PAGE_ROWS
-        assert store.parts[1] == (loader.PAGE_ROWS, 50)
-        assert store.whole_orders == 0
-        place = rows(app).selected_entry
-        store.changes += 1
-        browser(app).panes.look_on()
-        await settled(pilot)
-        assert rows(app).selected_entry == place
-        assert store.whole_orders == 0
-        await pilot.press("G")
-        await until(pilot, lambda: rows(app).selected_entry)
-        assert store.whole_orders == 1
-        assert rows(app).cursor == len(every) - 1
-        last = rows(app).selected_entry
-        assert last is not None
-        assert last.handle == every[-1]
-
-
-async def test_a_range_is_not_marked_where_its_end_is_not_known_yet(inspector: Inspector) -> None:
-    async with running(inspector.app(), WIDE) as (app, _):
-        listed = rows(app)
-        listed.show_order([entry.handle for entry in await inspector.store.list()][:50], 5_000)
-        listed.toggle_mark()
-        assert listed.marks_shown == 1
-        listed.action_bottom()
-        assert listed.cursor == 4_999
-        assert list(listed.handles_to_anchor()) == []

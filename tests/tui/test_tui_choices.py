@@ -14,7 +14,6 @@ from tui_samples import Inspector, SampleMemory, browser, hostile_memories
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 
@@ -40,7 +39,7 @@ async def test_looking_and_leaving_a_chooser_writes_no_settings_and_an_unbound_k
         assert screen_text(app) == before
         await press(pilot, ":scoring", "j", "escape")
         assert "0.6.2" in line(app, 1)
-        await press(pilot, "slash", "=eat", "enter", ":markdown", ":facets", "o", "enter", "r")
+        await press(pilot, "slash", "=eat", "enter", "o", "enter", "r")
     assert not inspector.configs[0].install.own_dir.exists()
     assert await inspector.store.count() == 248
 
@@ -133,25 +132,15 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
         assert app.screen is browser(app)
 
 
-async def test_the_content_is_laid_out_as_markdown_and_back(inspector: Inspector) -> None:
-    async with running(inspector.app(), (140, 40)) as (app, pilot):
-        assert "broth of **miso**" in screen_text(app)
-        await press(pilot, ":markdown")
-        await until(pilot, lambda: "broth of miso" in screen_text(app))
-        await press(pilot, ":markdown")
-        await until(pilot, lambda: "broth of **miso**" in screen_text(app))
-        assert not browser(app).query_one(MemoryDetail).as_markdown
-
-
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_no_memory_can_style_or_break_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
-    """Each hostile memory under the cursor, plain and as Markdown, in the listing, found and copied."""
+    """Each hostile memory under the cursor, shown and copied."""
     async with running(Inspector(tmp_path, SampleMemory(hostile_memories())).app(), size) as (app, pilot):
         await press(pilot, "G")
         assert "[/foo] [bold]" in screen_text(app)
         await press(pilot, "g")
         for _ in range(len(hostile_memories())):
-            await press(pilot, ":markdown", "y", ":markdown", "j")
+            await press(pilot, "y", "j")
             assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & set(screen_text(app))
         assert browser(app).query_one(MemoryList).row_count == len(hostile_memories())
 

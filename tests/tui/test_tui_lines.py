@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import shorten_path
-from zeroclaw_tui.tui.view import AGES, ORDERS, View, search_summary
+from zeroclaw_tui.tui.view import AGES, ORDERS, View, order_words, search_summary
 from zeroclaw_tui.tui.widgets.header import scoring_words
 
 
@@ -80,7 +80,7 @@ def test_an_age_filter_leaves_what_its_facet_counts(days: float) -> None:
 def test_every_order_can_be_reached_by_its_heading() -> None:
     for sort, *words in ORDERS:
         once = View().sorted_by(sort.field)
-        assert {once.order_words, once.sorted_by(sort.field).order_words} == set(words)
+        assert {order_words(once.sort), order_words(once.sorted_by(sort.field).sort)} == set(words)
 
 
 def test_what_an_agent_may_read_besides_its_own_is_recalled_too(tmp_path: Path) -> None:

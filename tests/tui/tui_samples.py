@@ -32,8 +32,8 @@ from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import SearchBar
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

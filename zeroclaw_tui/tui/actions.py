@@ -37,7 +37,7 @@ from zeroclaw_tui.tui.dialogs import (
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, same_beginning, shown_line
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:

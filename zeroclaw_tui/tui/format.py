@@ -175,6 +175,22 @@ def _span(seconds: float) -> str:
     return f"{int(seconds // _YEAR)} y"
 
 
+def first_cells(text: str, cells: int) -> str:
+    """The beginning of a text in at most so many cells."""
+    part = text[:cells]
+    while cell_len(part) > cells:
+        part = part[:-1]
+    return part
+
+
+def last_cells(text: str, cells: int) -> str:
+    """The end of a text in at most so many cells."""
+    part = text[-cells:] if cells else ""
+    while cell_len(part) > cells:
+        part = part[1:]
+    return part
+
+
 def with_tilde(location: str) -> str:
     """A path, or a sentence with paths, with a tilde for the home folder."""
     return location.replace(f"{Path.home()}/", "~/")
@@ -190,9 +206,7 @@ def shorten_path(path: str, cells: int) -> str:
         return path
     if cells < 2:
         return "…"[:cells]
-    tail = path
-    while cell_len(tail) > cells - 1:
-        tail = tail[1:]
+    tail = last_cells(path, cells - 1)
     slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
     return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from textual.app import App
 from textual.color import Color
+from textual.content import Content
+from textual.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
 STRONG = "bold"
@@ -17,6 +19,12 @@ LIT = "bold underline $primary"
 MUTED = "$foreground-muted"
 WARNING = "$warning"
 """Styles by theme variable, for `Content.assemble`."""
+
+
+def clickable(words: Content | str, style: str, action: str, *given: object) -> Content:
+    """Words that run an action with what is given to it when they are clicked."""
+    content = words if isinstance(words, Content) else Content.styled(words, style)
+    return content.stylize(Style.from_meta({"@click": (action, given)}))
 
 
 def _shared(accent: str, ground: str) -> dict[str, str]:
@@ -116,7 +124,6 @@ _ANSI = {
     "bad": "ansi_red",
     "cursor": "ansi_default",
     "cursor-blurred": "ansi_default",
-    "glowing": "ansi_default",
     "marked": "ansi_default",
 }
 _FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#755600")}
@@ -137,8 +144,7 @@ def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
 def score_colours(app: App[Any]) -> dict[str, Color]:
     """The opaque colours of lists and scores in the theme that is on, whichever it is.
 
-    Names: text, muted, faint, final, vector, keyword, good, bad; the backgrounds cursor, cursor-blurred, glowing,
-    marked.
+    Names: text, muted, faint, final, vector, keyword, good, bad; the backgrounds cursor, cursor-blurred, marked.
     Our variables (`score-vector`, `score-keyword`, `score-final`, `faint`) win where the theme has them; else they are
     mixed from its accent, foreground and background. A theme of the terminal's own sixteen colours gets names of these.
     """
@@ -159,6 +165,5 @@ def score_colours(app: App[Any]) -> dict[str, Color]:
         "bad": Color.parse(variables["error"]),
         "cursor": background.blend(accent, 0.17),
         "cursor-blurred": background.blend(foreground, 0.08),
-        "glowing": background.blend(Color.parse(variables["success"]), 0.22),
         "marked": background.blend(accent, 0.07),
     }

@@ -29,13 +29,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-Part = Literal["category", "session", "agent", "namespace", "age", "superseded", "recalled"]
-VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
-    "category",
-    "session",
-    "agent",
-    "namespace",
-)
+Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
+VALUE_PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace")
 _LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 _USUAL_SCALES = ("0..1", "raw bm25")
@@ -67,11 +62,8 @@ class Mode(StrEnum):
     SIMILAR = "similar"
 
 
-FINDS: Mapping[Mode, str] = {
-    Mode.CONTAINS: "contains",
-    Mode.REGEX: "matches",
-}
-"""The modes that narrow the list to what they find, with the verb for it."""
+FINDS = (Mode.CONTAINS, Mode.REGEX)
+"""The modes that narrow the list to what they find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +96,6 @@ ORDERS: tuple[tuple[Sort, str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class RecallOrder:
-    """The keys that were recalled, those recalled most often first; `is_turned` puts what never was before them."""
-
-    keys: tuple[str, ...]
-    is_turned: bool = False
-
-    @property
-    def words(self) -> str:
-        """The order, in words."""
-        return "least recalled first" if self.is_turned else "most recalled first"
-
-
-@dataclass(frozen=True, slots=True)
 class Chip:
     """One value that narrows the list, and the words on its chip."""
 
@@ -136,8 +115,6 @@ class View:
     query: str = ""
     similar_to: MemoryEntry | None = None
     """In the mode "similar", the memory that others are compared with; None compares them with the query."""
-    recalled: RecallOrder | None = None
-    """The order by how often memories were recalled, in place of `sort`."""
 
     @property
     def is_recall(self) -> bool:
@@ -162,29 +139,11 @@ class View:
         return not self.query and not self.chips
 
     @property
-    def lit(self) -> str:
-        """The typed text that filters the list; empty in modes that do not filter."""
-        return self.query if self.mode in FINDS else ""
-
-    @property
     def sought(self) -> MemoryFilter:
         """The text searched in keys and contents, and highlighted there."""
-        match self.mode:
-            case Mode.CONTAINS:
-                return MemoryFilter(contains=self.query or None)
-            case Mode.REGEX:
-                return MemoryFilter(regex=self.query or None)
-            case _:
-                return MemoryFilter()
-
-    @property
-    def order_words(self) -> str:
-        """The order, in words."""
-        return order_words(self.sort) if self.recalled is None else self.recalled.words
-
-    def with_never_recalled(self, keys: tuple[str, ...] | None) -> View:
-        """Only memories that have none of the keys that were recalled; None: those too."""
-        return replace(self, filter=self.filter.but(without_keys=keys))
+        if self.mode is Mode.CONTAINS:
+            return MemoryFilter(contains=self.query or None)
+        return MemoryFilter(regex=self.query or None) if self.mode is Mode.REGEX else MemoryFilter()
 
     def has(self, part: Part, value: str) -> bool:
         """Whether this value narrows the list."""
@@ -192,8 +151,6 @@ class View:
             return self.age == value
         if part == "superseded":
             return self.filter.superseded is not Superseded.HIDE
-        if part == "recalled":
-            return self.filter.without_keys is not None
         return value in (getattr(self.filter, part) or ())
 
     def toggled(self, part: Part, value: str) -> View:
@@ -211,8 +168,6 @@ class View:
         """With one chip removed."""
         if chip.part == "superseded":
             return replace(self, filter=self.filter.but(superseded=Superseded.HIDE))
-        if chip.part == "recalled":
-            return self.with_never_recalled(None)
         return self.toggled(chip.part, chip.value)
 
     def cleared(self) -> View:
@@ -240,9 +195,9 @@ class View:
 
     def sorted_by(self, chosen: SortField) -> View:
         """By that field in its first order, or turned round when it is the field already."""
-        if self.recalled is None and self.sort.field is chosen:
-            return replace(self, sort=Sort(chosen, not self.sort.descending), recalled=None)
-        return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen), recalled=None)
+        if self.sort.field is chosen:
+            return replace(self, sort=Sort(chosen, not self.sort.descending))
+        return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen))
 
     def part_of(self, entry: MemoryEntry) -> tuple[Part, str]:
         """What the memories most like this one share with it: its session, else its category, else its agent."""
@@ -266,14 +221,14 @@ class View:
             chips.append(Chip("superseded", "show", "with superseded"))
         elif self.filter.superseded is Superseded.ONLY:
             chips.append(Chip("superseded", "only", "superseded only"))
-        if self.filter.without_keys is not None:
-            chips.append(Chip("recalled", "never", "never recalled"))
         return tuple(chips)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at this moment, the text to find included when that is the mode."""
         sought = self.sought
-        return self._aged(self.filter, now).but(contains=sought.contains, regex=sought.regex)
+        age = AGES[self.age] if self.age else Age("")
+        over, under = _days_before(now, age.over), _days_before(now, age.under)
+        return self.filter.but(older_than=over, newer_than=under, contains=sought.contains, regex=sought.regex)
 
     def finding_filter(self, now: datetime) -> MemoryFilter:
         """The filter that the mode "contains" would have for the same query."""
@@ -322,10 +277,6 @@ class View:
             return self.chips
         return self.unused_by_recall() if self.is_recall else ()
 
-    def _aged(self, filter: MemoryFilter, now: datetime) -> MemoryFilter:
-        age = AGES[self.age] if self.age else Age("")
-        return filter.but(older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under))
-
 
 def order_words(sort: Sort) -> str:
     """An order as it is over the list."""
@@ -348,53 +299,45 @@ def _days_before(now: datetime, days: int | None) -> str | None:
     return None if days is None else (now - timedelta(days=days)).isoformat()
 
 
-def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
+def mark_words(marked: int, shown: int) -> tuple[str, str]:
     """How many rows are marked and how many of them are not among those shown; what can be done with them."""
     if not marked:
         return "", ""
-    hidden = 0 if shown is None else marked - shown
-    apart = f", {'' if marked == 1 else f'{hidden:,} '}not shown" if hidden else ""
-    them = "it" if marked == 1 else "them"
-    return f"● {marked:,} marked{apart}", f"d deletes {them}, * * unmarks all"
+    hidden = f", {marked - shown:,} not shown" if marked > shown else ""
+    return f"● {marked:,} marked{hidden}", f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
 
 
 def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
     """What the list holds, in ever fewer words; nothing while it is being counted."""
     if facets is None:
         return ("",)
-    facts_shown = [counted(facets.total)]
+    facts = [counted(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        facts_shown.append(f"{facets.superseded:,} superseded hidden")
+        facts.append(f"{facets.superseded:,} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:
-        facts_shown.append(f"{facets.not_embedded:,} not embedded")
-    return tuple(" · ".join(facts_shown[:length]) for length in range(len(facts_shown), 0, -1))
+        facts.append(f"{facets.not_embedded:,} not embedded")
+    return tuple(" · ".join(facts[:length]) for length in range(len(facts), 0, -1))
 
 
 def mode_facts(
     view: View, recalled: RecallResult | None, facets: Facets | None, milliseconds: float | None
 ) -> tuple[str, ...]:
-    """The numbers of a search, the weightiest first."""
-    if not view.query:
-        return _scope(view)
-    took = () if milliseconds is None else (f"{milliseconds:.0f} ms",)
-    if view.mode in FINDS:
-        found = () if facets is None else (f"{facets.total:,} found",)
-        return (*found, *took, *(chip.words for chip in view.chips))
+    """The numbers of a search and the filters that count for it, the weightiest first."""
+    scope = tuple(chip.words for chip in view.chips if chip not in view.ignored)
+    took = () if milliseconds is None or not view.query else (f"{milliseconds:.0f} ms",)
+    if view.mode in FINDS and view.query:
+        return (*(() if facets is None else (f"{facets.total:,} found",)), *took, *scope)
     if recalled is None or recalled.mode == SIMILAR:
-        return () if recalled is not None else _scope(view)
-    limits: tuple[str, ...] = (f"limit {recalled.request.limit}",)
-    if recalled.not_read_because is None:
-        limits += (f"threshold {score_text(recalled.threshold)}",)
-    return (*limits, *took, *_scope(view))
+        return scope
+    threshold = () if recalled.not_read_because is not None else (f"threshold {score_text(recalled.threshold)}",)
+    return (f"limit {recalled.request.limit}", *threshold, *took, *scope)
 
 
-def vector_words(recalled: RecallResult | None, host: str | None) -> str:
+def vector_words(recalled: RecallResult, host: str | None) -> str:
     """Say that the endpoint at `host` is being asked for the query's vector, or that vectors are being compared."""
-    if recalled is None or not recalled.awaits_vector:
+    if not recalled.awaits_vector:
         return ""
-    if host is None:
-        return "comparing the vectors …"
-    return f"getting the query vector from {one_line(host)} …"
+    return "comparing the vectors …" if host is None else f"getting the query vector from {one_line(host)} …"
 
 
 def search_summary(
@@ -408,40 +351,31 @@ def search_summary(
 ) -> tuple[str, ...]:
     """The result of a recall; `general` is the note that holds for every recall of this store, and comes last.
 
-    `found` is how many contain the query, None where that is not known. `vector` is what is to be known of the query's
-    vector.
-    The total counts what passes all filters, so it is left out where recall does not narrow by them.
+    `total` is how many pass the filters, `found` how many contain the query, None where that is not known. `vector` is
+    what is to be known of the query's vector.
     """
     if recalled is None or not (recalled.results or recalled.withheld):
         return ()
     if recalled.mode == SIMILAR:
         unused = "similar ignores the filters" if view.chips else ""
-        near = f"{len(recalled.results)} similar"
-        return tuple(fact for fact in (near, vector, *recalled.notes, unused) if fact)
+        facts = [f"{len(recalled.results)} similar", vector, *recalled.notes, unused]
+        return tuple(filter(None, facts))
     ignored = _ignored_words(view)
-    has_total = total is not None and not ignored
-    shown = f"{len(recalled.results)} shown" + (f" of {total or 0:,}" if has_total else "")
-    facts = [shown, f"{recalled.injected} injected"]
-    if recalled.not_read_because is not None:
-        facts[1] = recalled.not_read_because.rstrip(".")
-    elif recalled.awaits_vector:
-        facts[1] += " so far"
-    if vector:
-        facts.append(vector)
-    if recalled.scale not in _USUAL_SCALES and any(result.score is not None for result in recalled.results):
-        facts.append(f"score: {recalled.scale}")
-    if recalled.withheld:
-        facts.append(f"{len(recalled.withheld)} withheld from the agent")
-    if ignored:
-        facts.append(ignored)
-    if found is not None and found > len(recalled.results):
-        facts.append(f"contains finds {found:,} (/ tab)")
-    return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
-
-
-def empty_so_far(view: View, vector: str) -> EmptyWords:
-    """Why the list is empty while the query's vector is still to come; `vector` says so."""
-    return f"No keyword hits for “{one_line(view.query)[:60]}” yet.", _capital(vector), _LEAVE
+    # Where recall does not narrow by the filters, what passes them is no whole to count from.
+    of_all = f" of {total:,}" if total is not None and not ignored else ""
+    injected = f"{recalled.injected} injected{' so far' if recalled.awaits_vector else ''}"
+    is_own_scale = recalled.scale not in _USUAL_SCALES and any(one.score is not None for one in recalled.results)
+    facts = [
+        f"{len(recalled.results)} shown{of_all}",
+        injected if recalled.not_read_because is None else recalled.not_read_because.rstrip("."),
+        vector,
+        f"score: {recalled.scale}" if is_own_scale else "",
+        f"{len(recalled.withheld)} withheld from the agent" if recalled.withheld else "",
+        ignored,
+        f"contains finds {found:,} (/ tab)" if found is not None and found > len(recalled.results) else "",
+        *sorted(recalled.notes, key=lambda note: note == general),
+    ]
+    return tuple(filter(None, facts))
 
 
 def unusable_pattern(error: UsageError) -> EmptyWords:
@@ -458,51 +392,46 @@ def why_empty(
     notes: Sequence[str] = (),
     is_watched: bool = True,
     was_changed: bool = False,
+    is_first: bool = False,
     hidden: int = 0,
 ) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that.
 
     `found` is what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
     nothing; `is_watched` says that writes of others appear by themselves. `was_changed` says that there is a change
-    here to undo, `hidden` how many superseded memories there are.
+    here to undo, `is_first` that the query's vector is still to come, `hidden` how many memories are superseded.
     """
     if memory.about.keeps_nothing:
-        return (
-            "This backend stores no memories.",
-            " ".join(notes),
-            (("6", "choose another store"), ("r", "reload"), ("q", "quit")),
-        )
+        keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
+        return "This backend stores no memories.", " ".join(notes), keys
     filters = (("F", "change the filters"),) if view.chips else ()
-    ignored = _ignored_words(view)
     query = f"“{one_line(view.query)[:60]}”"
     if view.is_similar:
         return "No similar memories.", "\n".join(map(_sentence, notes)), _LEAVE
     if view.is_recall:
         contains = () if found == 0 else (("tab", "search with contains"),)
-        facts = (_found_words(found, view), *map(_sentence, (ignored, *notes)))
-        sentence = "\n".join(fact for fact in facts if fact)
-        return f"The agent recalls nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
+        facts = (_found_words(found, view), *map(_sentence, (_ignored_words(view), *notes)))
+        fact = f"No keyword hits for {query} yet." if is_first else f"The agent recalls nothing for {query}."
+        return fact, "\n".join(filter(None, facts)), (*contains, *_LEAVE, *filters)
     if view.query and view.mode in FINDS:
-        among = " among the memories that match the filters" if view.chips else ""
-        return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
+        verb = "contains" if view.mode is Mode.CONTAINS else "matches"
+        return f"Nothing {verb} {query}{_among(view)}.", "", (_NEXT[view.mode], *_LEAVE, *filters)
     if view.chips:
         return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
-    keys = [("u", "undo the last change")] if was_changed and can_write else []
-    keys += [("F", "change the filters")] if hidden else []
-    keys += [("n", "write a memory")] if can_write else []
-    facts_shown = [f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden."] if hidden else []
+    choices = (
+        ("u", "undo the last change", was_changed and can_write),
+        ("F", "change the filters", hidden > 0),
+        ("n", "write a memory", can_write),
+    )
+    hidden_words = f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden. " if hidden else ""
     return (
         "No memories here now." if was_changed or hidden else "No memories yet.",
-        " ".join([*facts_shown, _who_writes(memory, is_watched)]),
-        (*keys, ("r", "reload"), ("q", "quit")),
+        hidden_words + _who_writes(memory, is_watched),
+        (*((key, does) for key, does, is_useful in choices if is_useful), ("r", "reload"), ("q", "quit")),
     )
 
 
 _LEAVE = (("esc", "close the search"),)
-_NOTHING_FOUND = {
-    Mode.CONTAINS: "Nothing contains {}{}.",
-    Mode.REGEX: "Nothing matches {}{}.",
-}
 _NEXT = {
     Mode.CONTAINS: ("tab", "search with a regular expression"),
     Mode.REGEX: ("tab", "find similar memories"),
@@ -519,32 +448,21 @@ def _who_writes(memory: Memory, is_watched: bool) -> str:
 def _sentence(words: str) -> str:
     """Words with a capital and a full stop; nothing stays nothing."""
     clean = one_line(words).rstrip(".")
-    return f"{_capital(clean)}." if clean else ""
+    return f"{clean[:1].upper()}{clean[1:]}." if clean else ""
 
 
-def _capital(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"
+def _among(view: View) -> str:
+    return " among the memories that match the filters" if view.chips else ""
 
 
 def _found_words(found: int | None, view: View) -> str:
-    """What a person's own ways to find would have shown."""
-    if found is None:
-        return ""
-    among = " among those that match the filters" if view.chips else ""
-    if found == 0:
-        return f"No memory{among} contains this text either."
-    return f"{counted(found)}{among} {'contains' if found == 1 else 'contain'} this exact text."
+    """What the mode "contains" would find."""
+    if not found:
+        return "" if found is None else f"No memory{_among(view)} contains this text either."
+    return f"{counted(found)}{_among(view)} {'contains' if found == 1 else 'contain'} this exact text."
 
 
 def _ignored_words(view: View) -> str:
     """The filters that recall ignores, so that its results do not look filtered."""
     words = [chip.words for chip in view.unused_by_recall()]
     return f"recall ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
-
-
-def _scope(view: View) -> tuple[str, ...]:
-    """The filters, each with a remark if the search ignores it."""
-    if view.mode in FINDS:
-        return tuple(chip.words for chip in view.chips)
-    ignored = view.chips if view.mode is Mode.SIMILAR else view.unused_by_recall()
-    return tuple(f"{chip.words} (ignored by {view.mode})" if chip in ignored else chip.words for chip in view.chips)

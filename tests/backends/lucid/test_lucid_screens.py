@@ -17,8 +17,8 @@ from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

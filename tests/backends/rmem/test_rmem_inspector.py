@@ -15,8 +15,8 @@ from support.settling import settled
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

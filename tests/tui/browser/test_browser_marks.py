@@ -27,6 +27,9 @@ async def test_all_of_a_filter_stays_marked_wherever_the_list_goes(inspector: In
         browser(app).panes.toggle("category", "core")
         await settled(pilot)
         assert "● 4 marked" in screen_text(app)
+        rows = browser(app).rows
+        marked = [rows.render_line(at).text for at in range(1, 20) if rows.render_line(at).text[0] in "●◉"]
+        assert len(marked) == 4, "only these have a mark"
         await press(pilot, "d")
         assert "core 4" in screen_words(app)
 

@@ -14,8 +14,8 @@ from support.settling import pressing
 from textual.app import App
 
 from zeroclaw_tui.memory.change import RowChange
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
+from zeroclaw_tui.tui.view import Pace
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)

@@ -17,8 +17,8 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
+from zeroclaw_tui.tui.view import Pace
 
 STILL = Pace(debounce=0.0, poll=None)
 

@@ -16,9 +16,9 @@ from textual.app import App
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
+from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 8, 22, 18, 0, tzinfo=UTC)
 SESSION = "gw_0b6e3c1e-7f1d-4a55-9c0e"

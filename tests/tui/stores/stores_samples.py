@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 
 GONE = NotReachable("The server at db:5432 went away.", hint="Start it again, then r.")
 NO_SESSION = "Markdown keeps no session."

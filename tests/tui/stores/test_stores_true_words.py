@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from stores_samples import GONE, Away, Known, none, sqlite
 from support.screens import WIDE, line, said, screen_text, screen_words
 from support.settling import press, running, settled, until
-from tui_samples import NOW, STILL, Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
+from tui_samples import Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
 
 from zeroclaw_tui.backends.about import OwnRule, sentences
 from zeroclaw_tui.backends.base import Memory, T
@@ -27,7 +26,6 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.format import shorten_path
-from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import View, why_empty
 from zeroclaw_tui.tui.widgets.header import scoring_words
@@ -139,21 +137,6 @@ def test_nobody_else_writes_into_this_process() -> None:
     assert "lost when it ends" in why_empty(View(), InMemory(), None)[1]
     assert "Press r to show them" in why_empty(View(), database, None, is_watched=False)[1]
     assert "at once" in why_empty(View(), database, None)[1]
-
-
-@pytest.mark.filterwarnings("error")
-async def test_a_question_dropped_before_it_began_leaves_nothing_behind(
-    tmp_path: Path, recwarn: pytest.WarningsRecorder
-) -> None:
-    inspector = Inspector(tmp_path)
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        assert inspector.library is not None
-        loader = Loader(browser(app), inspector.library, STILL)
-        loader.list_memories(View(), NOW)
-        loader.stop()
-        await settled(pilot)
-        gc.collect()
-    assert [str(one.message) for one in recwarn if "never awaited" in str(one.message)] == []
 
 
 async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 ROWS = (

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.stats import full_stats
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 
 DATES = ("2026-03-02", "2026-03-02", "2026-05-20", "2026-10-11")
 

@@ -15,9 +15,9 @@ from upkeep_samples import Home
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.dialogs import Question
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen
+from zeroclaw_tui.tui.view import Pace
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation import doctor
 from zeroclaw_tui.curation.doctor import DoctorReport
 from zeroclaw_tui.curation.doctor_checks import DoctorFinding
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 
 Snap = Callable[..., bool]
 USUAL = (120, 30)

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.commands import RoomCommands
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.rooms.upkeep import Tab, UpkeepRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 

@@ -15,8 +15,8 @@ from why_samples import MESSAGE, NOW, Kitchen, WhyApp
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.why import WhyRoom
+from zeroclaw_tui.tui.view import Pace
 
 TABS = {
     "x": "“cutlery” is not in the prompt",

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from why_samples import CONFIG, Kitchen
 from why_samples import aged as aged_rows
 
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.view import Pace
 
 MARKDOWN = "# Memory\n\n- She does like to eat ramen.\n- The market opens at eight.\n- Her cat likes sushi.\n"
 

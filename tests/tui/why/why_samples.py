@@ -24,10 +24,10 @@ from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 from zeroclaw_tui.tui.rooms.why.pane import Tab
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
+from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MESSAGE = "what does she like to eat?"

@@ -8,23 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from textual.pilot import Pilot
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry, Stop
+from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.widgets.detail import (
-    MOST_SHOWN,
-    MemoryDetail,
-    PlainContent,
-    inert_parser,
-    next_line,
-    origin_parts,
-    packed,
-    score_lines,
-)
+from zeroclaw_tui.tui.format import next_line
+from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, PlainContent, origin_parts, packed
+from zeroclaw_tui.tui.widgets.score_lines import score_lines
 
 
 def _painted(app: WidgetApp) -> str:
@@ -32,12 +24,6 @@ def _painted(app: WidgetApp) -> str:
     screen = app.screen
     lines = [[segment.text for segment in strip] for strip in screen._compositor.render_strips()]
     return "\n".join("".join(line).rstrip() for line in lines)
-
-
-async def _settled(pilot: Pilot[None]) -> None:
-    if pilot.app.workers._workers:
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
@@ -84,7 +70,7 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
             assert word not in text
 
 
-async def test_where_there_are_few_lines_the_head_takes_one_and_the_facts_come_last() -> None:
+async def test_a_short_key_has_its_origin_next_to_it_and_the_facts_come_last() -> None:
     detail = MemoryDetail()
     app = WidgetApp(detail)
     async with app.run_test(size=(80, 5)) as pilot:
@@ -96,7 +82,7 @@ async def test_where_there_are_few_lines_the_head_takes_one_and_the_facts_come_l
         assert lines[3] == " 7 B · id id-1"
 
 
-async def test_an_excerpt_says_that_more_follows_and_the_whole_keeps_the_place() -> None:
+async def test_the_whole_of_an_excerpt_keeps_the_place_of_reading() -> None:
     detail = MemoryDetail()
     app = WidgetApp(detail)
     async with app.run_test(size=(60, 12)) as pilot:
@@ -109,8 +95,6 @@ async def test_an_excerpt_says_that_more_follows_and_the_whole_keeps_the_place()
         detail.show(memory(1, "line\n" * 80), None, None)
         await pilot.pause()
         assert detail.scroll_offset.y == place
-        await pilot.press("G")
-        assert "…" not in _painted(app)
         detail.show(memory(2, "line\n" * 80), None, None)
         await pilot.pause()
         assert detail.scroll_offset.y == 0
@@ -127,7 +111,7 @@ async def test_every_theme_has_colours_for_the_score() -> None:
             app.theme = theme
             await pilot.pause()
             assert "final 0.86 = 0.7 × 0.91 + 0.3 × 0.74" in _painted(app)
-            score = detail.query_one("#detail-score", Static)
+            score = detail.query_one("#detail-facts", Static)
             painted.add(str([segment.style for segment in score.render_line(0)]))
         assert len(painted) > 5
 
@@ -151,122 +135,45 @@ async def test_a_huge_memory_shows_its_beginning_and_says_how_much_more_there_is
         detail.show(memory(1, content), None, None)
         await pilot.pause()
         assert piece.strip() in _painted(app)
-        body = detail.query_one(PlainContent)
-        while body.is_wrapping:
-            await pilot.pause()
-        note = str(detail.query_one("#detail-note", Static).content)
-        assert f"{len(content) - MOST_SHOWN:,} more characters" in note
-        lines = [line.rstrip() for line in body.lines]
-        assert sum(len(line.replace(" ", "")) for line in lines) == len("".join(content[:MOST_SHOWN].split()))
+        shown_text = "\n".join(shown(detail.query_one(PlainContent)))
+        assert f"{len(content) - MAX_SHOWN:,} more characters" in shown_text
 
 
-async def test_hostile_content_reaches_the_screen_as_plain_text_in_both_forms() -> None:
+async def test_hostile_content_reaches_the_screen_as_plain_text() -> None:
     detail = MemoryDetail()
     app = WidgetApp(detail)
     parts = dict.fromkeys(("key", "category", "session_id", "agent", "kind", "namespace", "timestamp"), HOSTILE)
-    entry = replace(
-        memory(1, f"{HOSTILE}\n\n# {HOSTILE}\n\n| {HOSTILE} | b |\n|---|---|\n| c | {HOSTILE} |\n"), **parts
-    )
+    entry = replace(memory(1, f"{HOSTILE}\n\n# {HOSTILE}"), **parts)
     result = scored(1, 0.5, stage=HOSTILE, stop=Stop("skip", HOSTILE))
-    async with app.run_test(size=(100, 60), tooltips=True) as pilot:
-        for is_markdown in (False, True):
-            detail.as_markdown = is_markdown
-            detail.show(entry, result, recalled([result], scale=HOSTILE))
-            await _settled(pilot)
-            assert any(shown.display for shown in detail.query(Markdown)) is is_markdown
-            text = _painted(app)
-            assert not [c for c in text if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c in "\u202e\ud800"]
-            assert "[bold]hi[/]" in text
-            assert "␛" in text
-        assert all(cell.tooltip is None for cell in detail.query(Static))
-
-
-async def test_markdown_is_laid_out_and_its_links_lead_nowhere() -> None:
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    opened: list[str] = []
-    app.open_url = lambda url, *, new_tab=True: opened.append(url)  # type: ignore[method-assign]
-    async with app.run_test(size=(70, 30)) as pilot:
-        detail.show(
-            memory(1, "# Food\n\n- [menu](https://evil.example) <b>raw</b>\n\n|a|b|\n|-|-|\n|1|2|\n"), None, None
-        )
+    async with app.run_test(size=(100, 60)) as pilot:
+        detail.show(entry, result, recalled([result], scale=HOSTILE))
         await pilot.pause()
-        assert "# Food" in _painted(app)
-        detail.as_markdown = True
-        await _settled(pilot)
         text = _painted(app)
-        assert "# Food" not in text
-        assert "• [menu](https://evil.example) <b>raw</b>" in text
-        column = next(line.index("[menu]") for line in text.splitlines() if "[menu]" in line)
-        row = next(at for at, line in enumerate(text.splitlines()) if "[menu]" in line)
-        await pilot.click(offset=(column + 3, row))
-        await pilot.click(offset=(column + 12, row))
-        assert opened == []
-        assert "@click" not in str(
-            [segment.style for strip in app.screen._compositor.render_strips() for segment in strip]
-        )
-        detail.as_markdown = False
-        await _settled(pilot)
-        assert "# Food" in _painted(app)
+        assert not [c for c in text if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c in "\u202e\ud800"]
+        assert "[bold]hi[/]" in text
+        assert "␛" in text
 
 
-async def test_markdown_makes_no_character_that_was_not_there() -> None:
-    """An entity is the letters that the agent reads, not a character that could turn or hide the text."""
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    async with app.run_test(size=(70, 30)) as pilot:
-        detail.as_markdown = True
-        detail.show(memory(1, "# Food\n\nsafe&#x202E;gnp.exe &shy; pass\u200bword"), None, None)
-        await _settled(pilot)
-        assert "safe&#x202E;gnp.exe &shy; pass⟨U+200B⟩word" in _painted(app)
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["> " * 5000, "- a\n" * 5000, "|a" * 4000 + "\n" + "|-" * 4000, "word " * 10_000],
-    ids=["quotes", "items", "cells", "words"],
-)
-async def test_what_is_too_much_to_lay_out_stays_plain_and_says_why(content: str) -> None:
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    async with app.run_test(size=(70, 30)) as pilot:
-        detail.as_markdown = True
-        detail.show(memory(1, content), None, None)
-        await _settled(pilot)
-        plain = detail.query_one(PlainContent)
-        assert any(shown.display for shown in detail.query(Markdown)) is not plain.display
-        if plain.display:
-            assert "shown as plain text" in str(detail.query_one("#detail-note", Static).content)
-
-
-def test_the_parser_makes_no_link_no_picture_and_no_html() -> None:
-    source = "[a](http://x) ![b](y) <http://z> http://w <b>c</b>\n\n<div>d</div>\n\n[r]: http://q\n[r]\n"
-    kinds = set()
-    for token in inert_parser().parse(source):
-        kinds |= {token.type, *(child.type for child in token.children or [])}
-    assert not kinds & {"link_open", "image", "html_inline", "html_block"}
-
-
-def _said(result: ScoredEntry, recall: RecallResult) -> list[str]:
+def _sentences(result: ScoredEntry, recall: RecallResult) -> list[str]:
     return ["".join(text for text, _ in line) for line in score_lines(result.entry, result, recall)]
 
 
 def test_the_formula_has_this_results_own_numbers() -> None:
     recall = hybrid_recall()
-    assert _said(recall.results[0], recall) == [
+    assert _sentences(recall.results[0], recall) == [
         "final 0.86 = 0.7 × 0.91 + 0.3 × 0.74",
-        "keyword: rank 2 of up to 10, bm25 4.31 / 5.82",
-        "vector: rank 1 of up to 10, cosine 0.91",
+        "keyword: rank 2, bm25 4.31 / 5.82",
+        "vector: rank 1, cosine 0.91",
         "✓ injected as entry 1 of 3",
         "exactly: final 0.86 · cosine 0.91 · keyword 0.74 · bm25 4.31",
     ]
-    assert _said(recall.results[3], recall)[-2] == "✗ not injected: skipped: assistant reply"
-    assert _said(recall.results[5], recall)[:3] == [
+    assert _sentences(recall.results[3], recall)[-2] == "✗ not injected: skipped: assistant reply"
+    assert _sentences(recall.results[5], recall)[:3] == [
         "final 0.30 = 0.7 × – + 0.3 × 1.00",
         "keyword: 1.00",
         "vector: not among the nearest",
     ]
-    assert "✗ withheld from the agent: exfil_curl" in _said(recall.withheld[0], recall)
+    assert "✗ withheld from the agent: exfil_curl" in _sentences(recall.withheld[0], recall)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +218,7 @@ def test_the_formula_has_this_results_own_numbers() -> None:
 def test_the_formula_follows_the_rules_of_the_version(
     profile: str, weights: tuple[float, float], result: ScoredEntry, formula: str
 ) -> None:
-    assert _said(result, recalled([result], profile=profile, weights=weights, mode=result.stage))[0] == formula
+    assert _sentences(result, recalled([result], profile=profile, weights=weights, mode=result.stage))[0] == formula
 
 
 @pytest.mark.parametrize(
@@ -329,26 +236,18 @@ def test_the_formula_follows_the_rules_of_the_version(
 )
 def test_in_a_merge_a_row_of_one_stage_alone_is_weighted_too(profile: str, result: ScoredEntry, formula: str) -> None:
     """ZeroClaw's merge weighs every row once both stages found any; what the row lacks is told."""
-    said = _said(result, recalled([result], profile=profile, mode="hybrid"))
-    assert said[0] == formula
+    sentences = _sentences(result, recalled([result], profile=profile, mode="hybrid"))
+    assert sentences[0] == formula
     missing = "vector: not among the nearest" if result.vector_score is None else "keyword: not among the best"
-    assert missing in said
+    assert missing in sentences
 
 
 def test_decay_is_shown_with_the_age_it_came_from() -> None:
     entry = memory(1, category="daily", timestamp="2026-11-14T22:00:00Z")
     result = replace(scored(1, 0.8, decayed=0.4, vector_score=0.8), entry=entry)
-    assert "after decay 0.40 = 0.80 × 2^(−7.0 d / 7 d)" in _said(result, recalled([result], profile="0.8.4"))
+    assert "after decay 0.40 = 0.80 × 2^(−7.0 d / 7 d)" in _sentences(result, recalled([result], profile="0.8.4"))
     undecayed = scored(1, 0.8, decayed=0.8, vector_score=0.8)
-    assert not any("decay" in line for line in _said(undecayed, recalled([undecayed], profile="0.8.4")))
-
-
-def test_the_number_of_candidates_is_told_only_where_it_is_known() -> None:
-    result = scored(1, 0.8, vector_score=0.8, vector_rank=3)
-    window = recalled([result], profile="0.8.4")
-    assert "vector: rank 3 of up to 40, cosine 0.80" in _said(result, window)
-    scoped = recalled([result], profile="0.8.3", request=RecallRequest("q", agents=("main",)))
-    assert "vector: rank 3, cosine 0.80" in _said(result, scoped)
+    assert not any("decay" in line for line in _sentences(undecayed, recalled([undecayed], profile="0.8.4")))
 
 
 TEXT = st.text(st.one_of(st.characters(), st.sampled_from("ab  \n\t今日é\u0301👩\u200d👧☕\ufe0f")), max_size=200)

@@ -174,7 +174,7 @@ async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_t
         widget.show_results(replace(turned, request=RecallRequest("something else")))
         await pilot.pause()
         assert widget.selected_entry == memory(1)
-        widget.show_page(memories(5), 5)
+        widget.show_page(memories(5))
         await pilot.pause()
         assert widget.selected_result is None
         assert "age" in shown(widget)[0]
@@ -194,22 +194,6 @@ async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_t
 )
 def test_the_line_falls_where_the_order_crosses_the_threshold(scores: list[float | None], line: int | None) -> None:
     assert threshold_line([scored(rank, score) for rank, score in enumerate(scores, 1)], 0.4) == line
-
-
-def test_the_decayed_score_is_what_is_held_against_the_threshold() -> None:
-    assert threshold_line([scored(1, 0.9, decayed=0.8), scored(2, 0.7, decayed=0.2)], 0.4) == 1
-    assert threshold_line([scored(1, 0.9, decayed=0.2), scored(2, 0.7, decayed=0.6)], 0.4) is None
-
-
-async def test_a_score_below_the_line_needs_no_other_reason() -> None:
-    results = [
-        scored(1, 0.9, injected=True),
-        scored(2, 0.5, decayed=0.1, stop=Stop("threshold", "decay", 0.10, 0.40, 0.50)),
-        scored(3, 0.3996, stop=Stop("threshold", "", 0.3996, 0.4000)),
-        scored(4, 0.2, stop=Stop("threshold", "", 0.20, 0.40)),
-    ]
-    lines = [line.split() for line in await _lines(recalled(results), 95) if line.strip()]
-    assert [line[-1] for line in lines[-3:]] == ["0.10", "0.3996", "0.20"]
 
 
 @settings(deadline=None)

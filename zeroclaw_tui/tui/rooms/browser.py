@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -18,7 +17,7 @@ from textual.screen import Screen
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
-from zeroclaw_tui.memory.query import Sort
+from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
     Change,
@@ -33,7 +32,7 @@ from zeroclaw_tui.tui.commands import (
     store_options,
     warn,
 )
-from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Pace, RecallOrder, View, order_words
+from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Mode, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
@@ -74,12 +73,10 @@ BROWSER_COMMANDS = (
             shell="store {key} {content}"),
     Command("edit_in_editor", "E", "$EDITOR", "Edit this memory in $EDITOR", writes=True, synonyms="editor vim emacs"),
     Command("mark_range", "v", "mark to here", "Mark from the last marked memory to this one", synonyms="select range"),
-    Command("mark_all", "asterisk", "mark all", "Mark all memories shown; again: none", synonyms="select everything"),
-    Command("mark_none", "", "unmark all", "Unmark all memories", synonyms="select mark none"),
+    Command("mark_all", "asterisk", "mark all", "Mark all memories shown; again: none",
+            synonyms="select everything unmark none"),
     Command("history", "h", "history", "The changes of this memory", synonyms="versions changes log",
             shell="get {key} --history"),
-    Command("delete_shown", "", "delete all", "Delete all memories shown …", writes=True,
-            synonyms="purge remove forget", shell="purge {filter}"),
     Command("erase", "", "erase", "Erase the marked memories, this one or a text everywhere …", writes=True,
             synonyms="gdpr wipe destroy for good", shell="erase {text}"),
     Command("show_again", "", "show again", "Show this superseded memory to the agent again", writes=True,
@@ -117,12 +114,10 @@ BROWSER_COMMANDS = (
     Command("sort", "o", "sort", "Sort the list; again: reverse", synonyms="order date newest oldest"),
     Command("scoring", "", "scoring", "Choose the ZeroClaw version for scoring", synonyms="profile version rules",
             shell="recall {query} --profile {version}"),
-    Command("toggle_markdown", "", "markdown", "Show the content as Markdown or plain"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry look again"),
     Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
     Command("copy_json", "", "copy JSON", "Copy the memory as JSON", synonyms="clipboard yank",
             shell="get {key} --json"),
-    Command("facets", "", "facets", "Show or hide the facets", synonyms="side counts", shell="stats --json {filter}"),
     Command("installs", "", "installs", "Choose another install found here", target="app"),
     Command("notices", "", "notices", "Notices about this store", synonyms="warnings", shell="health"),
     Command("change_theme", "", "theme", "Choose the colours", synonyms="colours color dark light", target="app"),
@@ -130,10 +125,6 @@ BROWSER_COMMANDS = (
     Command("quit", "q", "quit", "Quit", synonyms="exit leave close", target="app"),
 )  # fmt: skip
 
-_MOST_ORDERED = 2000
-"""How many of the memories that were recalled are put in order by how often."""
-_SHORT_RECORDING = 20_000_000
-"""Bytes of traces that are counted without being asked for."""
 NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
@@ -142,7 +133,7 @@ _LUCID = "lucid"
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
 _WRITING = frozenset(command.id for command in BROWSER_COMMANDS if command.writes)
 _NEEDS_NO_MEMORIES = frozenset({
-    "facets", "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "installs", "change_theme",
+    "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "installs", "change_theme",
     "command_palette", "quit", "memories", "upkeep", "changes", "stores",
 })  # fmt: skip
 """What can also be done where nothing is ever stored."""
@@ -180,14 +171,7 @@ class BrowserRoom(Room[None]):
         self._copies: Sequence[Copy] = ()
         self._other_install: str | None = None
         self._narrowed: Chip | None = None
-        self._is_on_foreign = False
         self._reader: ReaderRoom | None = None
-        self._no_chat: str | None = None
-        """Why no memory here comes of a talk that is kept; looked for once a store is open."""
-        self._no_talk: dict[str, str] = {}
-        """Why memories are in no talk that is kept, by their id, as far as it was asked."""
-        self._edited_elsewhere: int | None = None
-        """The edit of another room whose old text may lie elsewhere."""
 
     def compose(self) -> ComposeResult:
         yield StoreFacts(id="facts-of-store")
@@ -259,53 +243,15 @@ class BrowserRoom(Room[None]):
         await self.furnish()
         self._other_install, self._narrowed = other_install, None
         self.panes.show_library(library, view, other_install)
-        self._no_chat, self._no_talk = None, {}
-        start_work(self, "chat", self._look_for_chat, library)
         self.refresh_bindings()
-
-    async def _look_for_chat(self, library: Library) -> None:
-        from zeroclaw_tui.curation.conversations import why_no_conversations
-
-        self._no_chat = await why_no_conversations(library)
-        self.refresh_bindings()
-        if await asyncio.to_thread(_is_short_recording, library):
-            recalls = await self._recalls(library)
-            if recalls is not None and self.library is library:
-                self.panes.know_recalls(recalls)
-
-    async def _recalls(self, library: Library) -> tuple[str, ...] | None:
-        """The keys that are in anything that is recorded, those recalled most often first; None where no turn is."""
-        # It imports the scoring code: in a thread, so that no key waits for that.
-        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns")
-        try:
-            keys: tuple[str, ...] | None = await module.recalled_keys(library)
-        except InspectorError as error:
-            self.say_failure(error)
-            return None
-        return keys
-
-    async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
-        recalls = await self._recalls(library)
-        if recalls is None:
-            warn(self, "No turns are recorded. Press 5 to see how to turn recording on.")
-            return
-        self.panes.know_recalls(recalls)
-        self.panes.look(replace(self.view, recalled=replace(order, keys=recalls[:_MOST_ORDERED])))
 
     def look_again(self) -> None:
         """Something was changed in another room: the same view again, its place kept."""
         if self.library is not None:
             self.panes.copies_banner.hide()
             self.panes.show_header()
-            self.panes.look_again(glows_news=True)
-            if self._edited_elsewhere is not None:
-                self._look_for_copies(self.library, self._edited_elsewhere, is_edit=True)
-                self._edited_elsewhere = None
-            self.run_worker(self._refresh_marks(self.library), group="marks")
-
-    def edited_elsewhere(self, action: int) -> None:
-        """A memory was edited in another room: other copies of its old text are reported when that room closes."""
-        self._edited_elsewhere = action
+            self.panes.look_again()
+            self._ask_about_marks(self.rows.marks.resolve_again)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
@@ -323,9 +269,6 @@ class BrowserRoom(Room[None]):
         """Why a command cannot be done now, in a sentence; None when it can."""
         if self.library is None or not self.is_mounted:
             return None
-        if action == "conversation":
-            entry = self.rows.selected_entry
-            return self._no_chat or (self._no_talk.get(entry.id) if entry is not None else None)
         takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
@@ -333,10 +276,7 @@ class BrowserRoom(Room[None]):
         """The store, the query, the filter and the memory under the cursor."""
         if self.library is None:
             return {}
-        facts = {"store": store_options(self.library)}
-        if self.view.filter.without_keys is None:
-            # No option of the commands says what was never recalled, and a line must not mean more than is shown.
-            facts["filter"] = self.view.shell_options(self.clock())
+        facts = {"store": store_options(self.library), "filter": self.view.shell_options(self.clock())}
         if self.view.query:
             facts["query"] = shell_word(self.view.query)
         entry = self.rows.selected_entry
@@ -348,27 +288,19 @@ class BrowserRoom(Room[None]):
         """Whether the palette has a command now."""
         return super().is_offered(command) and (command.id != "no_filter" or bool(self.view.chips))
 
-    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
-        is_foreign = event.result is not None and event.result.stage == _LUCID
-        if is_foreign != self._is_on_foreign:
-            self._is_on_foreign = is_foreign
-            self.refresh_bindings()
-
     def on_memory_list_row_opened(self) -> None:
         self.action_read()
 
     def on_memory_list_marks_changed(self) -> None:
-        """Ask which state the marked rows are in, and say how many there are."""
+        """Ask which version the marked rows have, and say how many there are."""
         self.panes.paint_lines()
-        if self.library is not None and self.rows.marks.is_waiting:
-            self.run_worker(self._settle_marks(self.library), group="marks")
+        if self.rows.marks.is_waiting:
+            self._ask_about_marks(self.rows.marks.resolve)
 
-    def on_browser_panes_looked_elsewhere(self) -> None:
-        """All that was shown stays marked wherever the list goes: what that is, is asked of the store."""
-        marks = self.rows.marks
-        if self.library is not None and marks.every is not None:
-            keep = partial(marks.keep, self.library.memory)
-            self.run_worker(self._see_marked(keep), group="marks")
+    def on_browser_panes_view_changed(self) -> None:
+        """All that was shown stays marked wherever the list goes: the store is asked what that is."""
+        if self.rows.marks.every is not None:
+            self._ask_about_marks(self.rows.marks.expand)
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
@@ -392,9 +324,6 @@ class BrowserRoom(Room[None]):
 
     def action_reload(self) -> None:
         self.panes.reload()
-
-    def action_facets(self) -> None:
-        self.panes.toggle_facets()
 
     def action_list_pane(self) -> None:
         self.rows.focus()
@@ -430,21 +359,16 @@ class BrowserRoom(Room[None]):
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
         view = self.view
-        often = RecallOrder((), view.recalled is not None and not view.recalled.is_turned)
-        orders = [view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
-        choices: list[Answer[Sort | RecallOrder]] = [Answer("", order_words(sort), sort) for sort in orders]
-        choices.append(Answer("", often.words, often))
-        at = -1 if view.recalled is not None else [sort.field for sort in orders].index(view.sort.field)
-        choices[at] = replace(choices[at], words=view.order_words, remark="again: reversed")
+        choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
+        at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
+        choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
         # A recall is in the agent's own order, so that a choice made there shows only afterwards.
         sentence = "Recall keeps its ranks. Sort the list by?" if view.is_recall else "Sort by?"
-        self.app.push_screen(choice(sentence, choices, choices[at].value), self._order_by)
+        self.app.push_screen(choice(sentence, choices, view.sort.field), self._order_by)
 
-    def _order_by(self, order: Sort | RecallOrder | None) -> None:
-        if isinstance(order, Sort):
-            self.panes.look(replace(self.view, sort=order, recalled=None))
-        elif order is not None and self.library is not None:
-            start_work(self, "recalls", self._order_by_recalls, self.library, order)
+    def _order_by(self, field: SortField | None) -> None:
+        if field is not None:
+            self.panes.look(self.view.sorted_by(field))
 
     def action_scoring(self) -> None:
         if self.library is not None:
@@ -460,10 +384,6 @@ class BrowserRoom(Room[None]):
             self.panes.show_header()
             self.panes.look_on()
             self.post_message(self.ProfileChosen(version))
-
-    def action_toggle_markdown(self) -> None:
-        detail = self.panes.detail
-        detail.as_markdown = not detail.as_markdown
 
     async def action_copy_to_store(self) -> None:
         await self.run_action("app.stores(True)")
@@ -500,7 +420,6 @@ class BrowserRoom(Room[None]):
             self._enter("live:LiveRoom", self.library, self.clock, self.pace)
 
     def action_explain(self) -> None:
-        """Why the memory under the cursor is recalled for the message of the search bar."""
         self._open_why("stages")
 
     def action_what_if(self) -> None:
@@ -556,10 +475,8 @@ class BrowserRoom(Room[None]):
 
         try:
             found = await around(library, entry)
-        except NotFound as nothing:
-            self._no_talk[entry.id] = nothing.message
-            self.notify(nothing.message, title="Not here", severity="warning", markup=False)
-            self.refresh_bindings()
+        except NotFound as error:
+            warn(self, error.message)
         except InspectorError as error:
             self.say_failure(error)
         else:
@@ -595,10 +512,8 @@ class BrowserRoom(Room[None]):
         self.rows.action_move(1)
 
     def action_mark_range(self) -> None:
-        rows = self.rows
-        if self.library is not None and rows.marks.every is None:
-            mark = partial(rows.marks.mark_at, self.library.memory, rows.handles_to_anchor())
-            self.run_worker(self._see_marked(mark), group="marks")
+        if self.rows.marks.every is None:
+            self._ask_about_marks(self.rows.marks.mark_at, self.rows.handles_to_anchor())
 
     def action_mark_all(self) -> None:
         """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
@@ -612,15 +527,6 @@ class BrowserRoom(Room[None]):
                 marks.mark(result.entry)
         self.panes.show_marks()
         self.on_memory_list_marks_changed()
-
-    def action_mark_none(self) -> None:
-        self.rows.marks.clear()
-        self.panes.show_marks()
-
-    def action_delete_shown(self) -> None:
-        self.rows.marks.clear()
-        self.action_mark_all()
-        self.action_delete()
 
     def _enter(self, room: str, *given: Any, **named: Any) -> None:
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
@@ -678,7 +584,7 @@ class BrowserRoom(Room[None]):
         await self._after_writing(library, await repairing(self.app, library, edit))
 
     async def _after_writing(self, library: Library, outcome: Outcome | None) -> None:
-        """One memory was written: it glows, stays under the cursor, and keeps its mark."""
+        """One memory was written: it stays under the cursor, and keeps its mark."""
         if outcome is None:
             return
         from zeroclaw_tui.tui.actions import written_words
@@ -690,18 +596,16 @@ class BrowserRoom(Room[None]):
         else:
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
-            self.rows.glow([entry.handle])
             self.panes.look_again(go_to=entry.handle, edited=None if is_new else entry)
-            await self._settle_again(library, [outcome.row.id])
+            self._ask_about_marks(self.rows.marks.resolve_again, [outcome.row.id])
         if outcome.action is not None and not is_new:
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
     async def _after_change(self, outcome: Outcome | None) -> None:
         """Memories were deleted or restored, or a change failed halfway: reload everything."""
         self.panes.copies_banner.hide()
-        self.panes.look_again(glows_news=outcome is not None and outcome.verb in ("undo", "redo"))
-        if self.library is not None:
-            await self._refresh_marks(self.library)
+        self.panes.look_again()
+        self._ask_about_marks(self.rows.marks.resolve_again)
 
     @changing
     async def action_delete(self, library: Library) -> None:
@@ -746,7 +650,6 @@ class BrowserRoom(Room[None]):
             is_done, result_line = await re_embed(library, entry)
         (inform if is_done else warn)(self, result_line)
         if is_done:
-            self.rows.glow([entry.handle])
             self.panes.look_again()
 
     @changing
@@ -754,9 +657,9 @@ class BrowserRoom(Room[None]):
         from zeroclaw_tui.tui.transfer import export_shown, narrowed_words
 
         now, view = self.clock(), self.view
-        verb = FINDS.get(view.mode, "contains")
-        chips = [chip.words for chip in view.chips]
-        narrowed = narrowed_words(chips, view.lit, is_recall=view.is_recall, verb=verb)
+        verb = "matches" if view.mode is Mode.REGEX else "contains"
+        chips, text = [chip.words for chip in view.chips], view.query if view.mode in FINDS else ""
+        narrowed = narrowed_words(chips, text, is_recall=view.is_recall, verb=verb)
         chosen = view.listing_filter(now)
         result_line = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
         if result_line is not None:
@@ -769,8 +672,8 @@ class BrowserRoom(Room[None]):
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
             inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
-            self.panes.look_again(glows_news=True)
-            await self._settle_again(library)
+            self.panes.look_again()
+            self._ask_about_marks(self.rows.marks.resolve_again)
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
         self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
@@ -810,7 +713,7 @@ class BrowserRoom(Room[None]):
         if result_line is not None:
             inform(self, result_line)
             self.panes.look_again()
-            await self._settle_again(library)
+            self._ask_about_marks(self.rows.marks.resolve_again)
 
     async def _copy(self, *, as_json: bool) -> None:
         from zeroclaw_tui.tui.external import copy_text, entry_json
@@ -833,42 +736,27 @@ class BrowserRoom(Room[None]):
         marks, entry = self.rows.marks, self.rows.selected_entry
         every, is_whole = marks.every, marks.is_whole
         what = are(len(marks)) if len(marks) else "The selection is"
-        try:
-            with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being read …")):
-                if every is not None or len(marks):
-                    stamps: Sequence[RowVersion] = await marks.chosen(library.memory)
-                else:
-                    stamps = [] if entry is None else await versions_at(library.memory, [entry.handle])
-                hidden = 0 if every is None else await library.superseded_hidden(every)
-                # The plan names the filter only where it means all that passes it.
-                return await asyncio.to_thread(plan_of, stamps, every if is_whole else None, hidden)
-        finally:
-            self.panes.say_meanwhile("")
+        with saying(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):
+            if every is not None or len(marks):
+                chosen: Sequence[RowVersion] = await marks.chosen(library.memory)
+            else:
+                chosen = [] if entry is None else await versions_at(library.memory, [entry.handle])
+            hidden = 0 if every is None else await library.superseded_hidden(every)
+            # The plan names the filter only where it means all that passes it.
+            return await asyncio.to_thread(plan_of, chosen, every if is_whole else None, hidden)
 
-    async def _see_marked(self, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except InspectorError as error:
-            self.say_failure(error)
-        self.panes.show_marks()
+    def _ask_about_marks(self, work: Callable[..., Awaitable[None]], *given: object) -> None:
+        """Ask the store about the marked memories, then show the marks."""
 
-    async def _settle_marks(self, library: Library) -> None:
-        try:
-            await self.rows.marks.resolve(library.memory)
-        except InspectorError as error:
-            self.say_failure(error)
+        async def ask(library: Library) -> None:
+            try:
+                await work(library.memory, *given)
+            except InspectorError as error:
+                self.say_failure(error)
             self.panes.show_marks()
-            return
 
-    async def _settle_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
-        await self.rows.marks.resolve_again(library.memory, ids)
-        self.panes.show_marks()
-
-    async def _refresh_marks(self, library: Library) -> None:
-        # The failure is already reported; the marks do not change.
-        with suppress(InspectorError):
-            await self.rows.marks.resolve_again(library.memory)
-        self.panes.show_marks()
+        if self.library is not None:
+            start_work(self, "marks", ask, self.library, exclusive=False)
 
     async def _stored_here(self, library: Library) -> Row | None:
         entry = self._entry_here()
@@ -911,19 +799,6 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
             return None if has_database(memory.name) else NO_SNAPSHOT
         case _:
             return None
-
-
-def _is_short_recording(library: Library) -> bool:
-    """Whether there is a trace that is short enough to be read at once. Blocks."""
-    from zeroclaw_tui.curation.turn_trace import trace_files
-    from zeroclaw_tui.files.disk import file_size
-
-    try:
-        size = sum(map(file_size, trace_files(library.config)))
-    except InspectorError:
-        # An unreadable config.toml is reported elsewhere.
-        return False
-    return 0 < size <= _SHORT_RECORDING
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:

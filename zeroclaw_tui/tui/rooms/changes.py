@@ -51,8 +51,7 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, SearchBar, TitleLine
-from zeroclaw_tui.tui.widgets.rows import cut_key
-from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
+from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList, cut_key
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory

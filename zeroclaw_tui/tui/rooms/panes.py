@@ -1,8 +1,10 @@
-"""The panes of the browser: the view, and how the store's answers reach the screen."""
+"""The panes of Memories: search line, facets, list and detail of one view, and how they are loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,25 +12,34 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
+from textual.worker import get_current_worker
 
 from zeroclaw_tui.backends.about import sentences
+from zeroclaw_tui.backends.lookup import count_facets, vector_norm, whole_entry
+from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, UsageError
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
+from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, Facets, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
-from zeroclaw_tui.tui.loader import GOES_BY, Loader
+from zeroclaw_tui.tui.commands import start_work
+from zeroclaw_tui.tui.format import (
+    NO_HIGHLIGHTS,
+    Highlights,
+    excerpts_without_match,
+    highlights_of_message,
+    parts_with_matches,
+)
 from zeroclaw_tui.tui.view import (
     EmptyWords,
     Mode,
     Pace,
     Part,
     View,
-    empty_so_far,
     fact_words,
     mark_words,
     mode_facts,
+    order_words,
     search_summary,
     unusable_pattern,
     vector_words,
@@ -42,15 +53,25 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.embeddings.base import EmbeddingRequest
 
+Follower = Callable[["MemoryEntry | None", "ScoredEntry | None", "float | None"], None]
+GOES_BY = (NotReachable, Locked)
+"""Failures after which a store may answer again by itself."""
 FIRST_HINT = "Press / and type a message to see what your agent would recall"
+PAGE_ROWS = 200
+MANY_ROWS = 20_000
+"""Of more memories a first recall shows its keyword hits before all vectors are read."""
+_READ_WHOLE = 20
+_MAX_SIMILAR = 50
 _MAX_EXCERPT = 200
-_NO_TEXT = "(no text)"
+_SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
+_LOADS = ("list", "rows", "entry", "poll")
 
 
 class BrowserPanes(Vertical):
-    """Search bar, facets, list and detail of one library; it looks, and changes nothing.
+    """Search line, facets, list and detail of one store; it loads and shows, and changes nothing.
 
     `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
     """
@@ -65,35 +86,26 @@ class BrowserPanes(Vertical):
         self.facets: Facets | None = None
         self.other_facets: Mapping[Part, Facets] = {}
         self.recalled: RecallResult | None = None
+        self.follower: Follower | None = None
+        """Gets the memory under the cursor, an excerpt until the whole is there; None where nothing is."""
         self._clock = clock
         self._pace = pace
-        self._loader: Loader | None = None
-        self._recalled_keys: tuple[str, ...] | None = None
-        self._lit = MemoryFilter()
+        self._is_loading = False
+        self._is_away = self._has_recalled = self._has_searched = self._was_changed = False
+        self._version: int | None = None
+        self._counted: tuple[object, ...] | None = None
         self._found: int | None = None
-        self._trouble = self._meanwhile = ""
         self._milliseconds: float | None = None
-        self._starts_at_top = False
-        self._glows_news = False
-        self._go_to: Handle | None = None
-        self._edited: MemoryEntry | None = None
-        self._has_answered = self._has_searched = False
-        self._is_unanswered = False
-        self._was_changed = False
-        self._announced_hosts: set[str] = set()
+        self._trouble = ""
+        self._lit = MemoryFilter()
         self.rows = MemoryList(id="list", takes_marks=True)
-        """The memories."""
         self.detail = MemoryDetail(id="detail")
-        """The memory under the cursor."""
         self.facet_list = FacetList(id="facets")
-        """The counts next to the list."""
         self.copies_banner = Banner(id="copies")
         """The banner that reports other copies of a text."""
         self._failure = Banner(id="failure")
         self._search_bar = SearchBar(pace.debounce, id="search")
         self.facet_list.border_title, self.rows.border_title, self.detail.border_title = "Filters", "Memories", "Memory"
-        self.follower: Callable[[MemoryEntry | None, ScoredEntry | None, float | None], None] | None = None
-        """Is told which memory is under the cursor, an excerpt until the whole is there; None where nothing is."""
 
     def compose(self) -> ComposeResult:
         yield self._search_bar
@@ -121,12 +133,12 @@ class BrowserPanes(Vertical):
 
     @property
     def is_searching(self) -> bool:
-        """Whether the search bar is shown instead of the facts."""
+        """Whether the search line is shown instead of the facts."""
         return self.has_class("-searching")
 
     @property
     def is_typing(self) -> bool:
-        """Whether what is typed goes into the search bar."""
+        """Whether what is typed goes into the search line."""
         return self._search_bar.input.has_focus
 
     @property
@@ -137,25 +149,18 @@ class BrowserPanes(Vertical):
     def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
         """Show this store from now on; `other_install` is where another one is, if there is one."""
         self.stop_loading()
-        self.library, self._loader = library, Loader(self, library, self._pace)
-        self._recalled_keys = None
-        library.on_first_request(self._announce_request)
+        self.library, self._is_loading = library, True
         self.facets, self.other_facets = None, {}
-        self._has_answered = False
+        self._version = self._counted = None
+        self._is_away = self._has_recalled = False
+        library.on_first_request(self._announce_request)
         self.show_header()
-        self._failure.hide()
-        self.copies_banner.hide()
-        banner = self.query_one("#other-install", Banner)
-        banner.hide()
+        for banner in self.query(Banner):
+            banner.hide()
         if other_install:
-            banner.show(
-                "quiet",
-                f"Another install here: {other_install}",
-                ":",
-                "to choose it",
-                "app.installs",
-                typed="installs",
-            )
+            sentence = f"Another install here: {other_install}"
+            banner = self.query_one("#other-install", Banner)
+            banner.show("quiet", sentence, ":", "to choose it", "app.installs", typed="installs")
         self.query_one(Empty).show("Opening …")
         self.detail.show_nothing("")
         self.close_search()
@@ -167,79 +172,73 @@ class BrowserPanes(Vertical):
         self.look(view)
 
     def show_header(self) -> None:
-        """Which store, and how it is scored now."""
+        """Show which store this is, and how it is scored now."""
         if self.library is not None:
             self.app.sub_title = location_words(self.library)
             self.screen.query_one(StoreFacts).show(self.library)
 
     def stop_loading(self) -> None:
-        """Stop waiting for answers."""
-        if self._loader is not None:
-            self._loader.stop()
-        self._loader = None
+        """Ask the store nothing more."""
+        self._is_loading = False
+        for group in _LOADS:
+            self.workers.cancel_group(self, group)
 
     def start_loading(self) -> None:
         """Ask the same store again from now on."""
-        if self.library is not None:
-            self._loader = Loader(self, self.library, self._pace)
-            self._loader.recalled_keys = self._recalled_keys
-            self.look_on()
+        self._is_loading, self._counted = True, None
+        self.look_on()
 
-    def look(self, view: View, *, keep_place: bool = False, go_to: Handle | None = None) -> None:
-        """Look at something else, or with `keep_place` at the same again; the cursor goes to the row `go_to`."""
-        is_reordered = (view.sort, view.recalled) != (self.view.sort, self.view.recalled)
-        before, self._starts_at_top = self.view, is_reordered
-        self.view = view
-        if self._loader is None:
+    def look(
+        self,
+        view: View,
+        *,
+        keep_place: bool = False,
+        go_to: Handle | None = None,
+        edited: MemoryEntry | None = None,
+    ) -> None:
+        """Show another view, or with `keep_place` the same again; the cursor goes to the row `go_to`.
+
+        What was `edited` stays in sight of a recall, or is reported as no longer in this view.
+        """
+        before, self.view = self.view, view
+        if self.library is None or not self._is_loading:
             return
-        if not keep_place:
-            self._edited, self._go_to = None, go_to
         if (before.filter, before.age, before.sought) != (view.filter, view.age, view.sought):
             self.post_message(self.ViewChanged())
         now = self._clock()
         self.recalled = self.recalled if view.is_recall else None
-        self._found = None
+        self._found, self._trouble = None, ""
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
-        self._trouble = ""
         self.detail.now = now
-        if (before.filter, before.age, before.ignored) != (view.filter, view.age, view.ignored):
-            for facets in self._facet_lists():
-                facets.mark(view)
+        for facets in self._facet_lists():
+            facets.mark(view)
         self.paint_lines()
+        self.workers.cancel_group(self, "rows")
         if view.is_similar:
-            self._loader.find_similar(view, now)
+            self._load("list", self._find_similar, view, now)
         elif view.is_recall:
-            self._loader.recall(view, now)
+            self._load("list", self._recall, view, now, edited)
         else:
-            self._loader.list_memories(view, now, keep_place=keep_place)
+            at_top = before.sort != view.sort
+            self._load("list", self._list, view, now, keep_place, at_top, go_to, edited)
 
-    def look_again(
-        self, *, glows_news: bool = False, go_to: Handle | None = None, edited: MemoryEntry | None = None
-    ) -> None:
-        """Something was changed here: the same view again at once, its place kept.
+    def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
+        """Show the same view again, its place kept: something was changed here."""
+        # The next listing shows what was written just now, so that no poll has to.
+        self._version = None
+        self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
 
-        With `glows_news` rows that were not there before light up, with `go_to` the cursor goes to that row. What was
-        `edited` stays in sight, or is reported as no longer in this view.
-        """
-        self._glows_news, self._go_to, self._edited = glows_news, go_to, edited
-        if self._loader is not None:
-            self._loader.changed_here()
+    def look_on(self) -> None:
+        """Show the same view again, the cursor on the same memory: another process wrote."""
         self.look(self.view, keep_place=True)
+
+    def reload(self) -> None:
+        """Read the store again."""
+        self.look(self.view, keep_place=self.rows.row_count > 0)
 
     def toggle(self, part: Part, value: str) -> None:
         """Narrow, or widen again."""
-        if part == "recalled":
-            is_narrowed = self.view.has("recalled", value)
-            self.look(self.view.with_never_recalled(None if is_narrowed else self._recalled_keys))
-        else:
-            self.look(self.view.toggled(part, value))
-
-    def know_recalls(self, keys: tuple[str, ...]) -> None:
-        """Count from now on what is in nothing that is recorded, which is what has none of these keys."""
-        self._recalled_keys = keys
-        if self._loader is not None:
-            self._loader.recalled_keys = keys
-            self.look_on()
+        self.look(self.view.toggled(part, value))
 
     def open_search(self) -> None:
         """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
@@ -253,119 +252,87 @@ class BrowserPanes(Vertical):
         self._search_bar.type_anew()
 
     def find_similar(self, entry: MemoryEntry) -> None:
-        """Search for memories similar to one; its text is in the search bar, to be typed over."""
-        excerpt = one_line(entry.content[:_MAX_EXCERPT]) or one_line(entry.key[:_MAX_EXCERPT]) or _NO_TEXT
+        """Search for memories similar to one; its text is in the search line, to be typed over."""
+        excerpt = one_line(entry.content[:_MAX_EXCERPT]) or one_line(entry.key[:_MAX_EXCERPT]) or "(no text)"
         self._search_bar.put(excerpt)
         self.add_class("-searching")
         self.look(replace(self.view, mode=Mode.SIMILAR, query=excerpt, similar_to=entry))
         self.screen.set_focus(self.rows)
 
     def close_search(self) -> None:
-        """No search bar, and nothing in it."""
+        """Hide the search line, and forget what was typed."""
         self._search_bar.put("")
         self.remove_class("-searching")
 
-    def on_search_bar_mode_chosen(self, event: SearchBar.ModeChosen) -> None:
-        self._search_by(event.mode)
-
     def next_mode(self) -> None:
-        """The next way to search, for the same text."""
+        """Search the same text in the next mode."""
         modes = list(Mode)
         self._search_by(modes[(modes.index(self.view.mode) + 1) % len(modes)])
 
-    def _search_by(self, mode: Mode) -> None:
-        typed = self._search_bar.input.value
-        similar_to = self.view.similar_to if typed == self.view.query else None
-        view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
-        if typed:
-            self.look(view)
-        else:
-            self.view = view
-        self.paint_lines()
-
-    def step_out(self) -> bool:
-        """From the bar or a pane to the list, then out of the search; gives whether there was a step to take."""
-        rows, is_typing = self.rows, self.is_typing
-        has_step = self.is_searching or not rows.has_focus or self.has_class("-facets-on")
+    def step_out(self) -> None:
+        """Go from the search line or a pane to the list, then out of the search."""
+        rows = self.rows
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             self.close_search()
             self.look(replace(self.view, query="", similar_to=None))
-        elif not is_typing and self.screen.has_class("-narrow"):
-            self.remove_class("-facets-on")
         rows.focus()
-        return has_step
-
-    def toggle_facets(self) -> None:
-        """Show the facets, or hide them."""
-        is_shown = self.query_one("#facets").display
-        self.set_class(not is_shown, "-facets-on")
-        self.set_class(is_shown, "-facets-off")
-        if is_shown:
-            self.rows.focus()
-
-    def reload(self) -> None:
-        """Read the store again."""
-        self.look(self.view, keep_place=self.rows.row_count > 0)
 
     def asked(self) -> RecallRequest:
         """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
-        assert self.library is not None
-        asked = self.view.request(self._clock(), self.library.config, self.library.memory.about.recall_limit)
-        is_message = self.view.mode not in (Mode.REGEX, Mode.SIMILAR)
-        return replace(asked, query=asked.query if is_message else "")
+        asked = self._request(self.view, self._clock())
+        return replace(asked, query="" if self.view.mode in (Mode.REGEX, Mode.SIMILAR) else asked.query)
 
     def show_marks(self) -> None:
         """Draw the marks and their count again."""
         self.rows.show_marks()
         self.paint_lines()
 
-    def say_meanwhile(self, words: str) -> None:
-        """Say below the list what is under way; nothing once it is over."""
-        self._meanwhile = words
-        self.paint_lines()
-
-    def paint_lines(self) -> None:
-        """Bar, fact line and summary, from what is known now."""
-        view, rows = self.view, self.rows
-        lines = self.query_one(FactLine)
-        lines.facts = fact_words(self.facets, view)
-        lines.chips = view.chips
-        lines.order = view.order_words
-        counted = None if self._is_unanswered else self.facets
-        facts = mode_facts(view, self.recalled, counted, self._milliseconds)
-        if self._waits_for_enter:
-            facts = ("enter to recall",)
-        shown = (self._trouble,) if self._trouble else facts
-        self._search_bar.show_mode(view.mode, shown)
-        total = self.facets.total if self.facets else None
-        general = self.library.why_no_vectors if self.library else None
-        vector = self._vector_words()
-        self.rows.border_title = view.title
-        summary = search_summary(view, self.recalled, total, self._found, general, vector=vector)
-        marks = rows.marks
-        marked, hint = mark_words(len(marks), rows.marks_shown)
-        if not self._has_searched and self.facets is not None and self.facets.total:
-            hint = hint or FIRST_HINT
-        if self._trouble:
-            # A narrow bar has no room for it, and the rows look like an answer.
-            summary = (f"the pattern {self._trouble}", "the list shows the previous search")
-        self.query_one(StatusBar).say(*((self._meanwhile,) if self._meanwhile else (marked, *(summary or (hint,)))))
+    def show_selected(self) -> None:
+        """Show the memory under the cursor next to the list, in full as soon as that is here."""
+        entry, result = self.rows.selected_entry, self.rows.selected_result
+        self.workers.cancel_group(self, "entry")
+        if entry is not None and self._is_loading:
+            self._show_entry(entry, result)
+            if entry.is_excerpt or entry.embedding_dimensions:
+                self._load("entry", self._read_entry, entry, result)
 
     def show_gone(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
         self._failure.fail(error)
-        self._is_unanswered, self._milliseconds = True, None
+        self._milliseconds = None
+        self._is_away = isinstance(error, GOES_BY)
         self.paint_lines()
-        if self._loader is not None and isinstance(error, GOES_BY):
-            self._loader.is_away()
-        if not self._has_answered:
+        if self.facets is None and not self.rows.row_count:
             self._show_rows(False)
-            self.query_one(Empty).show(
-                "The store does not answer.", "", (("r", "retry"), ("6", "choose another store"))
-            )
+            keys = (("r", "retry"), ("6", "choose another store"))
+            self.query_one(Empty).show("The store does not answer.", "", keys)
+
+    def paint_lines(self) -> None:
+        """Show search line, facts and summary from what is known now."""
+        view, rows, total = self.view, self.rows, self.facets.total if self.facets else None
+        lines = self.query_one(FactLine)
+        lines.facts, lines.chips, lines.order = fact_words(self.facets, view), view.chips, order_words(view.sort)
+        facts = mode_facts(view, self.recalled, self.facets, self._milliseconds)
+        if self._trouble or self._waits_for_enter:
+            facts = (self._trouble or "enter to recall",)
+        self._search_bar.show_mode(view.mode, facts)
+        rows.border_title = view.title
+        general = self.library.why_no_vectors if self.library else None
+        vector = self._vector_words()
+        summary = search_summary(view, self.recalled, total, self._found, general, vector=vector)
+        marked, hint = mark_words(len(rows.marks), rows.marks_shown)
+        if not self._has_searched and total:
+            hint = hint or FIRST_HINT
+        if self._trouble:
+            # A narrow search line has no room for it, and the rows look like an answer.
+            summary = (f"the pattern {self._trouble}", "the list shows the previous search")
+        self.query_one(StatusBar).say(marked, *(summary or (hint,)))
+
+    def on_search_bar_mode_chosen(self, event: SearchBar.ModeChosen) -> None:
+        self._search_by(event.mode)
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
-        # What was typed last may come when the bar is closed already.
+        # What was typed last may come when the line is closed already.
         if self.is_searching and not self._waits_for_enter:
             self._search(event.text)
         self.paint_lines()
@@ -386,155 +353,244 @@ class BrowserPanes(Vertical):
         self.look(self.view.sorted_by(event.field))
 
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
-        if self._loader is not None:
-            self._loader.want_rows(event.handles)
+        if self._is_loading:
+            self._load("rows", self._read_rows, event.handles, exclusive=False)
 
-    def on_memory_list_order_wanted(self, event: MemoryList.OrderWanted) -> None:
-        self._ask_for_order(event.rows)
+    def on_memory_list_row_highlighted(self) -> None:
+        # By way of the list, whose repaint then reaches the screen first: that is what one waits for.
+        self.rows.call_later(self.call_after_refresh, self.show_selected)
 
-    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
-        # The list is what one waits for, the memory next to it follows.
-        self._call_after_list(self._show_highlighted, event.entry, event.result)
+    def _load(self, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True) -> None:
+        start_work(self, group, self._guarded, work, *given, exclusive=exclusive)
 
-    def _show_highlighted(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        """Show what the cursor is on, in full as soon as that is here."""
-        if self._loader is None or not self._is_selected(entry, result):
+    async def _guarded(self, work: Callable[..., Awaitable[None]], *given: object) -> None:
+        """Load something; the screen stays when that fails, and a banner says what is wrong."""
+        try:
+            await work(*given)
+        except SearchInterrupted:
+            # The store is being closed.
             return
-        self.show_entry(entry, result)
-        if entry.is_excerpt or entry.embedding_dimensions:
-            self._loader.want_entry(entry, result)
+        except InspectorError as error:
+            if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
+                # Half typed, most patterns cannot be read: the list stays as it is.
+                self._trouble = error.message.removeprefix("The pattern ").rstrip(".")
+                self.paint_lines()
+                self.query_one(Empty).show(*unusable_pattern(error))
+            else:
+                self.show_gone(error)
 
-    def show_page(self, entries: Sequence[MemoryEntry], milliseconds: float) -> None:
-        """The first rows of a listing, which took so long, at once."""
-        self._milliseconds = milliseconds
-        self._light_up(Highlights.of(self.view.sought))
-        self.rows.show_page(entries, len(entries))
-        if self._starts_at_top:
-            self.rows.action_top()
-        self._answered(bool(entries))
+    async def _list(
+        self,
+        view: View,
+        now: datetime,
+        keep_place: bool,
+        at_top: bool,
+        go_to: Handle | None,
+        edited: MemoryEntry | None,
+    ) -> None:
+        """Load the first page, the whole order, and the counts; with `keep_place` the page waits for the order."""
+        library = self._library
+        memory, chosen, started = library.memory, view.listing_filter(now), self._pace.stopwatch()
+        if self._version is None:
+            # Read before the rows, so that what is written in between is seen by the next poll.
+            self._version = await memory.version()
+        first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
+        handles: Sequence[Handle] = [entry.handle for entry in first]
+        if not handles:
+            self._was_changed = await self._has_change() if view.shows_all else False
+            await self._count(view, now)
+        self._light_up(Highlights.of(view.sought))
+        if not keep_place:
+            self._milliseconds = self._since(started)
+            self.rows.show_page(first)
+            if at_top:
+                self.rows.action_top()
+            self._answered()
+        if len(first) == PAGE_ROWS:
+            handles = await memory.rows(Query(HANDLES, chosen, view.sort))
+        self._show_order(handles, first, go_to, edited)
+        await self._scan(first)
+        if handles:
+            await self._count(view, now)
 
-    def know_changes(self, was_changed: bool) -> None:
-        """Whether there is a change to undo, for the words where there are no memories; the counts follow."""
-        self._was_changed = was_changed
-
-    def show_facets(self, counted: Facets, others: Mapping[Part, Facets]) -> None:
-        """Counts of what the filter leaves; `others` has, for a part that narrows, the counts without it."""
-        self.facets, self.other_facets = counted, others
-        for facets in self._facet_lists():
-            facets.show(counted, others, self.view)
-        self.rows.set_look(sort=self.view.sort, now=self._clock(), show_agent=self._has_agents())
-        self.paint_lines()
-
-    def show_order(self, handles: Sequence[Handle], total: int, first: Sequence[MemoryEntry], is_refresh: bool) -> None:
-        """Every row's place, and the first rows as they are now; `is_refresh` for the same view again.
-
-        Of very many rows there may be the first handles only; `total` says how many there are in all.
-        """
+    def _show_order(
+        self, handles: Sequence[Handle], first: Sequence[MemoryEntry], go_to: Handle | None, edited: MemoryEntry | None
+    ) -> None:
+        """Show all rows of the listing, with the cursor where it was or on the row `go_to`."""
         rows = self.rows
         was_at_top = rows.scroll_offset.y == 0
-        news = rows.unseen(first) if is_refresh else []
-        self._light_up(Highlights.of(self.view.sought))
-        if self._glows_news:
-            news += rows.newcomers(handles)
-        rows.show_order(handles, total)
+        rows.show_order(handles, first)
         every, ages = rows.marks.every, {"older_than": None, "newer_than": None}
         if every is not None and every.but(**ages) == self.view.listing_filter(self._clock()).but(**ages):
-            rows.marks.count_every(total)
-        rows.put_rows(first)
-        if news:
-            rows.glow(news)
-        is_part = total > len(handles)
-        if self._go_to is not None and not rows.go_to(self._go_to) and is_part:
-            self._ask_for_order(total)
-        else:
-            self._report_position(handles)
-        self._glows_news = False
-        if was_at_top and rows.cursor < rows.size.height - 1:
+            rows.marks.total = len(handles)
+        if go_to is not None:
+            rows.go_to(go_to)
+        elif was_at_top and rows.cursor < rows.size.height - 1:
             # In a list of the newest memories, new ones appear at once.
             rows.scroll_to(y=0, animate=False, force=True)
-        self._answered(bool(handles))
+        if edited is not None and edited.handle not in handles:
+            self.notify(f"{one_line(edited.key)[:60]} no longer matches the filters.", markup=False)
+        self._answered()
 
-    def show_more_order(self, handles: Sequence[Handle], is_whole: bool) -> None:
-        """The same handles of a long order and some behind them, or all."""
-        self.rows.show_more(handles, is_whole=is_whole)
-        if self._go_to is not None:
-            self.rows.go_to(self._go_to)
-            self._report_position(handles)
+    async def _recall(self, view: View, now: datetime, edited: MemoryEntry | None) -> None:
+        """Show what the agent would recall, then how many memories contain the query."""
+        library, started = self._library, self._pace.stopwatch()
+        # The first recall of a big store reads all its vectors.
+        is_big = self.facets is not None and self.facets.total > MANY_ROWS
+        words_first = is_big and not self._has_recalled and library.memory.about.rule is None
+        trial = library.trial(self._request(view, now))
+        async with aclosing(recall_steps(library, trial, words_first=words_first)) as steps:
+            async for result in steps:
+                if get_current_worker().is_cancelled:
+                    # A driver's thread may go on after its await was cancelled.
+                    return
+                self._show_recall(result, self._since(started), edited)
+        self._has_recalled = True
+        await self._painted()
+        await self._count_again(view, now)
+        self._found = (await count_facets(library.memory, view.finding_filter(now), now.isoformat())).total
+        self._answered()
 
-    def show_recall(self, result: RecallResult, milliseconds: float) -> None:
-        """What the agent would recall, and how long that took."""
+    async def _find_similar(self, view: View, now: datetime) -> None:
+        """Show the memories nearest to one of them, or to a text."""
+        from zeroclaw_tui.curation.similar import similar_memories
+
+        started, text = self._pace.stopwatch(), view.query if view.similar_to is None else ""
+        found = await similar_memories(self._library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
+        self._show_recall(_similar_ranking(found, self._request(view, now)), self._since(started), None)
+        await self._count_again(view, now)
+
+    def _show_recall(self, result: RecallResult, milliseconds: float, edited: MemoryEntry | None) -> None:
         self.recalled, self._milliseconds = result, milliseconds
-        is_similar = result.mode == SIMILAR
         self._lit, self.rows.lights = MemoryFilter(), NO_HIGHLIGHTS
-        self.rows.show_results(result, self._edited)
-        lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(result.request.query)
-        self._call_after_list(setattr, self.detail, "lights", lights)
-        if not is_similar and self._found is None:
-            self._call_after_list(self._want_found, self.view)
-        self._answered(bool(self.rows.row_count))
+        self.rows.show_results(result, edited)
+        lights = NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
+        self.rows.call_later(self.call_after_refresh, setattr, self.detail, "lights", lights)
+        self._answered()
 
-    def _call_after_list(self, callback: Callable[..., object], *given: object) -> None:
-        """Call once the list is painted."""
-        # By way of the list, whose repaint then reaches the screen first: one with nothing to paint calls at once.
-        self.rows.call_later(self.call_after_refresh, callback, *given)
+    async def _read_rows(self, handles: Sequence[Handle]) -> None:
+        """Load the rows that have come into sight."""
+        entries = await self._library.memory.rows(Query(EXCERPTS, handles=handles))
+        self.rows.put_rows(entries)
+        await self._scan(entries)
 
-    def _want_found(self, view: View) -> None:
-        if self._loader is not None and view == self.view:
-            self._loader.want_found(view, self._clock())
+    async def _scan(self, entries: Sequence[MemoryEntry]) -> None:
+        """Mark what the agent does not get, after the rows are there: long contents are read for it.
 
-    def show_found(self, count: int) -> None:
-        """How many memories contain the query."""
-        self._found = count
-        self._answered(not self.has_class("-empty"))
+        Of what has no match in what the list holds of it, show where the first one is.
+        """
+        memory, sought = self._library.memory, self.view.sought
+        withheld = [entry for entry in await self._library.scanned(entries) if entry.withheld]
+        if withheld:
+            self.rows.put_rows(withheld)
+        if not sought.looks_for_text:
+            return
+        lights = await asyncio.to_thread(Highlights.of, sought)
+        unlit = await asyncio.to_thread(excerpts_without_match, entries, lights)
+        for start in range(0, len(unlit), _READ_WHOLE):
+            whole = await memory.rows(Query(ENTRIES, handles=unlit[start : start + _READ_WHOLE]))
+            self.rows.show_parts(await asyncio.to_thread(parts_with_matches, whole, lights))
 
-    def show_load_failed(self, error: InspectorError) -> None:
-        """The screen stays; a banner says what is wrong and which key tries again."""
-        if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
-            # Half typed, most patterns cannot be read: the list stays as it is.
-            self._trouble = error.message.removeprefix("The pattern ").rstrip(".")
-            self.paint_lines()
-            self.query_one(Empty).show(*unusable_pattern(error))
-        else:
-            self.show_gone(error)
+    async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+        """Show one memory in full, with the norm of its vector."""
+        memory = self._library.memory
+        whole = await whole_entry(memory, entry.handle) if entry.is_excerpt else entry
+        norm = await vector_norm(memory, entry.handle) if entry.embedding_dimensions else None
+        (scanned,) = await self._library.scanned([whole])
+        selected = self.rows.selected_entry
+        # Its part in one recall has no place among the results of another.
+        if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
+            self._show_entry(scanned, result, norm)
 
-    def look_on(self) -> None:
-        """The same view again, the cursor on the same memory: another process wrote."""
-        self.look(self.view, keep_place=True)
+    def _show_entry(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
+        self.detail.show(entry, result, self.recalled, norm)
+        if self.follower is not None:
+            self.follower(entry, result, norm)
+
+    async def _count(self, view: View, now: datetime) -> None:
+        """Count what the filter leaves, and for each part that narrows what would be left without it."""
+        memory, moment = self._library.memory, now.isoformat()
+        facets = await count_facets(memory, view.listing_filter(now), moment)
+        parts = view.facet_filters(now).items()
+        others: dict[Part, Facets] = {part: await count_facets(memory, wider, moment) for part, wider in parts}
+        self.facets, self.other_facets, self._counted = facets, others, _what_is_counted(view)
+        for shown in self._facet_lists():
+            shown.show(facets, others, view)
+        self.rows.set_look(sort=view.sort, now=self._clock(), show_agent=self._has_agents())
+        self.paint_lines()
+
+    async def _count_again(self, view: View, now: datetime) -> None:
+        """Count unless that is known for this view."""
+        if self._counted != _what_is_counted(view):
+            await self._count(view, now)
+
+    async def _has_change(self) -> bool:
+        """Whether there is a change to undo here; an unreadable trash is reported where it is shown."""
+        try:
+            return await self._library.trash.last() is not None
+        except InspectorError:
+            return False
+
+    def _poll(self) -> None:
+        is_asking = any(worker.group == "poll" and not worker.is_finished for worker in self.workers)
+        if self._is_loading and not is_asking:
+            self._load("poll", self._look_for_changes)
+
+    async def _look_for_changes(self) -> None:
+        """Show the view again where another process has written, or where the store answers again."""
+        memory = self._library.memory
+        if self._is_away:
+            # A cached version needs no server; here the server must answer.
+            if not await memory.health_check():
+                return
+            self._is_away = False
+            self.call_later(self.look_on)
+        before, self._version = self._version, await memory.version()
+        # Without an earlier version a listing is under way that is newer than any.
+        if before is not None and self._version != before:
+            self.call_later(self.look_on)
+
+    @property
+    def _library(self) -> Library:
+        assert self.library is not None
+        return self.library
 
     @property
     def _waits_for_enter(self) -> bool:
-        """Whether what is in the search bar is recalled only with Enter: the store is too big for every letter."""
+        """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
         if self.library is None or self.facets is None or self.view.mode is not Mode.RECALL:
             return False
         most, typed = self.library.memory.about.slow_recall_above, self._search_bar.input.value
         return most is not None and self.facets.total > most and bool(typed.strip()) and typed != self.view.query
 
+    def _request(self, view: View, now: datetime) -> RecallRequest:
+        return view.request(now, self._library.config, self._library.memory.about.recall_limit)
+
     def _search(self, query: str) -> None:
         if query != self.view.query:
             self.look(replace(self.view, query=query, similar_to=None))
 
+    def _search_by(self, mode: Mode) -> None:
+        typed = self._search_bar.input.value
+        similar_to = self.view.similar_to if typed == self.view.query else None
+        view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
+        if typed:
+            self.look(view)
+        else:
+            self.view = view
+        self.paint_lines()
+
     def _light_up(self, lights: Highlights) -> None:
         """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""
         sought = self.view.sought if lights else MemoryFilter()
-        detail = self.detail
-        if sought != self._lit or (detail.lights and not lights):
+        if sought != self._lit or (self.detail.lights and not lights):
             self._lit = sought
-            self.rows.lights = detail.lights = lights
+            self.rows.lights = self.detail.lights = lights
 
-    def _ask_for_order(self, rows: int) -> None:
-        if self._loader is not None:
-            self._loader.want_order(rows)
-
-    def _report_position(self, handles: Iterable[Handle]) -> None:
-        """The cursor is on its target; an edited memory that is no longer listed is reported."""
-        edited, self._go_to, self._edited = self._edited, None, None
-        if edited is not None and edited.handle not in handles:
-            self.notify(f"{one_line(edited.key)[:60]} no longer matches the filters.", markup=False)
-
-    def _answered(self, has_rows: bool) -> None:
+    def _answered(self) -> None:
         """An answer is on the screen: the failure before it is over, and what is empty says why."""
+        has_rows = self.rows.row_count > 0
         self._failure.hide()
-        self._has_answered, self._is_unanswered = True, False
         self._show_rows(has_rows)
         self.paint_lines()
         if not has_rows and self.library is not None:
@@ -544,23 +600,19 @@ class BrowserPanes(Vertical):
                 self.follower(None, None, None)
 
     def _why_empty(self, library: Library) -> EmptyWords:
-        memory = library.memory
-        if self.recalled is not None and self.recalled.awaits_vector:
-            return empty_so_far(self.view, self._vector_words())
-        remarks = self.recalled.notes if self.recalled is not None else ()
+        memory, recalled = library.memory, self.recalled
+        remarks = recalled.notes if recalled is not None else ()
         # What holds for every recall here comes last.
-        remarks = tuple(sorted(remarks, key=lambda note: note == library.why_no_vectors))
-        notes = (*remarks, self._vector_words())
-        if memory.about.keeps_nothing:
-            notes = sentences(memory.about.notices)
+        notes = (*sorted(remarks, key=lambda note: note == library.why_no_vectors), self._vector_words())
         return why_empty(
             self.view,
             memory,
             self._found,
             can_write=library.read_only_because is None,
-            notes=notes,
+            notes=sentences(memory.about.notices) if memory.about.keeps_nothing else notes,
             is_watched="watch" not in memory.why_not,
             was_changed=self._was_changed,
+            is_first=recalled is not None and recalled.awaits_vector,
             hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
         )
 
@@ -571,37 +623,13 @@ class BrowserPanes(Vertical):
         return vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
 
     def _announce_request(self, request: EmbeddingRequest) -> None:
-        """Say once of each host that texts go there."""
-        if request.host not in self._announced_hosts:
-            self._announced_hosts.add(request.host)
-            self.notify(request.description, markup=False)
-
-    def show_selected(self) -> None:
-        """Show what is under the cursor once more, for who has just begun to read it elsewhere."""
-        entry, result = self.rows.selected_entry, self.rows.selected_result
-        if entry is not None and self._loader is not None:
-            self.show_entry(entry, result)
-            self._loader.want_entry(entry, result)
-
-    def show_entry(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
-        """Beside the list, one memory, with the norm of its vector once it is here in full.
-
-        What the list has moved on from is not shown: its part in one recall has no place in another.
-        """
-        if not self._is_selected(entry, result):
-            return
-        self.detail.show(entry, result, self.recalled, norm)
-        if self.follower is not None:
-            self.follower(entry, result, norm)
-
-    def _is_selected(self, entry: MemoryEntry, result: ScoredEntry | None) -> bool:
-        selected = self.rows.selected_entry
-        return selected is not None and selected.handle == entry.handle and self.rows.selected_result == result
+        """Say once that texts go to a host."""
+        self.notify(request.description, markup=False)
 
     def _show_rows(self, has_rows: bool) -> None:
         rows, screen = self.rows, self.screen
         if not has_rows and rows.has_focus:
-            # Hidden with the focus on it, the list would hand that on to the search bar, and never get it back.
+            # Hidden with the focus on it, the list would hand that on to the search line, and never get it back.
             screen.set_focus(None)
         self.set_class(not has_rows, "-empty")
         if has_rows and screen.focused is None:
@@ -615,6 +643,45 @@ class BrowserPanes(Vertical):
     def _has_agents(self) -> bool:
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
 
-    def _poll(self) -> None:
-        if self._loader is not None:
-            self._loader.poll()
+    async def _painted(self) -> None:
+        """Wait until what is shown now is painted."""
+        painted = asyncio.Event()
+        if self.call_after_refresh(painted.set):
+            await painted.wait()
+
+    def _since(self, started: float) -> float:
+        return (self._pace.stopwatch() - started) * 1000
+
+
+def _what_is_counted(view: View) -> tuple[object, ...]:
+    """What the counts of a view depend on, besides the moment."""
+    return (view.filter, view.age, view.sought)
+
+
+def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
+    """The nearest memories with a part of the score that says by what they are near: a cosine, or words."""
+    is_by_vector = found.method == "vector"
+    return RecallResult(
+        request=request,
+        backend=found.backend,
+        location=found.location,
+        profile="",
+        profile_source="",
+        mode=SIMILAR,
+        weights=(0.0, 0.0),
+        threshold=0.0,
+        scale=_SCALES[found.method],
+        results=tuple(
+            ScoredEntry(
+                near.entry,
+                near.rank,
+                None,
+                vector_score=near.score if is_by_vector else None,
+                keyword_score=None if is_by_vector else near.score,
+                stage=SIMILAR,
+                shared=near.shared,
+            )
+            for near in found.results
+        ),
+        notes=found.sentences(),
+    )

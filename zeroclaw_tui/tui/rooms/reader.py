@@ -41,7 +41,7 @@ COMMANDS = (
     Command("next", "j", "next", "The next memory of the list", True, priority=True),
     Command("previous", "k", "previous", "The previous memory of the list", True, priority=True),
     *(replace(command, target="list") for command in BROWSER_COMMANDS if command.id in _AS_IN_LIST),
-    *(command for command in BROWSER_COMMANDS if command.id in ("delete", "toggle_markdown")),
+    *(command for command in BROWSER_COMMANDS if command.id == "delete"),
     *common_commands(out="Back to the list, on the memory read last"),
 )
 TALK_COMMANDS = (
@@ -78,7 +78,6 @@ class ReaderRoom(Room[None]):
     def on_mount(self) -> None:
         detail = self.query_one(MemoryDetail)
         detail.now = self._browser.clock()
-        detail.as_markdown = self._browser.panes.detail.as_markdown
         self._browser.panes.show_selected()
 
     def show(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
@@ -89,7 +88,7 @@ class ReaderRoom(Room[None]):
         detail.lights = theirs.lights
         detail.show(entry, result, self._browser.panes.recalled, norm)
         rows = self._browser.rows
-        place = f"{rows.cursor + 1:,} of {rows.row_count:,}"
+        place = f"{rows.place:,} of {rows.row_count:,}"
         marked = " · ● marked" if entry.id in rows.marks else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
@@ -114,10 +113,6 @@ class ReaderRoom(Room[None]):
 
     def action_previous(self) -> None:
         self._browser.rows.action_move(-1)
-
-    def action_toggle_markdown(self) -> None:
-        detail = self.query_one(MemoryDetail)
-        detail.as_markdown = not detail.as_markdown
 
     def action_delete(self) -> None:
         self._browser.changes.begin(self._delete)

@@ -101,9 +101,10 @@ class FacetList(OptionList):
             if values:
                 options += self._section(part, values, is_first=not options)
         facets, state = self._facets, _SUPERSEDED[self._view.filter.superseded]
-        superseded, never = (facets.superseded or None, facets.never_recalled) if facets else (None, None)
-        options += self._single("superseded", "", superseded, state, is_first=not options)
-        options += self._single("recalled", "never", never, "never recalled", is_first=not options)
+        count = facets.superseded if facets else None
+        if count and self._narrowed_to in state:
+            row = self._row("superseded", "", count, state)
+            options += [self._option(None, Content("" if not options else " ")), self._option(("superseded", ""), row)]
         self.set_options(options)
         if here is not None and here in self._rows:
             self.highlighted = self._rows.index(here)
@@ -133,13 +134,6 @@ class FacetList(OptionList):
             rest = f"  {len(values) - len(shown):,} more in F"
             options.append(self._option(None, Content.styled(rest, MUTED)))
         return options
-
-    def _single(self, part: Part, value: str, count: int | None, words: str, *, is_first: bool) -> list[Option]:
-        """A value that is a part of its own; nothing where it is not counted."""
-        if count is None or self._narrowed_to not in words:
-            return []
-        row = self._row(part, value, count, words)
-        return [self._option(None, Content("" if is_first else " ")), self._option((part, value), row)]
 
     def _option(self, row: tuple[Part, str] | None, content: Content) -> Option:
         self._rows.append(row)

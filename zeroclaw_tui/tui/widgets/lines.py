@@ -1,4 +1,4 @@
-"""The lines round a list: what is searched for, or the message a room is about, the facts, a banner, and the status."""
+"""The lines around a list: what is searched for, facts, a banner, the status, the tabs and the keys."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
-from rich.highlighter import Highlighter
-from rich.text import Text
 from textual.app import ComposeResult, RenderResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -21,32 +18,29 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.hidden_text import hidden_runs
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import fit, shown_words
-from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG
+from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, clickable
 from zeroclaw_tui.tui.view import Chip, Mode
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
+from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
-BannerKind = Literal["error", "quiet"]
 _PLACEHOLDERS = {
     Mode.RECALL: "Type a message to see what your agent would recall",
     Mode.CONTAINS: "a part of a key or a content",
     Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
     Mode.SIMILAR: "memories similar to this text",
 }
-_NO_SIGN = "\ufffd"
 _DOT = " · "
 _WIDTH_OF_MODES = 76
 """Cells that the search line has at least where it names every mode."""
-
-MOST_KEYS = 7
+MAX_KEYS = 7
 """How many keys the footer shows besides the key that shows all."""
 _GAP = "  "
-_TAB_GAP = 3
+_TAB_GAP = "   "
 
 
-class SearchInput(Input):
+class SearchInput(LineInput):
     """A line to type in; `down` and `enter` leave it for the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,10 +67,11 @@ class PromptLine(Horizontal):
         & > .facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
     }
     """
-    LINE: ClassVar[type[Input]] = Input
-    LEAST_LINE: ClassVar[int] = 28
+    PROMPT: ClassVar[type[Static]] = Static
+    LINE: ClassVar[type[LineInput]] = LineInput
+    MIN_LINE: ClassVar[int] = 28
     """Cells that are left to type in."""
-    LEAST_FACTS: ClassVar[int] = 1
+    MIN_FACTS: ClassVar[int] = 1
     """So many facts stand there whatever room there is."""
 
     @dataclass
@@ -90,11 +85,12 @@ class PromptLine(Horizontal):
         self._debounce = debounce
         self._facts: tuple[str, ...] = ()
         self._rest: Timer | None = None
-        self.input = self.LINE(text, placeholder, VisibleCharacters(), compact=True, select_on_focus=False)
+        self.input = self.LINE(text, placeholder=placeholder)
         """Where one types."""
+        self.input.select_on_focus = False
 
     def compose(self) -> ComposeResult:
-        yield Static("❯", classes="prompt", markup=False)
+        yield self.PROMPT("❯", classes="prompt", markup=False)
         yield self.input
         yield Static("", classes="facts", markup=False)
 
@@ -132,7 +128,7 @@ class PromptLine(Horizontal):
         else:
             self._ask()
 
-    def on_click(self, event: Click) -> None:
+    def on_click(self) -> None:
         self.input.focus()
 
     def _ask(self) -> None:
@@ -146,10 +142,20 @@ class PromptLine(Horizontal):
 
     def _fit(self) -> None:
         facts = list(self._facts)
-        room = self.size.width - self.LEAST_LINE - self.query_one(".prompt").size.width
-        while len(facts) > self.LEAST_FACTS and cell_len("   ".join(facts)) > room:
+        room = self.size.width - self.MIN_LINE - self.query_one(".prompt").size.width
+        while len(facts) > self.MIN_FACTS and cell_len("   ".join(facts)) > room:
             facts.pop()
         self.query_one(".facts", Static).update(Content("   ".join(facts)))
+
+
+class Modes(Static):
+    """The search modes by name; a click chooses one."""
+
+    def on_mount(self) -> None:
+        self.auto_links = False
+
+    def action_choose(self, mode: str) -> None:
+        self.post_message(SearchBar.ModeChosen(Mode(mode)))
 
 
 class SearchBar(PromptLine):
@@ -159,9 +165,10 @@ class SearchBar(PromptLine):
     SearchBar { display: none; }
     SearchBar > .prompt { padding: 0 2 0 0; }
     """
+    PROMPT = Modes
     LINE = SearchInput
-    LEAST_LINE = 24
-    LEAST_FACTS = 0
+    MIN_LINE = 24
+    MIN_FACTS = 0
 
     class Left(Message):
         """Typing is over; the results stay."""
@@ -176,6 +183,9 @@ class SearchBar(PromptLine):
         super().__init__(debounce, id=id)
         self._modes, self._mode = modes, modes[0]
 
+    def on_search_bar_mode_chosen(self) -> None:
+        self.input.focus()
+
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
         """Light up the mode, and show its numbers from the weightiest to the least."""
         self._mode = mode
@@ -187,25 +197,12 @@ class SearchBar(PromptLine):
         self._stop_waiting()
         self.post_message(self.Left())
 
-    def on_click(self, event: Click) -> None:
-        """A name is a mode; anywhere else one types on."""
-        super().on_click(event)
-        end = self.content_region.x - self.region.x + cell_len("❯ ")
-        for mode in self._shown_modes():
-            if end <= event.x < end + cell_len(mode):
-                self.post_message(self.ModeChosen(mode))
-            end += cell_len(mode) + cell_len(_DOT)
-
     def _fit(self) -> None:
-        parts: list[str | tuple[str, str]] = ["❯ "]
-        for mode in self._shown_modes():
-            parts += [(mode.value, LIT if mode is self._mode else MUTED), (_DOT, MUTED)]
-        self.query_one(".prompt", Static).update(Content.assemble(*parts[:-1]))
+        # All modes, or the current one where there is no room for more.
+        modes = self._modes if self.size.width >= _WIDTH_OF_MODES else [self._mode]
+        names = [clickable(mode.value, LIT if mode is self._mode else MUTED, "choose", mode.value) for mode in modes]
+        self.query_one(".prompt", Static).update("❯ " + Content.styled(_DOT, MUTED).join(names))
         super()._fit()
-
-    def _shown_modes(self) -> Sequence[Mode]:
-        """All modes, or the current one where there is no room for more."""
-        return self._modes if self.size.width >= _WIDTH_OF_MODES else [self._mode]
 
 
 class TitleLine(Static):
@@ -215,35 +212,17 @@ class TitleLine(Static):
 
     def __init__(self, content: Content | str = "", *, id: str | None = None) -> None:
         super().__init__(content, id=id, markup=False)
-        self._head = ""
-        self._facts: tuple[str, ...] = ()
 
     def say(self, head: str, *facts: str) -> None:
-        """A heading, and behind it the facts that are not empty, as many of them as there is room for."""
-        self._head, self._facts = head, tuple(f" · {one_line(mask_secrets(fact))}" for fact in facts if fact)
-        self._fit()
-
-    def on_resize(self) -> None:
-        self._fit()
-
-    def _fit(self) -> None:
-        if not self._head:
-            return
-        room = self.content_size.width - cell_len(self._head)
-        facts_shown = "".join(self._facts)
-        shown = len(self._facts)
-        while shown and cell_len(facts_shown) > room > 0:
-            shown -= 1
-            facts_shown = "".join(self._facts[:shown]) + " …"
-        self.update(Content.assemble((self._head, STRONG), (facts_shown, MUTED)))
+        """A heading, and behind it the facts that are not empty."""
+        shown = "".join(f"{_DOT}{one_line(mask_secrets(fact))}" for fact in facts if fact)
+        self.update(Content.assemble((head, STRONG), (shown, MUTED)))
 
 
 class FactLine(Widget):
     """How many memories, the chips that narrow them, and on the right the order."""
 
-    DEFAULT_CSS = """
-    FactLine { height: 1; padding: 0 1; pointer: pointer; }
-    """
+    DEFAULT_CSS = "FactLine { height: 1; padding: 0 1; pointer: pointer; }"
 
     facts: reactive[tuple[str, ...]] = reactive(())
     """The same fact in ever fewer words."""
@@ -256,49 +235,29 @@ class FactLine(Widget):
 
         chip: Chip
 
+    def on_mount(self) -> None:
+        self.auto_links = False
+
+    def action_remove_chip(self, number: int) -> None:
+        self.post_message(self.ChipClicked(self.chips[number]))
+
     def render(self) -> RenderResult:
-        parts, _ = self._layout()
-        return Content.assemble(*parts)
-
-    async def on_click(self, event: Click) -> None:
-        """Whatever was drawn there acts."""
-        _, places = self._layout()
-        x = event.get_content_offset_capture(self).x
-        for start, end, does in places:
-            if not start <= x < end:
-                continue
-            if isinstance(does, Chip):
-                self.post_message(self.ChipClicked(does))
-            else:
-                await self.screen.run_action(does)
-
-    def _layout(self) -> tuple[list[str | tuple[str, str]], list[tuple[int, int, Chip | str]]]:
-        """What is drawn, and what each stretch of cells does when clicked: takes a chip away, or an action."""
-        width = self.content_size.width
-        room = width - cell_len(self.order) - 2
-        chip_words = [f"{chip.words} ✕" for chip in self.chips]
-        needed = sum(cell_len(words) + 3 for words in chip_words)
-        fact = next((words for words in self.facts if cell_len(words) + needed <= room), "")
-        fact = fact or (self.facts[-1] if self.facts else "")
-        first, dot, rest_of_fact = fact.partition(" · ")
-        parts: list[str | tuple[str, str]] = [(first, STRONG), (dot + rest_of_fact, MUTED)]
-        places: list[tuple[int, int, Chip | str]] = []
-        at = cell_len(fact)
-        for number, (chip, words) in enumerate(zip(self.chips, chip_words, strict=True)):
-            rest = f"+{len(self.chips) - number} more"
-            is_last = number == len(self.chips) - 1
-            if at + 3 + cell_len(words) + (0 if is_last else 3 + len(rest)) > room:
-                parts += [("  ", ""), (f" {rest} ", "reverse")]
-                places.append((at + 2, at + 4 + len(rest), "filter"))
-                at += 4 + len(rest)
+        room = self.content_size.width - cell_len(self.order) - 2
+        words = [f"{chip.words} ✕" for chip in self.chips]
+        needed = sum(cell_len(one) + len(_DOT) for one in words)
+        fitting = (fact for fact in self.facts if cell_len(fact) + needed <= room)
+        fact = next(fitting, self.facts[-1] if self.facts else "")
+        first, dot, rest = fact.partition(_DOT)
+        line = Content.assemble((first, STRONG), (dot + rest, MUTED))
+        for number, chip in enumerate(words):
+            more = f" +{len(words) - number} more "
+            room_for_more = 0 if number == len(words) - 1 else 2 + len(more)
+            if line.cell_length + len(_DOT) + cell_len(chip) + room_for_more > room:
+                line += Content("  ") + clickable(more, "reverse", "screen.filter")
                 break
-            parts += [" · ", (words, ACCENT)]
-            places.append((at + 3, at + 3 + cell_len(words), chip))
-            at += 3 + cell_len(words)
-        gap = max(2, width - at - cell_len(self.order))
-        parts += [" " * gap, (self.order, MUTED)]
-        places.append((at + gap, width, "sort"))
-        return parts, places
+            line += Content(_DOT) + clickable(chip, ACCENT, "remove_chip", number)
+        gap = max(2, self.content_size.width - line.cell_length - cell_len(self.order))
+        return line + Content(" " * gap) + clickable(self.order, MUTED, "screen.sort")
 
 
 class Banner(GrowingText):
@@ -314,12 +273,13 @@ class Banner(GrowingText):
         super().__init__(id=id)
         self._action = ""
 
-    def show(self, kind: BannerKind, sentence: str, key: str, does: str, action: str, *, typed: str = "") -> None:
+    def show(
+        self, kind: Literal["error", "quiet"], sentence: str, key: str, does: str, action: str, *, typed: str = ""
+    ) -> None:
         """Say a sentence; `key` `does` something about it, or a key with what is `typed` after it."""
         glyph = "✗" if kind == "error" else "●"
-        words = one_line(shown_words(sentence))
         pressed = ("type ", (f"{key} {typed}", STRONG)) if typed else ((key, STRONG),)
-        self.update(Content.assemble(f"{glyph} {words}  ", *pressed, f" {does}"))
+        self.update(Content.assemble(f"{glyph} {one_line(shown_words(sentence))}  ", *pressed, f" {does}"))
         self.set_classes(f"-{kind}")
         self._action = action
 
@@ -330,10 +290,8 @@ class Banner(GrowingText):
     def hide(self) -> None:
         """Nothing to say."""
         self.set_classes("")
-        self._action = ""
 
-    async def on_click(self, event: Click) -> None:
-        event.stop()
+    async def on_click(self) -> None:
         await self.screen.run_action(self._action)
 
 
@@ -348,30 +306,8 @@ class StatusBar(GrowingText):
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the weightiest first; none hides the line."""
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
-        self.update(Content(" · ".join(shown_facts)))
+        self.update(Content(_DOT.join(shown_facts)))
         self.set_class(bool(shown_facts), "-said")
-
-
-class VisibleCharacters(Highlighter):
-    """Shows each character that would steer the terminal as a single sign; what is typed stays as it is."""
-
-    def __call__(self, text: str | Text) -> Text:
-        """The text as it may be shown."""
-        typed = text if isinstance(text, str) else text.plain
-        shown = display_text(typed.replace("\n", " ").replace("\t", " "))
-        if len(shown) != len(typed):
-            hidden = {at for run in hidden_runs(typed) for at in range(run.start, run.end)}
-            shown = "".join(_NO_SIGN if at in hidden else _visible(typed[at]) for at in range(len(typed)))
-        return Text(shown, no_wrap=True, overflow="ignore", end="")
-
-    def highlight(self, text: Text) -> None:
-        """Nothing in it gets a look of its own."""
-
-
-def _visible(character: str) -> str:
-    """A character that hides nothing where it stands, though it may elsewhere."""
-    shown = display_text(" " if character in "\n\t" else character)
-    return shown if len(shown) == 1 else character
 
 
 class KeyLine(Widget):
@@ -380,47 +316,35 @@ class KeyLine(Widget):
     A click does what the key does; a command that cannot be done now is dimmed.
     """
 
-    DEFAULT_CSS = """
-    KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }
-    """
+    DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }"
 
     def on_mount(self) -> None:
+        self.auto_links = False
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> RenderResult:
-        parts: list[str | tuple[str, str]] = []
-        for active in self._shown():
-            key, name = self.app.get_key_display(active.binding), active.binding.description
-            parts += [(key, ACCENT if active.enabled else MUTED), (f" {name}", MUTED), _GAP]
-        return Content.assemble(*parts)
-
-    async def on_click(self, event: Click) -> None:
-        at = event.get_content_offset_capture(self).x
-        for active in self._shown():
-            cells = self._cells(active)
-            if 0 <= at < cells - len(_GAP):
-                await self.app.run_action(active.binding.action, active.node)
-                return
-            at -= cells
-
-    def _shown(self) -> list[ActiveBinding]:
         found: dict[str, ActiveBinding] = {}
         for active in self.screen.active_bindings.values():
             if active.binding.show and active.binding.description:
                 found.setdefault(active.binding.action, active)
         all_keys = found.pop("keys", None)
-        last = [] if all_keys is None else [all_keys]
-        free = self.content_size.width - sum(map(self._cells, last))
-        first: list[ActiveBinding] = []
-        for active in found.values():
-            free -= self._cells(active)
-            if free < 0 or len(first) == MOST_KEYS:
+        last = Content("") if all_keys is None else self._shown(all_keys)
+        line = Content("")
+        for active in list(found.values())[:MAX_KEYS]:
+            name = self._shown(active)
+            if line.cell_length + name.cell_length + last.cell_length > self.content_size.width:
                 break
-            first.append(active)
-        return first + last
+            line += name
+        return line + last
 
-    def _cells(self, active: ActiveBinding) -> int:
-        return cell_len(f"{self.app.get_key_display(active.binding)} {active.binding.description}{_GAP}")
+    async def action_press(self, key: str) -> None:
+        active = self.screen.active_bindings[key]
+        await self.app.run_action(active.binding.action, active.node)
+
+    def _shown(self, active: ActiveBinding) -> Content:
+        key = self.app.get_key_display(active.binding)
+        words = Content.assemble((key, ACCENT if active.enabled else MUTED), (f" {active.binding.description}", MUTED))
+        return clickable(words, "", "press", active.binding.key) + Content(_GAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,9 +361,8 @@ class TabLine(Widget):
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    TabLine { width: 1fr; height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: clip; }
+    TabLine { width: 1fr; height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: clip; pointer: pointer; }
     """
-
     chosen: reactive[str] = reactive("")
     """The id of the tab that is shown."""
     notes: reactive[tuple[str, ...]] = reactive(())
@@ -451,33 +374,24 @@ class TabLine(Widget):
 
         tab: str
 
-    tabs: reactive[tuple[TabName, ...]] = reactive(())
-
     def __init__(self, tabs: Iterable[TabName] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.set_reactive(TabLine.tabs, tuple(tabs))
+        self._tabs = tuple(tabs)
+
+    def on_mount(self) -> None:
+        self.auto_links = False
+
+    def action_open(self, tab: str) -> None:
+        self.post_message(self.Wanted(tab))
 
     def render(self) -> RenderResult:
-        parts: list[str | tuple[str, str]] = []
-        for tab in self.tabs:
+        line = Content("")
+        for tab in self._tabs:
             is_chosen = tab.id == self.chosen
-            parts += [(tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)]
-            parts.append(" " * _TAB_GAP)
-        room = self.content_size.width - sum(map(self._cells, self.tabs))
+            name = Content.assemble(
+                (tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)
+            )
+            line += clickable(name, "", "open", tab.id) + Content(_TAB_GAP)
+        room = self.content_size.width - line.cell_length
         fitting = (note for note in map(one_line, self.notes) if cell_len(note) <= room)
-        parts.append((fit(next(fitting, ""), room, "right"), ACCENT))
-        return Content.assemble(*parts)
-
-    def on_click(self, event: Click) -> None:
-        """Open the tab under the mouse."""
-        end = 0
-        place = event.get_content_offset(self)
-        for tab in self.tabs:
-            end += self._cells(tab)
-            if place is not None and place.x < end:
-                event.stop()
-                self.post_message(self.Wanted(tab.id))
-                return
-
-    def _cells(self, tab: TabName) -> int:
-        return cell_len(tab.key) + 1 + cell_len(tab.words) + _TAB_GAP
+        return line + Content.styled(fit(next(fitting, ""), room, "right"), ACCENT)

@@ -40,11 +40,11 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, fit, percent_text, short_age, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import DOT, MOST_SHOWN, AboutPane, origin_parts
+from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, AboutPane, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
-from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
-from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
+from zeroclaw_tui.tui.widgets.score_lines import DOT
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, LazyRows, TableList, cut_key
 
 _GLYPHS: Mapping[FindingKind, str] = {
     "assistant replies": "»",
@@ -62,7 +62,7 @@ _GLYPHS: Mapping[FindingKind, str] = {
 _DANGEROUS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
 _BAR = 12
 _PROGRESS_SECONDS = 0.1
-_MASKED_CHARACTERS = 4 * MOST_SHOWN
+_MASKED_CHARACTERS = 4 * MAX_SHOWN
 _MAX_MERGE_ROWS = 12
 
 

@@ -25,8 +25,7 @@ from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
-from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_KEY, Column, TableList
 
 _DATE_CELLS = 10
 _MAX_NOTES = 3

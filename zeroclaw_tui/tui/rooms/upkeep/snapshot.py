@@ -33,8 +33,7 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import import_answers, plan_body
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
-from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
-from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, Look, TableList, cut_key
 
 _GLYPHS: dict[Where, tuple[str, Look]] = {
     "changed": ("≠", "keyword"),

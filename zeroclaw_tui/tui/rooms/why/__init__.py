@@ -18,8 +18,8 @@ from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform
 from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.loader import GOES_BY
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
+from zeroclaw_tui.tui.rooms.panes import GOES_BY
 from zeroclaw_tui.tui.rooms.why.pane import Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
@@ -526,8 +526,6 @@ class WhyRoom(StoreRoom):
         if outcome is not None:
             self.has_changed = True
             inform(self, written_words(outcome))
-            if outcome.action is not None and self._list_below is not None:
-                self._list_below.edited_elsewhere(outcome.action.number)
             self.reload()
 
     async def _explain_newer(self, library: Library) -> None:

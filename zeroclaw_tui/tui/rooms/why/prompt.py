@@ -17,9 +17,11 @@ from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.themes import STRONG
-from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
+from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
+from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
 from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.score_lines import DOT
 
 RULES: dict[Rule, str] = {
     "cli": "rule of the CLI agent",
@@ -53,7 +55,7 @@ class PromptPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield TitleLine(id="before")
-        yield PackedFacts()
+        yield GrowingText(id="facts")
         with ReadingPane():
             yield PlainContent()
         yield Empty()
@@ -86,7 +88,7 @@ class PromptPane(Pane):
 
         def show() -> None:
             self.answered, self.prompt, self.notes = question, prompt, tuple(prompt.result.notes)
-            self.query_one(PackedFacts).facts = facts
+            self.query_one("#facts", GrowingText).update(Content(DOT.join(facts)))
             if prompt.text:
                 self.remove_class("-empty")
                 self.query_one(PlainContent).show(prompt.text)
@@ -101,7 +103,7 @@ class PromptPane(Pane):
         """The title: what is put before the message, in one line."""
         if self.answered is None:
             self.prompt = None
-            self.query_one(PackedFacts).facts = ()
+            self.query_one("#facts", GrowingText).update("")
             self.show_empty(self.missing or WAITING)
         prompt, title = self.prompt, "What ZeroClaw puts before a message"
         if prompt is not None:

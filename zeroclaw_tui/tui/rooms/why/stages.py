@@ -24,9 +24,10 @@ from zeroclaw_tui.tui.format import fit, wrapped
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, Pane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
-from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane
+from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.score_lines import DOT
 
 _COPIED_WIDTH = 100
 _LONGEST = 400

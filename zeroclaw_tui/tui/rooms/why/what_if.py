@@ -41,8 +41,8 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
-from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, Ranking, cut_key, final_score
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.rows import Ranking, final_score
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
