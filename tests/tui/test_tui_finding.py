@@ -125,7 +125,7 @@ async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(f
             await look_for(pilot, text)
             assert lit_in(content(app)) == [lit]
             assert "👩\u200d🚀 می\u200cخواهم⟨U+200B⟩" in str(content(app).content)
-        await press(pilot, "slash", "tab")
+        await look_for(pilot, "")
         app.post_message(Paste("\u202egnp.exe\x1b\x07"))
         await settled(pilot)
         assert browser(app).query_one(SearchBar).input.value == "gnp.exe"

@@ -19,7 +19,7 @@ from textual.command import Command as PaletteRow
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.events import Click, Key, Mount
+from textual.events import Key, Mount
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
@@ -29,7 +29,7 @@ from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.tui.format import shorten_path, shown_words
-from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, WARNING
+from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, WARNING, clickable
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -40,7 +40,7 @@ Change = Callable[["Library"], Awaitable[object]]
 _BRACES = re.compile(r"\{(\w+)\}")
 _NAME_CELLS, _MOST_CELLS, _EDGE_CELLS = 16, 110, 8
 """Cells of a name in the palette, of a line of it, and of what is left and right of the line."""
-_LEAST_STORE = 12
+_MIN_STORE = 12
 """The least cells for the store's name next to the names of all rooms."""
 _MESSAGE_DELAY = 0.1
 """Seconds before a progress message appears where no patience is set."""
@@ -151,38 +151,31 @@ class TopLine(Widget):
         self._place = place
 
     def on_mount(self) -> None:
-        self.watch(self.app, "sub_title", self._show_store)
+        self.auto_links = False
+        self.watch(self.app, "sub_title", self._store_changed)
 
-    def render(self) -> Content:
-        tabs, width = self._tabs(), self.content_size.width
-        room = width - sum(cell_len(words) for _, words in tabs)
-        name = shorten_path(self.app.sub_title or self.app.title, max(0, room))
-        parts: list[str | tuple[str, str]] = [(name, STRONG), " " * max(0, room - cell_len(name))]
-        for place, words in tabs:
-            number, name = words.strip()[:1], words.strip()[1:]
-            is_here = place == self._place
-            parts += [" " * (len(words) - len(words.lstrip())), (number, STRONG_ACCENT if is_here else ACCENT)]
-            parts.append((name, LIT if is_here else MUTED))
-        return Content.assemble(*parts)
-
-    async def on_click(self, event: Click) -> None:
-        x = event.get_content_offset_capture(self).x
-        end = self.content_size.width
-        for place, words in reversed(self._tabs()):
-            end -= cell_len(words)
-            if x >= end:
-                await self.screen.run_action(f"app.enter_room('{place}')")
-                return
-
-    def _show_store(self) -> None:
+    def _store_changed(self) -> None:
         self.refresh()
 
-    def _tabs(self) -> list[tuple[str, str]]:
-        """The rooms by id with their words; where there is no room for all, only the current one has its name."""
-        named = [(command.id, f"  {command.key} {command.name}") for command in ROOM_COMMANDS]
-        if sum(cell_len(words) for _, words in named) + _LEAST_STORE <= self.content_size.width:
-            return named
-        return [(place, words if place == self._place else words[1:3]) for place, words in named]
+    def render(self) -> Content:
+        width = self.content_size.width
+        tabs = self._tabs(with_names=True)
+        if tabs.cell_length + _MIN_STORE > width:
+            tabs = self._tabs(with_names=False)
+        room = width - tabs.cell_length
+        name = shorten_path(self.app.sub_title or self.app.title, max(0, room))
+        return Content.styled(name, STRONG) + Content(" " * max(0, room - cell_len(name))) + tabs
+
+    def _tabs(self, *, with_names: bool) -> Content:
+        """The numbers of the rooms with their names, or only with that of the current one."""
+        tabs = Content("")
+        for command in ROOM_COMMANDS:
+            is_here = command.id == self._place
+            number = (command.key, STRONG_ACCENT if is_here else ACCENT)
+            name = (f" {command.name}", LIT if is_here else MUTED) if with_names or is_here else ""
+            gap = "  " if with_names or is_here else " "
+            tabs += clickable(Content.assemble(gap, number, name), "", "app.enter_room", command.id)
+        return tabs
 
 
 class Room(Screen[Result], Generic[Result]):

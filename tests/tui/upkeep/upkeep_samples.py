@@ -24,9 +24,9 @@ from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.commands import RoomCommands
-from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.rooms.upkeep import Tab, UpkeepRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
+from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SECRET = "sk-proj-9fK2mQ7xT4bV1nC8zR5wY3aL6dJ0"
