@@ -4,13 +4,12 @@ from __future__ import annotations
 
 ONE_CHILD: set[str] = set()
 """Classes that only one child makes whole."""
-HANDED_ON = {"LoadedRows.get", "ReaderRoom.why_dimmed", "Target.close"}
+HANDED_ON = {"ReaderRoom.why_dimmed", "Target.close"}
 """Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
 NO_BACKENDS = {
-    # A kind of place, what old agents were told apart by, Textual's animations, and who
-    # makes vectors.
+    # A kind of place, what old agents are told apart by, and who makes vectors.
     "place.kind",
-    *("profile.agent_scope", "self.app.animation_level"),
+    "profile.agent_scope",
     *("provider", "after.get('memory.embedding_provider')"),
 }
 """What is compared with a word that is a backend's name too, and is none there."""
@@ -22,6 +21,5 @@ CYCLES = {
 CYCLES_OF_TYPES = {
     frozenset(("backends.base", "backends.fallback", "backends.lookup")),
     frozenset(("backends.sqlite.store", "backends.sqlite.upkeep")),
-    frozenset(("tui.loader", "tui.rooms.panes")),
 }
 """Modules that import each other for their types alone."""

@@ -20,6 +20,7 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.rows import RankedRow
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
@@ -112,7 +113,8 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: Luc
             assert len(rows.marks) == 0
         await pilot.press("asterisk")
         await settled(pilot)
-        assert [stamp.key for stamp in rows.marks.stamps] == ["tea"]
+        marked = [row.result.entry.key for row in rows.rows if isinstance(row, RankedRow) and rows.is_marked(row)]
+        assert marked == ["tea"]
     assert database_rows(tmp_path) == before
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 
 def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
@@ -73,7 +71,6 @@ async def test_capital_e_saves_what_the_persons_editor_left(
 async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when it was made in the room of why."""
     async with running(inspector.app(), WIDE) as (app, pilot):
         found_in(monkeypatch, LUCID)
         await press(pilot, "e", "X", "ctrl+s")
@@ -83,13 +80,6 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
         await press(pilot, "e", "X", "ctrl+s")
         assert "Also found in" in screen_text(app)
         assert "snapshot (1) type : copies to see them" in screen_words(app)
-        found_in(monkeypatch, replace(SNAPSHOT, count=3))
-        await press(pilot, "x", "=eat", "enter")
-        assert isinstance(app.screen, WhyRoom)
-        await press(pilot, "e", "X", "ctrl+s")
-        assert isinstance(app.screen, WhyRoom)
-        await press(pilot, "escape")
-        assert "snapshot (3)" in screen_text(app)
 
 
 async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Inspector) -> None:

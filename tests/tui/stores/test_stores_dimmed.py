@@ -27,11 +27,11 @@ STORES = {
     "plain": TraitOnly,
 }
 DIMMED = {
-    "sqlite": {"conversation"},
-    "markdown": {"re_embed", "snapshot", "show_again", "conversation"},
-    "lucid": {"conversation"},
-    "postgres": {"snapshot", "conversation"},
-    "in-memory": {"re_embed", "snapshot", "conversation"},
+    "sqlite": set(),
+    "markdown": {"re_embed", "snapshot", "show_again"},
+    "lucid": set(),
+    "postgres": {"snapshot"},
+    "in-memory": {"re_embed", "snapshot"},
 }
 
 
@@ -116,4 +116,4 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
 
 def detail_words(app: InspectorApp) -> str:
     """What stands at the foot of the detail."""
-    return str(app.screen.query_one("#detail-score", Static).content)
+    return str(app.screen.query_one("#detail-facts", Static).content)

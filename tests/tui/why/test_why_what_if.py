@@ -60,7 +60,7 @@ async def test_it_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_l
         await press(pilot, "enter", "=1", "enter")
         assert "5 → 1" in chosen(app)
         assert "no longer recalled" in line_with(app, "fav_food")
-        assert "assistant_resp" in line_with(app, "○ gone")
+        assert "resp_9f" in line_with(app, "○ gone")
 
 
 async def test_numbers_are_stepped_and_typed(aged: Kitchen) -> None:

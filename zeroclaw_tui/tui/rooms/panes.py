@@ -312,7 +312,8 @@ class BrowserPanes(Vertical):
         view, rows, total = self.view, self.rows, self.facets.total if self.facets else None
         lines = self.query_one(FactLine)
         lines.facts, lines.chips, lines.order = fact_words(self.facets, view), view.chips, order_words(view.sort)
-        facts = mode_facts(view, self.recalled, self.facets, self._milliseconds)
+        counted = self.facets if self._counted == _what_is_counted(view) else None
+        facts = mode_facts(view, self.recalled, counted, self._milliseconds)
         if self._trouble or self._waits_for_enter:
             facts = (self._trouble or "enter to recall",)
         self._search_bar.show_mode(view.mode, facts)

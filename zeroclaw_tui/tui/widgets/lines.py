@@ -104,7 +104,7 @@ class PromptLine(Horizontal):
         """Have another text stand there, about which nothing is asked."""
         self._stop_waiting()
         with self.prevent(Input.Changed):
-            self.input.value = text
+            self.input.value = one_line(text)
 
     def finish(self) -> None:
         """Ask at once about what is typed, the keys included that are still on their way to the line."""
@@ -133,7 +133,7 @@ class PromptLine(Horizontal):
 
     def _ask(self) -> None:
         self._stop_waiting()
-        self.post_message(self.Asked(self.input.value))
+        self.post_message(self.Asked(self.input.text))
 
     def _stop_waiting(self) -> None:
         if self._rest is not None:
