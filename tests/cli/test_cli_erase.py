@@ -34,7 +34,7 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     assert "1 memory goes: pet" in answer.out
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert list(document) == [
-        "verb", "dry_run", "backend", "location", "texts", "places", "memories",
+        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "changes",
         "not_looked_at", "looked_into",
     ]  # fmt: skip
     assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why"]]

@@ -118,7 +118,8 @@ async def show(rows: Iterable[Row], see: See) -> None:
 class TraitWriter(RowWriter):
     """Writes through the trait's own verbs; rows are identified by their keys.
 
-    What another program writes between the comparison and the write is overwritten: the trait cannot prevent that.
+    A plug-in may also have the trait's `store_batch` of (key, content, category) and `get_batch` of keys. What another
+    program writes between the comparison and the write is overwritten: the trait cannot prevent that.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -133,7 +134,8 @@ class TraitWriter(RowWriter):
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """Raises Refused if several memories have one of the keys."""
         wanted = [*dict.fromkeys([*map(self.identity, rows), *(key for _, key in keys)])]
-        found = await self._memory.rows(Query(ENTRIES, keys=wanted))
+        get_batch = getattr(self._memory, "get_batch", None)
+        found = await (self._memory.rows(Query(ENTRIES, keys=wanted)) if get_batch is None else get_batch(wanted))
         for key, count in Counter(entry.key for entry in found).items():
             if count > 1:
                 raise Refused(
@@ -175,8 +177,13 @@ class TraitWriter(RowWriter):
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Store what is new, then forget the keys that are left over."""
         new = {one.new.key: one.new for one in operations if one.new is not None}
-        for entry in (row.entry() for row in new.values()):
-            await self._memory.store(entry.key, entry.content, entry.category, entry.session_id)
+        entries = [row.entry() for row in new.values()]
+        store_batch = getattr(self._memory, "store_batch", None)
+        if store_batch is not None and entries and all(entry.session_id is None for entry in entries):
+            await store_batch([(entry.key, entry.content, entry.category) for entry in entries])
+        else:
+            for entry in entries:
+                await self._memory.store(entry.key, entry.content, entry.category, entry.session_id)
         for operation in operations:
             if operation.existing is not None and operation.existing.key not in new:
                 await self._memory.forget(operation.existing.key)

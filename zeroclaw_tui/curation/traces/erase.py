@@ -37,6 +37,8 @@ from zeroclaw_tui.memory.text import counted, first_names
 
 LARGEST = 200_000_000
 """Files of more bytes are not rewritten."""
+_MAX_CHANGES = 10_000
+"""Among how many of the last changes those are searched that can then no longer be undone."""
 _MAX_NAMED = 5
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
@@ -48,7 +50,6 @@ _STILL = (
 )
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 _LINES = "Every line that contains it is deleted."
-_TRASH = "The trash loses it too, so undo can no longer restore it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class ErasePlan:
     """What a run would do. `files` and `size` are how many files were searched and their bytes.
 
     `memories` are those of the open store that go as a whole; `marked` are the ids of those that go whatever they say.
+    `changes` are the numbers of the changes that undo can then no longer restore in full.
     """
 
     matcher: TextMatcher
@@ -89,6 +91,7 @@ class ErasePlan:
     files: int
     size: int
     memories: tuple[RowVersion, ...] = field(default=(), repr=False)
+    changes: tuple[int, ...] = ()
 
     @property
     def taken(self) -> tuple[TextPlace, ...]:
@@ -108,8 +111,9 @@ class ErasePlan:
             keys = [masked(version.key) for version in self.memories[:_MAX_NAMED]]
             go = "memory goes" if count == 1 else "memories go"
             lines.append(f"{count:,} {go}: {first_names(keys, count, most=_MAX_NAMED)}")
-        if any(place.kind == "trash" for place in self.places):
-            lines.append(_TRASH)
+        if self.changes:
+            named = first_names(list(map(str, self.changes[:_MAX_NAMED])), len(self.changes), most=_MAX_NAMED)
+            lines.append(f"The trash also loses it, so undo no longer restores these changes in full: {named}.")
         return [*lines, *([self.matcher.remark] if self.matcher.remark else [])]
 
     def as_json(self) -> dict[str, Any]:
@@ -118,6 +122,7 @@ class ErasePlan:
             "texts": len(self.matcher.texts),
             "places": [asdict(place) for place in self.places],
             "memories": [{"id": version.id, "key": version.key} for version in self.memories],
+            "changes": list(self.changes),
             "not_looked_at": [{"place": one.place, "why": one.why} for one in self.skipped],
             "looked_into": {"files": self.files, "bytes": self.size},
         }
@@ -200,10 +205,12 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
             own = next((place for place in places if place.kind == "store"), own)
         places = [replace(own, found=(own.found or 0) + count), *(place for place in places if place != own)]
     has_text = partial(_has_text, matcher, _lasting(library, ids))
+    changes: tuple[int, ...] = ()
     if journaled := await trash.erase(has_text, matcher.found_in, dry_run=True):
         places.append(TextPlace("trash", str(trash.file), journaled, takes=True))
+        changes = await _changes_with(library, has_text)
     places.sort(key=lambda place: place.kind != "store")
-    return ErasePlan(matcher, ids, tuple(places), tuple(scan.skipped), scan.files, scan.size, memories)
+    return ErasePlan(matcher, ids, tuple(places), tuple(scan.skipped), scan.files, scan.size, memories, changes)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -418,6 +425,17 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
 
     await memory.scan(see)
     return (*with_text, *marked), len(marked)
+
+
+async def _changes_with(library: Library, has_text: Callable[[Row], bool]) -> tuple[int, ...]:
+    """The changes of which the trash has a row with a text."""
+
+    def has_any(number: int) -> bool:
+        changes = (change for batch in library.trash.open_changes(number)() for change in batch)
+        return any(has_text(row) for change in changes for row in (change.before, change.after) if row is not None)
+
+    actions = await library.trash.actions(_MAX_CHANGES)
+    return await asyncio.to_thread(lambda: tuple(action.number for action in actions if has_any(action.number)))
 
 
 def _has_text(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:

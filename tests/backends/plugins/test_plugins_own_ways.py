@@ -1,0 +1,62 @@
+"""What a plug-in may do in its own way: batch verbs, and a recall that returns plain memories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from shoe_box import ShoeBox
+
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import fill, numbered, recall_of
+
+
+class BatchBox(ShoeBox):
+    """Has the trait's batch verbs too."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    async def store_batch(self, entries: Sequence[tuple[str, str, str]]) -> None:
+        self.batches.append(len(entries))
+        for key, content, category in entries:
+            await self.store(key, content, category)
+
+    async def get_batch(self, keys: Sequence[str]) -> list[MemoryEntry]:
+        wanted = {*keys}
+        return [entry for entry in await self.list() if entry.key in wanted]
+
+
+class PlainBox(ShoeBox):
+    """Recalls memories without scores."""
+
+    async def recall(  # type: ignore[override]
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> list[MemoryEntry]:
+        return [*await self.list()][:limit]
+
+
+async def test_a_recall_may_return_plain_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
+    memory = PlainBox()
+    await fill(memory, numbered(3))
+    found = await recall_of(memory, RecallRequest("same", limit=2), profile_for(NEWEST), ScoringSettings())
+    assert [(one.rank, one.score) for one in found.entries] == [(1, None), (2, None)]
+
+
+async def test_many_memories_are_stored_by_the_batch_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memories of a session are stored one by one, because the batch verb has no session."""
+    monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
+    memory = BatchBox()
+    await fill(memory, numbered(300))
+    assert memory.batches == [250, 50]
+    assert await memory.count() == 300
+    await fill(memory, [Draft("with a session", "text", session_id="s1")])
+    assert memory.batches == [250, 50]
+    stored = await memory.get("with a session")
+    assert stored is not None
+    assert stored.session_id == "s1"
