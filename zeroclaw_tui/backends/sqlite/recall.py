@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NOTHING = "0"
-_CHUNK = 100
+_AMONG = "rowid IN (SELECT value FROM json_each(?))"
 # bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
 # `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
 _INDEX_ONLY = (
@@ -55,7 +55,6 @@ _JOINED = (
     " {where} ORDER BY score LIMIT ?"
 )
 _ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?"
-_ROWS_AT_ONCE = 500
 _WHOLE_FROM = 4
 """Where more than one row in so many is a hit, all are read in one pass."""
 _LISTS_RECENT: tuple[list[str], ...] = ([], ["*"])
@@ -134,9 +133,7 @@ class SqlScope(Scope):
         """Which rows the LIKE fall-back takes; sessions are sorted out afterwards."""
         found = Conditions()
         self._add_not_superseded(found)
-        escape = r" ESCAPE '\'" if search.escapes else ""
-        word = f"(m.content LIKE {{}}{escape} OR m.key LIKE {{}}{escape})"
-        any_word = " OR ".join(word for _ in search.patterns)
+        any_word = " OR ".join(_word_like(search) for _ in search.patterns)
         # 0.5.5 and 0.5.6 forgot the brackets, so there a time bound restricts only the last word.
         brackets = self.profile.hides_superseded or not self.profile.has_time_bounds
         patterns = [[pattern] for pattern in search.patterns for _ in ("content", "key")]
@@ -178,33 +175,11 @@ def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *,
     return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
 
 
-def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, str]:
-    """The ids of rows; rows that are not there are left out."""
-    found: dict[int, str] = {}
-    for chunk in _chunks(rowids):
-        statement = f"SELECT rowid, id FROM memories WHERE rowid IN ({_marks(chunk)})"
-        found.update((rowid, as_text(memory_id)) for rowid, memory_id in connection.execute(statement, chunk))
-    return found
-
-
-def read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
+def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows that are not there are left out."""
-    columns = entry_columns(schema)
-    found: list[MemoryEntry] = []
-    for chunk in _chunks(rowids):
-        statement = f"SELECT {columns} FROM memories AS m WHERE m.rowid IN ({_marks(chunk)})"
-        entries = {row[0]: entry_from(row) for row in connection.execute(statement, chunk)}
-        found += [entries[rowid] for rowid in chunk if rowid in entries]
-    return found
-
-
-def _chunks(values: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(values), _CHUNK):
-        yield values[start : start + _CHUNK]
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
+    statement = f"SELECT {entry_columns(schema)} FROM memories AS m WHERE m.{_AMONG}"
+    entries = {row[0]: entry_from(row) for row in connection.execute(statement, (json.dumps(rowids),))}
+    return [entries[rowid] for rowid in rowids if rowid in entries]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +211,8 @@ def _best(connection: sqlite3.Connection, scope: SqlScope) -> list[Hit]:
     if not conditions.parts:
         found = connection.execute(_INDEX_ONLY, (expression, scope.stage_limit)).fetchall()
         # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
-        if len(ids_of(connection, [rowid for rowid, _ in found])) == len(found):
+        rowids = json.dumps([rowid for rowid, _ in found])
+        if connection.execute(f"SELECT count(*) FROM memories WHERE {_AMONG}", (rowids,)).fetchone() == (len(found),):
             return found
     joined = Conditions()
     joined.add("memories_fts MATCH {}", [expression])
@@ -271,7 +247,7 @@ def search_each_word(
             rowids, scores = _all_hits(connection, expression)
             found[word] = rowids, -scores
         except sqlite3.DatabaseError as error:
-            if not is_refusal(error):
+            if not _is_refusal(error):
                 raise
             found[word] = None
     return found
@@ -289,7 +265,7 @@ def _all_hits(connection: sqlite3.Connection, expression: str) -> tuple[np.ndarr
     return np.array(rowids, dtype=np.int64), np.array(scores, dtype=np.float64)
 
 
-def is_refusal(error: sqlite3.DatabaseError) -> bool:
+def _is_refusal(error: sqlite3.DatabaseError) -> bool:
     """Whether ZeroClaw swallows this error and goes on without keyword hits."""
     return getattr(error, "sqlite_errorname", "") in _SWALLOWED
 
@@ -301,7 +277,7 @@ def _hits_or_note(scope: SqlScope, find: Callable[[], list[T]]) -> tuple[list[T]
     try:
         return find(), ()
     except sqlite3.DatabaseError as error:
-        if not is_refusal(error):
+        if not _is_refusal(error):
             raise
         reason = one_line(str(error))
         return [], (f"FTS5 refuses this query ({reason}); ZeroClaw continues without keyword hits.",)
@@ -362,7 +338,7 @@ def gather_cut(
         if ranking.mode == "like" and search is not None:
             evidence = _with_like(connection, scope, search, evidence)
             ranking = rank(evidence, scope.asked, scope.profile, settings)
-        contents = read_rows(scope.schema, ranking.handles, connection)
+        contents = _read_rows(scope.schema, ranking.handles, connection)
     return replace(evidence, contents={entry.handle: entry for entry in contents})
 
 
@@ -400,7 +376,7 @@ def _with_like(
     like = _newest(connection, scope, scope.like_conditions(search), search.sql_limit(scope.store_limit))
     accepted = None
     if search.has_prefix_word:
-        entries = read_rows(scope.schema, like.tolist(), connection)
+        entries = _read_rows(scope.schema, like.tolist(), connection)
         accepted = np.array([search.accepts(entry.key, entry.content) for entry in entries], dtype=bool)
     everywhere = np.ones(len(like), dtype=bool)
     # The statement has applied the time bounds already, to whichever words its version does.
@@ -451,46 +427,49 @@ def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, 
     search = like_search(scope.request.query, scope.profile)
     if search is None:
         return np.zeros(0, dtype=np.int64), None
-    # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
-    handles, moments, early, accepted = array("q"), array("q"), bytearray(), bytearray()
-    last: Any = None
-    for rowid, moment, holds_early, is_accepted in _like_rows(connection, scope, search):
-        moments.append(moments[-1] + (moment != last) if moments else 0)
-        last = moment
-        handles.append(rowid)
-        early.append(bool(holds_early))
-        accepted.append(bool(is_accepted))
-    facts = LikeEvidence(
-        search.patterns,
-        np.array(moments, dtype=np.int64),
-        np.frombuffer(accepted, dtype=bool) if search.has_prefix_word else None,
-        np.frombuffer(early, dtype=bool) if len(search.patterns) > 1 else None,
-    )
-    return np.array(handles, dtype=np.int64), facts
-
-
-def _like_rows(connection: sqlite3.Connection, scope: SqlScope, search: LikeSearch) -> Iterator[Sequence[Any]]:
-    escape = r" ESCAPE '\'" if search.escapes else ""
     any_of, early = Conditions(), Conditions()
     for at, pattern in enumerate(search.patterns):
-        word = f"(m.content LIKE {{}}{escape} OR m.key LIKE {{}}{escape})"
-        any_of.add(word, [pattern], [pattern])
+        any_of.add(_word_like(search), [pattern], [pattern])
         if at < len(search.patterns) - 1:
-            early.add(word, [pattern], [pattern])
-    holds_early = f"({' OR '.join(early.parts)})" if early.parts else "0"
+            early.add(_word_like(search), [pattern], [pattern])
     accepted = "0"
     if search.has_prefix_word:
         accepted = "replay_accepts(m.key, m.content)"
         connection.create_function(
             "replay_accepts", 2, lambda key, content: search.accepts(as_text(key), as_text(content)), deterministic=True
         )
-    updated = "m.updated_at" if scope.schema.has("updated_at") else "0"
     statement = (
-        f"SELECT m.rowid, {updated}, {holds_early}, {accepted} FROM memories m WHERE {' OR '.join(any_of.parts)}"
-        f" {_newest_order(scope.schema)} LIMIT -1"
+        f"SELECT m.rowid, {'m.updated_at' if scope.schema.has('updated_at') else '0'}, "
+        f"{f'({_any(early)})' if early.parts else '0'}, {accepted} "
+        f"FROM memories m WHERE {_any(any_of)} {_newest_order(scope.schema)} LIMIT -1"
     )
-    if not search.fails:
-        yield from connection.execute(statement, (*early.values, *any_of.values))
+    # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
+    handles, moments, holds_early, is_accepted = array("q"), array("q"), bytearray(), bytearray()
+    last: Any = None
+    rows = () if search.fails else connection.execute(statement, (*early.values, *any_of.values))
+    for rowid, moment, is_early, is_good in rows:
+        moments.append(moments[-1] + (moment != last) if moments else 0)
+        last = moment
+        handles.append(rowid)
+        holds_early.append(bool(is_early))
+        is_accepted.append(bool(is_good))
+    facts = LikeEvidence(
+        search.patterns,
+        np.array(moments, dtype=np.int64),
+        np.frombuffer(is_accepted, dtype=bool) if search.has_prefix_word else None,
+        np.frombuffer(holds_early, dtype=bool) if len(search.patterns) > 1 else None,
+    )
+    return np.array(handles, dtype=np.int64), facts
+
+
+def _word_like(search: LikeSearch) -> str:
+    """What holds for a row that has one of the words, a part for `Conditions.add`."""
+    escape = r" ESCAPE '\'" if search.escapes else ""
+    return f"(m.content LIKE {{}}{escape} OR m.key LIKE {{}}{escape})"
+
+
+def _any(conditions: Conditions) -> str:
+    return " OR ".join(conditions.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,12 +499,8 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
         by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
         ordered = np.fromiter((rowid for (rowid,) in connection.execute(by_id)), dtype=np.int64)
         return replace(rows, id_ranks=_ranks(rows.handles, ordered))
-    chunks = (handles[start : start + _ROWS_AT_ONCE].tolist() for start in range(0, len(handles), _ROWS_AT_ONCE))
-    chosen = (
-        connection.execute(f"{statement} WHERE m.rowid IN ({_marks(chunk)}) ORDER BY m.rowid", chunk)
-        for chunk in chunks
-    )
-    return _table(chain.from_iterable(chosen), agents)
+    found = connection.execute(f"{statement} WHERE m.{_AMONG} ORDER BY m.rowid", (json.dumps(handles.tolist()),))
+    return _table(found, agents)
 
 
 def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
@@ -577,29 +552,27 @@ def _ranks(handles: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 
 def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder, ScanOrder]:
     """How SQLite reads the rows of ZeroClaw's statements from 0.8.4 on: of a session, of agents, and LIKE of agents."""
-    schema, newest = scope.schema, profile_for(NEWEST)
+    schema, search = scope.schema, like_search(scope.request.query, scope.profile)
     asked = RecallRequest(scope.request.query, session_id="session")
-    of_session = replace(scope, request=asked, profile=newest, agent_ids=None)
+    of_session = replace(scope, request=asked, profile=profile_for(NEWEST), agent_ids=None)
     of_agents = replace(of_session, agent_ids=("agent",))
-    found: list[ScanOrder] = []
-    for each in (of_session, of_agents):
-        parts = each.vector_conditions()
-        embedded = "m.embedding IS NOT NULL" if schema.has("embedding") else "1"
-        statement = f"SELECT m.rowid FROM memories m {parts.where} AND {embedded}"
-        found.append(_order_of(connection, statement, parts.values) if _can_ask(schema, each) else "stored")
-    search = like_search(scope.request.query, scope.profile)
-    if search is None or not schema.has("agent_id"):
-        return found[0], found[1], "stored"
-    parts = replace(of_agents, request=replace(asked, session_id=None)).like_conditions(search)
-    return found[0], found[1], _order_of(connection, f"SELECT m.rowid FROM memories m {parts.where}", parts.values)
+    session: ScanOrder = "stored"
+    agents: ScanOrder = "stored"
+    like: ScanOrder = "stored"
+    embedded = "m.embedding IS NOT NULL" if schema.has("embedding") else "1"
+    if schema.has("session_id"):
+        session = _order_of(connection, of_session.vector_conditions(), embedded)
+        if schema.has("agent_id"):
+            agents = _order_of(connection, of_agents.vector_conditions(), embedded)
+    if search is not None and schema.has("agent_id"):
+        unbound = replace(of_agents, request=replace(asked, session_id=None))
+        like = _order_of(connection, unbound.like_conditions(search), "1")
+    return session, agents, like
 
 
-def _can_ask(schema: Schema, scope: SqlScope) -> bool:
-    return schema.has("session_id") and (scope.agent_ids is None or schema.has("agent_id"))
-
-
-def _order_of(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> ScanOrder:
-    plan = " ".join(as_text(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values))
+def _order_of(connection: sqlite3.Connection, conditions: Conditions, also: str) -> ScanOrder:
+    statement = f"EXPLAIN QUERY PLAN SELECT m.rowid FROM memories m {conditions.where} AND {also}"
+    plan = " ".join(as_text(row[3]) for row in connection.execute(statement, conditions.values))
     if "agent_id=?" in plan:
         return "agent"
     return "session" if "MULTI-INDEX OR" in plan else "stored"
