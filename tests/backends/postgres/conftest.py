@@ -82,13 +82,6 @@ def closed_port() -> int:
 
 
 @pytest.fixture
-def hanging_port() -> Iterator[int]:
-    """A port that takes connections and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield int(listener.getsockname()[1])
-
-
-@pytest.fixture
 def talking_port() -> Iterator[int]:
     """A port behind which something answers that is no PostgreSQL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.purge_plan import plan_of
-from zeroclaw_tui.curation.traces.copies import Text, find_copies, texts_of
+from zeroclaw_tui.curation.traces.copies import find_copies, texts_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -89,20 +89,3 @@ async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, fi
     assert "key 9" in copy.remark
     with pytest.raises(NotFound):
         await whole_entry(library.memory, "id-7")
-
-
-async def test_that_contents_were_not_all_compared_is_told_with_the_copies(library, monkeypatch):
-    class Slow:
-        async def rows(self, query):
-            if query.contents is not None:
-                raise TimeoutError
-            return []
-
-        def __getattr__(self, name):
-            return getattr(memory, name)
-
-    memory = library.memory
-    monkeypatch.setattr(library, "memory", Slow())
-    (copy,) = [copy for copy in await find_copies(library, [Text("id", "a key", "gone")]) if copy.kind == "memories"]
-    assert copy.count is None
-    assert "too many memories" in copy.remark

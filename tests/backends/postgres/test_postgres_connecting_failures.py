@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 import logging
 import socket
 from pathlib import Path
@@ -89,17 +88,6 @@ async def test_the_url_alone_says_how_to_connect(place: PostgresPlace, surroundi
             assert pooler.last_login_used_tls == (mode in ("prefer", "require")), mode
 
 
-async def test_a_closed_port(closed_port: int, refused) -> None:
-    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{closed_port}/memory")
-    assert (type(error), error.message) == (NotReachable, f"Nothing listens at 127.0.0.1:{closed_port}.")
-
-
-async def test_a_hanging_port_is_given_up_after_the_connect_time_out(hanging_port: int, refused) -> None:
-    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{hanging_port}/memory", connect_seconds=0.2)
-    assert isinstance(error, NotReachable)
-    assert "did not answer within 0.2 s" in error.message
-
-
 async def test_something_else_that_listens(talking_port: int, refused) -> None:
     error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{talking_port}/memory")
     assert isinstance(error, NotReachable)
@@ -110,22 +98,6 @@ async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_po
     place.make_table("key")
     url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{closed_port},127.0.0.1")
     assert await (await opens(url)).count() == 0
-
-
-async def test_a_missing_driver_names_what_brings_it(
-    place: PostgresPlace, refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: Any, **named: Any) -> Any:
-        if name.partition(".")[0] == "asyncpg":
-            raise ImportError(name)
-        return real(name, *arguments, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    error = await refused(place.url)
-    assert isinstance(error, Refused)
-    assert "asyncpg>=" in error.hint
 
 
 @pytest.mark.parametrize("name", ["", "1st", "agent-memory", 'x"; DROP TABLE memories; --', "größe", "a" * 64, "a b"])

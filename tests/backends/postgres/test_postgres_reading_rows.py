@@ -7,11 +7,9 @@ import json
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.postgres.sql import casts, parameters, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
-from zeroclaw_tui.testing.tools import handles_of
+from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
+from zeroclaw_tui.testing.tools import JournalRecorder, delete, handles_of, undo
 
 MORE = """
 ALTER TABLE memories ADD COLUMN "Odd ""name%s" JSONB, ADD COLUMN raw BYTEA, ADD COLUMN lasted INTERVAL,
@@ -28,21 +26,13 @@ AWKWARD_SETTINGS = (
 )  # fmt: skip
 
 
-async def rows_of(memory: PostgresMemory) -> dict[str, Row]:
-    table = memory.table
-    async with memory.connections.reading() as connection:
-        records = await connection.fetch(f"SELECT {stored_columns(table)} FROM {table.quoted}")
-    rows = [stored_row(record, table) for record in records]
-    return {row.id: row for row in rows}
-
-
-async def put_back(memory: PostgresMemory, row: Row) -> None:
-    table = memory.table
-    values, places = parameters(row, table), casts(table)
-    names = ", ".join('"' + name.replace('"', '""') + '"' for name in values)
-    marks = ", ".join(places[name] % f"${number}" for number, name in enumerate(values, 1))
-    async with memory.connections.writing() as connection:
-        await connection.execute(f"INSERT INTO {table.quoted} ({names}) VALUES ({marks})", *values.values())
+async def removed_and_undone(memory: PostgresMemory) -> None:
+    """Take every row out of the table and put it back; the rows are those that were there."""
+    rows, journal = await memory.rows(Query(ROWS)), JournalRecorder()
+    await delete(memory, rows, journal)
+    assert await memory.count() == 0
+    await undo(memory, journal.changes[::-1])
+    assert {row.id: row for row in await memory.rows(Query(ROWS))} == {row.id: row for row in rows}
 
 
 @pytest.mark.parametrize("form", ["key", "vector", "agents", "uuid"])
@@ -65,15 +55,8 @@ async def test_every_column_goes_out_and_in_without_a_change(form: str, place: P
         place.run_as_superuser(f'ALTER ROLE "{place.user}" SET {setting}')
     exactly = "SELECT m::text FROM memories AS m ORDER BY id"
     before = place.run(exactly)
-    memory = await opens()
-    rows = await rows_of(memory)
-    place.run("DELETE FROM memories")
-    for row in rows.values():
-        await put_back(memory, row)
+    await removed_and_undone(await opens())
     assert place.run(exactly) == before
-    again = await rows_of(memory)
-    assert again == rows
-    assert {row.fingerprint for row in again.values()} == {row.fingerprint for row in rows.values()}
 
 
 @pytest.mark.parametrize(
@@ -88,11 +71,9 @@ async def test_what_is_put_back_has_its_embedding_whatever_the_type(
     place.run(f"UPDATE memories SET embedding = '{written}' WHERE key = 'lang'")
     memory = await opens()
     assert "vectors" in memory.why_not
-    row = (await rows_of(memory))[(await memory.get("lang")).id]
-    before = place.run("SELECT embedding::text FROM memories WHERE key = 'lang'")
-    place.run("DELETE FROM memories WHERE key = 'lang'")
-    await put_back(memory, row)
-    assert place.run("SELECT embedding::text FROM memories WHERE key = 'lang'") == before
+    before = place.run("SELECT key, embedding::text FROM memories ORDER BY key")
+    await removed_and_undone(memory)
+    assert place.run("SELECT key, embedding::text FROM memories ORDER BY key") == before
 
 
 async def test_the_tutorials_categories_are_read_in_every_spelling(place: PostgresPlace, opens) -> None:

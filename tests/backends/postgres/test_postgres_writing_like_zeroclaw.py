@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.postgres_place import FORMS
 
 from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id
 from zeroclaw_tui.memory.change import Draft, NewVector, Vector
-from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.query import EVERYTHING, Sort, SortField
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.testing.tools import (
     JournalRecorder,
     create,
     delete,
     edit,
-    excerpts_at,
-    fill,
-    handles_of,
     row_of,
     undo,
 )
@@ -54,31 +50,6 @@ async def test_storing_a_key_again_keeps_its_id_and_the_time_it_was_made(form, p
     assert after.values["updated_at"] > before.values["updated_at"]
     assert after.values.get("embedding") is None
     assert await memory.count() == 1
-
-
-@pytest.mark.parametrize("form", FORMS)
-async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens):
-    """Of two with one key the later counts; an old key keeps id and creation time; the order is that of the batch."""
-    place.make_table(form)
-    memory = await opens()
-    await memory.store("k 00007", "old", "core")
-    first = await memory.get("k 00007")
-    drafts = [Draft(f"k {number:05}", f"c {number}", "daily") for number in range(2500)]
-    await fill(memory, [*drafts, Draft("k 00001", "later", "Core")])
-    assert await memory.count() == 2500
-    again = await memory.get("k 00007")
-    assert (again.id, again.content, again.category) == (first.id, "c 7", "daily")
-    assert again.timestamp == first.timestamp
-    later = await memory.get("k 00001")
-    assert (later.content, later.category) == ("later", "core")
-    order = [
-        entry.key for entry in (await excerpts_at(memory, list(await handles_of(memory, EVERYTHING, STORED))[-3:]))
-    ]
-    # The tutorial's table knows one time only, that of the first store.
-    assert order == ["k 02497", "k 02498", "k 02499", "k 00001"][0 if form == "uuid" else 1 :][:3]
-    with pytest.raises(UsageError):
-        await fill(memory, [Draft("new", "content"), Draft("blank", " ")])
-    assert await memory.get("new") is None
 
 
 async def test_agents_have_their_own_keys_and_new_ones_are_added(place, opens):

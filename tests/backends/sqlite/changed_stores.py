@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.testing.tools import JournalRecorder
 
-__all__ = ["GENERATIONS", "JournalRecorder", "connecting", "everything", "hits", "opened", "select", "shape"]
+__all__ = ["GENERATIONS", "JournalRecorder", "everything", "hits", "opened", "select", "shape"]
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 
@@ -29,19 +26,6 @@ async def opened(path: Path, **given: Any) -> AsyncIterator[SqliteMemory]:
         yield memory
     finally:
         await memory.close()
-
-
-def connecting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set once a change has its connection, just before it asks for the lock."""
-    begun, connected = threading.Event(), transaction._connected
-
-    def watched(path: Path, *, zero: bool) -> sqlite3.Connection:
-        connection = connected(path, zero=zero)
-        begun.set()
-        return connection
-
-    monkeypatch.setattr(transaction, "_connected", watched)
-    return begun
 
 
 def shape(path: Path) -> list[tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
+from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.testing.tools import handles_of
 
@@ -27,15 +28,40 @@ async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
     return caught.value
 
 
-async def test_a_missing_file_is_called_missing_and_not_made(tmp_path):
+def made_by(*statements: str) -> Callable[[Path], None]:
+    """Makes a database by these statements."""
+
+    def make(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as other:
+            for statement in statements:
+                other.execute(statement)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "There is no file "),
+        (os.mkfifo, "not a regular file"),
+        (Path.touch, "is empty (0 bytes)"),
+        (lambda path: path.write_text("# Long-Term Memory\n" * 100), "is not a SQLite database"),
+        (
+            made_by("CREATE TABLE articles (id)", 'CREATE TABLE "evil\x1b]0;title\x07" (id)'),
+            "no memories table: it has articles",
+        ),
+        (made_by("CREATE TABLE memories (title, body)"), "it has body, title"),
+    ],
+    ids=["missing", "pipe", "empty", "text", "another program's", "without keys"],
+)
+async def test_what_is_no_store_is_called_what_it_is_and_left_alone(make, message, tmp_path):
+    make(tmp_path / "brain.db")
+    before = list(tmp_path.iterdir())
     error = await failure(tmp_path / "brain.db")
-    assert error.message == f"There is no file {tmp_path / 'brain.db'}."
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
-    os.mkfifo(tmp_path / "brain.db")
-    assert "not a regular file" in (await failure(tmp_path / "brain.db")).message
+    assert message in error.message
+    assert not isinstance(error, Corrupt)
+    assert "\x1b" not in str(error)
+    assert list(tmp_path.iterdir()) == before
 
 
 async def test_a_file_without_read_permission_is_called_so(make_store, monkeypatch):
@@ -46,13 +72,6 @@ async def test_a_file_without_read_permission_is_called_so(make_store, monkeypat
     assert "user that runs ZeroClaw" in error.hint
 
 
-async def test_an_empty_file_is_called_empty(tmp_path):
-    (tmp_path / "brain.db").touch()
-    error = await failure(tmp_path / "brain.db")
-    assert isinstance(error, Unreadable)
-    assert "is empty (0 bytes)" in error.message
-
-
 async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
     """SQLite deletes the log of an empty database when it opens it; here nothing is opened."""
     (tmp_path / "brain.db").touch()
@@ -60,13 +79,6 @@ async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
     error = await failure(tmp_path / "brain.db")
     assert "brain.db-wal next to it holds writes" in error.message
     assert (tmp_path / "brain.db-wal").read_bytes() == b"writes"
-
-
-async def test_a_text_file_is_no_database(tmp_path):
-    (tmp_path / "brain.db").write_text("# Long-Term Memory\n" * 100)
-    error = await failure(tmp_path / "brain.db")
-    assert "is not a SQLite database" in error.message
-    assert not isinstance(error, Corrupt)
 
 
 async def test_a_truncated_database_is_called_damaged(make_store, digest):
@@ -109,16 +121,6 @@ async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
     assert "Database is locked" in error.message
 
 
-async def test_a_lock_that_ends_is_waited_for(make_store, open_store):
-    """The five seconds are for this: an ordinary write never fails a read."""
-    path = make_store([{}])
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        async with open_store(path) as memory:
-            assert await memory.count() == 1
-        writer.execute("ROLLBACK")
-
-
 @pytest.fixture
 def crashed(make_store, tmp_path) -> Path:
     """A database and the rollback journal of a program that died while it wrote to it."""
@@ -150,22 +152,6 @@ async def test_who_only_reads_leaves_an_unfinished_write_alone(crashed, digest):
     assert [digest(file) for file in sorted(crashed.parent.iterdir())] == before
 
 
-async def test_a_database_of_another_program_names_its_tables(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE articles (id)")
-        other.execute('CREATE TABLE "evil\x1b]0;title\x07" (id)')
-    error = await failure(tmp_path / "other.db")
-    assert "no memories table: it has articles" in error.message
-    assert "\x1b" not in str(error)
-
-
-async def test_a_database_without_any_table_says_so(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "none.db")) as other:
-        other.execute("CREATE TABLE gone (id)")
-        other.execute("DROP TABLE gone")
-    assert "it has no tables at all" in (await failure(tmp_path / "none.db")).message
-
-
 async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
     source = tmp_path / "agent" / "brain.db"
     source.parent.mkdir()
@@ -176,9 +162,3 @@ async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
     error = await failure(tmp_path / "brain.db")
     assert "it has no tables at all. Most likely brain.db-wal was left behind" in error.message
     assert "copy brain.db-wal" in error.hint
-
-
-async def test_a_foreign_memories_table_without_keys_names_its_columns(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE memories (title, body)")
-    assert "it has body, title" in (await failure(tmp_path / "other.db")).message

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +16,7 @@ from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
-from zeroclaw_tui.testing.tools import delete, entries_of, handles_of
+from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 NOW = "2026-11-21T12:00:00+00:00"
 ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n.%_")
@@ -65,34 +64,3 @@ def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters
     with TemporaryDirectory() as folder:
         stored = [{"key": f"{number} {key}", "content": content} for number, (key, content) in enumerate(rows)]
         asyncio.run(look(make(Path(folder) / "brain.db", "G4", stored)))
-
-
-async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", [{"content": "clean Ä"}, {"content": "dirty"}])
-    with closing(sqlite3.connect(path)) as writer, writer:
-        writer.execute("UPDATE memories SET content = CAST(x'c384ff62' AS TEXT) WHERE rowid = 2")
-    async with opened(path) as memory:
-        for wanted in (MemoryFilter(contains="ä"), MemoryFilter(regex="ä")):
-            assert len(await entries_of(memory, wanted)) == 2
-        assert len(await entries_of(memory, MemoryFilter(contains="\udcffb"))) == 1
-        assert (await entries_of(memory, MemoryFilter(contains="\ud800"))) == []
-
-
-async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
-    """The same filter object for the list, the counts and the removal."""
-    from zeroclaw_tui.curation.purge_plan import plan_of
-
-    rows = [{"content": text} for text in ("Tea and milk", "milk", "чай с Молоком", "Milky tea", "TEA")]
-    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
-        for wanted in (
-            MemoryFilter(contains="MILKY"),
-            MemoryFilter(regex=r"\btea\b"),
-            MemoryFilter(contains="МОЛОКО"),
-        ):
-            shown = await handles_of(memory, wanted, Sort(descending=False))
-            plan = plan_of(await versions(memory, wanted), wanted)
-            assert [stamp.handle for stamp in plan.stamps] == list(shown) != []
-            removal = await delete(memory, plan.stamps)
-            assert removal.written == len(shown)
-            assert list(await handles_of(memory, wanted, Sort())) == []
-        assert [entry.content for entry in await memory.list()] == ["milk"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support import golden
-from support.small_store import MOMENT, add, change, make
+from support.small_store import MOMENT, change, make
 
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
@@ -33,18 +33,6 @@ async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any)
 
 def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
-
-
-async def test_keyword_scores_are_raw_before_0_8_4_and_shares_of_the_best_after(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", ROWS)
-    old, new = await recalled(path, "Rust helix", "0.8.3"), await recalled(path, "Rust helix")
-    assert keys(old) == keys(new) == ["editor", "lang", "food"]
-    assert [scored.score for scored in old.entries] == pytest.approx([1.015524, 0.366455, 0.289156], abs=1e-6)
-    assert [scored.score for scored in new.entries] == pytest.approx([1.0, 0.360853, 0.284736], abs=1e-6)
-    assert (old.mode, old.scale, new.scale) == ("keyword", "raw bm25", "0..1")
-    first = old.entries[0]
-    assert (first.rank, first.stage, first.keyword_rank, first.vector_rank) == (1, "keyword", 1, None)
-    assert first.vector_score is None
 
 
 async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path: Path) -> None:
@@ -102,22 +90,6 @@ async def test_a_prefix_word_in_the_fall_back_has_to_begin_a_token(tmp_path: Pat
     assert keys(await recalled(path, "wild", "0.7.5")) == ["key1", "key0"]
 
 
-async def test_superseded_rows_take_a_place_and_then_go(tmp_path: Path) -> None:
-    rows = [{"content": "rust rust rust", "superseded_by": "key1"}, {"content": "rust"}, {"content": "other"}]
-    path = make(tmp_path / "brain.db", "G2", rows)
-    assert keys(await recalled(path, "rust", "0.7.5")) == ["key1"]
-    assert keys(await recalled(path, "rust", "0.5.6")) == ["key0", "key1"]
-
-
-async def test_rows_only_the_index_knows_take_no_place(tmp_path: Path) -> None:
-    """ZeroClaw joins before it cuts, so an index without its delete trigger loses nothing."""
-    path = make(tmp_path / "brain.db", "G2", [{"content": "rust rust"} for _ in range(6)] + [{"content": "a rust b c"}])
-    change(path, "DROP TRIGGER memories_ad")
-    change(path, "DELETE FROM memories WHERE rowid <= 6")
-    found = await recalled(path, "rust", "0.7.5", limit=2)
-    assert (keys(found), found.mode) == (["key6"], "keyword")
-
-
 async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G1", ROWS)
     for trigger in ("memories_ai", "memories_ad", "memories_au"):
@@ -126,33 +98,3 @@ async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> 
     found = await recalled(path, "rust", "0.1.7")
     assert (keys(found), found.mode) == (["food", "lang"], "like")
     assert "memories_fts" in found.notes[0]
-
-
-async def test_agents_are_applied_where_the_version_applies_them(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", [])
-    change(path, "INSERT INTO agents VALUES ('bob-id', 'bob', '2026-01-01T00:00:00+00:00')")
-    add(path, [{"content": "rust rust"} for _ in range(9)] + [{"content": "some rust", "agent_id": "bob-id"}])
-    for version in ("0.8.3", "0.8.4"):
-        assert keys(await recalled(path, "rust", version, limit=1, agents=("bob",))) == ["key9"]
-        assert keys(await recalled(path, "*", version, limit=1, agents=("bob",))) == ["key9"]
-        assert keys(await recalled(path, "rust", version, agents=("ghost",))) == []
-        assert len(keys(await recalled(path, "rust", version, limit=50, agents=("bob", "default")))) == 10
-    scored = (await recalled(path, "rust", "0.8.4", agents=("bob",))).entries[0]
-    assert (scored.score, scored.entry.agent) == (1.0, "bob")
-    older = await recalled(path, "rust", "0.7.5", limit=1, agents=("bob",))
-    assert keys(older) == ["key0"]
-    assert "knows no agents" in older.notes[0]
-
-
-async def test_a_namespace_is_picked_out_of_twice_the_limit(tmp_path: Path) -> None:
-    rows = [{"content": "rust " * (9 - at), "namespace": "work" if at > 2 else None} for at in range(6)]
-    path = make(tmp_path / "brain.db", "G2", rows)
-    assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="work")) == ["key3"]
-    assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="default")) == ["key0", "key1"]
-
-
-async def test_surrogates_in_query_session_and_agent_are_harmless(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", ROWS)
-    for query in ("\ud800", "a\udcff*", "*"):
-        found = await recalled(path, query, session_id="\udc80", agents=("\udfff",), namespace="\ud800")
-        assert keys(found) == []

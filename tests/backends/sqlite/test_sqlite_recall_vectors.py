@@ -52,30 +52,6 @@ def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
 
-async def test_vector_only_scores_are_plain_cosines_above_0(memory: SqliteMemory) -> None:
-    found = await recalled(memory)
-    assert keys(found) == ["key0", "key1", "key2"]
-    assert [scored.score for scored in found.entries] == pytest.approx([1.0, 0.5**0.5, 0.1**0.5])
-    assert (found.mode, found.scale, found.entries[0].stage) == ("vector", "0..1", "vector")
-    assert found.entries[1].vector_rank == 2
-    assert found.entries[1].keyword_score is None
-    weighted = await recalled(memory, version="0.6.2")
-    assert weighted.entries[0].score == pytest.approx(0.7)
-
-
-async def test_both_stages_make_a_hybrid(memory: SqliteMemory) -> None:
-    found = await recalled(memory, "key1")
-    assert (found.mode, keys(found)[0]) == ("hybrid", "key1" if found.entries[0].stage == "hybrid" else "key0")
-    stages = {scored.entry.key: scored.stage for scored in found.entries}
-    assert stages == {"key0": "vector", "key1": "hybrid", "key2": "vector"}
-
-
-async def test_search_modes_leave_a_stage_out(memory: SqliteMemory) -> None:
-    assert (await recalled(memory, "key1", search_mode="bm25")).mode == "keyword"
-    assert (await recalled(memory, "key1", search_mode="embedding")).mode == "vector"
-    assert (await recalled(memory, "key1", "0.6.2", search_mode="bm25")).mode == "hybrid"
-
-
 async def test_durable_rows_cross_sessions_from_0_8_4_on(memory: SqliteMemory) -> None:
     assert keys(await recalled(memory, session_id="s")) == ["key0", "key1", "key2"]
     assert keys(await recalled(memory, version="0.8.3", session_id="s")) == ["key1"]

@@ -48,16 +48,6 @@ async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(ma
         assert not whole.is_excerpt
 
 
-async def test_every_row_is_seen_once_and_in_order_around_text_that_is_no_utf_8(make_store, open_store):
-    path = make_store([{"key": f"k{number}"} for number in range(6)])
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE memories SET content = CAST(? AS TEXT) WHERE key IN ('k2', 'k4')", (b"a\xffb",))
-    seen = []
-    async with open_store(path) as memory:
-        await memory.scan(lambda row: seen.append((row.values["key"], row.values["content"])))
-    assert seen == [(f"k{number}", "a\udcffb" if number in (2, 4) else "text") for number in range(6)]
-
-
 async def test_nul_is_kept(make_store, open_store):
     rows = [{"content": "before\0after", "key": "a\0b"}, {"content": "x\0" * 300}]
     async with open_store(make_store(rows)) as memory:

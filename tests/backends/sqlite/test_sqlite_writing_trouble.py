@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 from contextlib import closing
 
-import changed_stores
 import pytest
 from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opened, select, shape
 from support import small_store
@@ -49,20 +47,6 @@ async def test_a_lock_that_lasts_is_told(make_store, monkeypatch):
             assert "Nothing was changed." in error.hint
             other.execute("ROLLBACK")
         await create(memory, Draft("k", "c"), JournalRecorder())
-
-
-async def test_a_lock_that_ends_is_waited_for(make_store, monkeypatch):
-    path = make_store([{}])
-    async with opened(path) as memory:
-        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            other.execute("UPDATE memories SET content = 'theirs'")
-            begun = changed_stores.connecting(monkeypatch)
-            storing = asyncio.ensure_future(create(memory, Draft("k", "c"), JournalRecorder()))
-            await asyncio.to_thread(begun.wait, 30)
-            other.execute("COMMIT")
-            await storing
-    assert select(path, "SELECT content FROM memories ORDER BY rowid") == [("theirs",), ("c",)]
 
 
 async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypatch):
@@ -213,22 +197,6 @@ async def test_what_this_user_may_not_write_is_named(forbidden, match, make_stor
                 await memory.store("k", "c", "core")
             with pytest.raises(Refused, match=match):
                 await require_database(memory).repair()
-
-
-@pytest.mark.parametrize("generation", GENERATIONS)
-async def test_writes_change_neither_the_schema_nor_the_journal(generation, make_store):
-    path = make_store([{"content": "alpha"}], generation)
-    made = shape(path)
-    async with opened(path) as memory:
-        assert "write" not in memory.why_not
-        assert "write" not in memory.why_not
-        journal = JournalRecorder()
-        await memory.store("k", "c", "core", "s")
-        await memory.store("k", "newer", "daily")
-        await delete(memory, await versions(memory, MemoryFilter()), journal, permanently=True)
-        await undo(memory, journal.changes[::-1], JournalRecorder())
-        await require_database(memory).repair()
-    assert shape(path) == made
 
 
 async def test_a_rollback_journal_stays_one(make_store):

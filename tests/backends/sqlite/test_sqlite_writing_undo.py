@@ -21,14 +21,6 @@ async def remove(memory, journal, *handles):
     return await delete(memory, await versions_at(memory, handles), journal)
 
 
-async def refused(memory, journal):
-    """The result of an undo that meets conflicts; nothing may have been written or journaled."""
-    before, none = everything(memory.path), JournalRecorder()
-    result = await undo(memory, journal.changes[::-1], none)
-    assert (result.written, none.changes, everything(memory.path)) == (0, [], before)
-    return result
-
-
 @pytest.fixture
 def path(make_store):
     return make_store([{"key": "a", "content": "text a"}, {"key": "b", "content": "text b", "embedding": b"1234"}])
@@ -52,22 +44,6 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
         await undo(memory, journal.changes[::-1], JournalRecorder())
         assert (await row_with_id(memory, "id-001")).handle == 3
         assert await row_with_id(memory, other.id) == other
-
-
-async def test_two_removed_memories_of_one_key_do_not_both_come_back(path):
-    """Each was removed under the key; the second one meets the first."""
-    journal = JournalRecorder()
-    async with opened(path) as memory:
-        await remove(memory, journal, 1)
-        new = (await create(memory, Draft("a", "second text"), JournalRecorder())).rows[0]
-        await remove(memory, journal, new.handle)
-        assert (await refused(memory, journal)).conflicts[0].reason == "key exists"
-        reversal = await undo(memory, journal.changes[::-1], JournalRecorder(), on_conflict="rename")
-        assert reversal.renamed == {"a": "a (restored)"}
-    assert {content for (content,) in select(path, "SELECT content FROM memories WHERE key LIKE 'a%'")} == {
-        "text a",
-        "second text",
-    }
 
 
 @pytest.mark.parametrize(("old", "new"), [("G1", "G4"), ("G2", "G3"), ("G3", "G4"), ("G2", "G2")])
