@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats import claude_code, csv_file, jsonl, mcp, mem0, openclaw, rmem, snapshot
+from zeroclaw_tui.curation.formats import claude_code, csv_file, json_lists, jsonl, mcp, openclaw, snapshot
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
@@ -57,8 +57,8 @@ FORMATS = {
         Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read, "it has daily notes, or a MEMORY.md with lists"),
         Format("claude", "Claude Code", claude_code.sniff, claude_code.read, "it has topics, or an index of them"),
         Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read, "it has entities with observations"),
-        Format("mem0", "mem0", mem0.sniff, mem0.read, "it has memories with the fields that mem0 gives them"),
-        Format("rmem", "R-Mem", rmem.sniff, rmem.read, "its memories have user_id, text and category"),
+        Format("mem0", "mem0", json_lists.sniff_mem0, json_lists.read_mem0, "it has memories with the fields of mem0"),
+        Format("rmem", "R-Mem", json_lists.sniff_rmem, json_lists.read_rmem, "it has user_id, text and category"),
     )
 }
 
@@ -110,8 +110,7 @@ def _unknown(source: Source) -> UsageError:
     if not head and not source.is_folder:
         return UsageError(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
     if head.startswith(DATABASE_HEADER):
-        command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
-        return UsageError(f"{source.name} is a database.", hint=f"If it is a store, `{command}` copies its memories.")
+        return UsageError(f"{source.name} is a database.", hint="`zeroclaw memory copy` copies a store.")
     if head.lstrip()[:1] in (b"{", b"["):
         try:
             json.loads(head.partition(b"\n")[0])
