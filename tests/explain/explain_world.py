@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 NOW = "2026-03-20T12:00:00+00:00"

@@ -12,7 +12,7 @@ from explain_world import small_library, why
 from support.small_store import blob
 
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.explanation import Explanation
 
 RUST: Sequence[dict[str, Any]] = (
     {"id": "a", "key": "lang", "content": "User prefers Rust"},

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence,
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.tools import entries_at, handles_of

@@ -31,7 +31,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.profiles import RerankSettings
 from zeroclaw_tui.testing.tools import entries_of
 

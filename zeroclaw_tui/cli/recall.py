@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
-    from zeroclaw_tui.scoring.explain import Explanation
     from zeroclaw_tui.scoring.explain_lines import Look
+    from zeroclaw_tui.scoring.explanation import Explanation
     from zeroclaw_tui.scoring.profiles import Trial
 
 

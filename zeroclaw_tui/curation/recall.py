@@ -26,7 +26,8 @@ from zeroclaw_tui.scoring.decide import (
     serves,
 )
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until, word_shares
-from zeroclaw_tui.scoring.explain import Advice, Explanation, Facts, explained
+from zeroclaw_tui.scoring.explain import explained
+from zeroclaw_tui.scoring.explanation import Advice, Explanation, Facts
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.placement import Placement, placement_of

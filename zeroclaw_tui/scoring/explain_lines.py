@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
-from zeroclaw_tui.scoring.explain import Explanation, Mark, Step
+from zeroclaw_tui.scoring.explanation import Explanation, Mark, Step
 
 Look = Literal["", "bold", "good", "bad", "quiet", "key"]
 Piece = tuple[str, Look]

@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
-from zeroclaw_tui.scoring.explain import quoted
+from zeroclaw_tui.scoring.phrases import quoted
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, start_work, warn
 from zeroclaw_tui.tui.dialogs import profile_question

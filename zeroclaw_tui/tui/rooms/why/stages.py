@@ -17,8 +17,8 @@ from zeroclaw_tui.curation.recall import explain
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.explain import Advice, Explanation
 from zeroclaw_tui.scoring.explain_lines import ExplanationLine, Look, explanation_lines, title_of
+from zeroclaw_tui.scoring.explanation import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.format import fit, wrapped
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, Pane
