@@ -89,8 +89,23 @@ class Rows:
         self._by_key: dict[OwnedKey, dict[str, Row]] = {key: {} for key in keys}
         self._displaced: dict[str, Row] = {}
         """Rows whose key is their identity and is taken already by another row, before they have left it."""
-        for row in present:
-            self.put(row)
+        self._before: dict[str, Row] = {}
+        self._read(present)
+
+    def before(self, identity: str) -> Row | None:
+        """The row of an identity as it was read."""
+        return self._before.get(identity)
+
+    def now(self, identity: str) -> Row | None:
+        """The row that has an identity in the end."""
+        return self._by_id.get(identity)
+
+    def _read(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            identity = self._writer.identity(row)
+            if identity not in self._by_id:
+                self._before[identity] = row
+                self.put(row)
 
     def current(self, row: RowVersion | Row) -> Row | None:
         """The row of that identity."""
@@ -101,9 +116,7 @@ class Rows:
         """The rows with a key, the one that counts first."""
         if key not in self._by_key:
             self._by_key[key] = {}
-            for row in await self._writer.read((), [key]):
-                if self._writer.identity(row) not in self._by_id:
-                    self.put(row)
+            self._read(await self._writer.read((), [key]))
         return list(self._by_key[key].values())
 
     def put(self, row: Row) -> None:
@@ -361,60 +374,27 @@ class Batch:
 
     def net(self) -> list[Operation]:
         """What the operations come to together, one for each row."""
-        identity_of = self.writer.identity
-        first: dict[str, Row | None] = {}
-        last: dict[str, Row | None] = {}
-        touched: set[str] = set()
+        identity_of, identities, touched = self.writer.identity, list[str](), set[str]()
         for operation in self.operations:
-            existing, new = operation.existing, operation.new
-            for row in (existing, new):
-                touched |= {identity_of(row)} if row is not None and operation.touch else set()
-            if existing is not None:
-                identity = identity_of(existing)
-                taken = last.get(identity)
-                if taken is None or taken is existing:
-                    first.setdefault(identity, existing)
-                    last[identity] = None
-                else:
-                    # Another row has taken its key, which is its identity, before.
-                    first[identity] = existing
-            if new is not None:
-                identity = identity_of(new)
-                first.setdefault(identity, None)
-                last[identity] = new
-        return [
-            Operation(existing, last[identity], identity in touched)
-            for identity, existing in first.items()
-            if existing is not None or last[identity] is not None
-        ]
+            found = [identity_of(row) for row in (operation.existing, operation.new) if row is not None]
+            identities += found
+            touched |= set(found) if operation.touch else set()
+        pairs = ((name, self.rows.before(name), self.rows.now(name)) for name in dict.fromkeys(identities))
+        return [Operation(before, now, name in touched) for name, before, now in pairs if before or now]
 
-    def complete(self, rows: Mapping[str, Row]) -> None:
-        """Take completed new rows."""
+    def adopt(self, rows: Mapping[str, Row]) -> None:
+        """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant."""
         if not rows:
             return
-        self.operations = [replace(one, new=self._as_written(one.new, rows)) for one in self.operations]
-        self.journal = self.journaled(rows)
+
+        def adopted(row: Row | None) -> Row | None:
+            if row is None or self.rows.current(row) is not row:
+                return row
+            return rows.get(self.writer.identity(row), row)
+
+        self.operations = [replace(one, new=adopted(one.new)) for one in self.operations]
+        self.journal = [replace(one, after=adopted(one.after)) for one in self.journal]
+        first = self.tally.rows[:CONFLICTS_LISTED]
+        self.tally.rows = [rows.get(self.writer.identity(row), row) for row in first]
         for row in rows.values():
             self.rows.put(row)
-        self.replace_rows(rows)
-
-    def journaled(self, written: Mapping[str, Row]) -> list[RowChange]:
-        """The changes as the journal has them, new rows as they were written."""
-        if not written:
-            return self.journal
-        return [
-            RowChange(one.before, self._as_written(one.after, written), reverses=one.reverses, replaces=one.replaces)
-            for one in self.journal
-        ]
-
-    def replace_rows(self, written: Mapping[str, Row]) -> None:
-        """Take new rows as the store has them."""
-        rows = self.tally.rows[:CONFLICTS_LISTED]
-        self.tally.rows = [written.get(self.writer.identity(row), row) for row in rows]
-
-    def _as_written(self, row: Row | None, written: Mapping[str, Row]) -> Row | None:
-        """A row that another operation of the batch replaced stays as it was meant."""
-        if row is None:
-            return None
-        identity = self.writer.identity(row)
-        return written.get(identity, row) if self.rows.current(row) is row else row

@@ -133,24 +133,23 @@ class ChangeSet:
         found.tally.written += sum(change.table != AGENTS for change in others)
         if self._policy.dry_run:
             return found
+        found.adopt(await writer.prepare([one.new for one in found.net() if one.new is not None]))
         net = found.net()
-        completed = await writer.prepare([one.new for one in net if one.new is not None])
-        found.complete(completed)
         agents = [change for change in (*added, *found.agents) if change is not None]
         removing = [change for change in others if change.after is None]
         if not writer.is_transactional:
-            await self._record(writer, [*agents, *found.journaled({})])
+            await self._record(writer, [*agents, *found.journal])
         try:
-            written = await writer.write(found.net() if completed else net) if net else {}
+            written = await writer.write(net) if net else {}
         except WriteConflict:
             if self._journal is not None and not writer.is_transactional:
                 await writer.blocking(self._journal.withdraw)
             raise
-        found.replace_rows(written)
+        found.adopt(written)
         removed = [await writer.write_other(change, dry_run=False) for change in removing]
         if writer.is_transactional:
             gone = [change for change in removed if change is not None]
-            await self._record(writer, [*agents, *map(_with_state, found.journaled(written)), *gone])
+            await self._record(writer, [*agents, *map(_with_state, found.journal), *gone])
         return found
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:

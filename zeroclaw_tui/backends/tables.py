@@ -200,7 +200,7 @@ class TableWriter(RowWriter):
             values["agent_id"] = owner
         if "embedding" in self.columns:
             values["embedding"] = data
-        alias = None if owner is None else self.agents.get(owner) or self._planned_agents.get(owner)
+        alias = None if owner is None else self._known_agents.get(owner)
         return Row(row_id, values, row_id if self.ids_are_handles else None, alias)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
@@ -226,7 +226,7 @@ class TableWriter(RowWriter):
             values = {**existing.values, **values}
         alias = row.agent if self.has_agents else None
         if owner is not None:
-            alias = self.agents.get(owner) or self._planned_agents.get(owner, owner)
+            alias = self._known_agents.get(owner, owner)
             if values.get("agent_id", owner) != owner:
                 self.notes[
                     f"{one_line(row.key)!r} belongs to the agent {one_line(alias)} now, since its own is no longer "
@@ -240,7 +240,11 @@ class TableWriter(RowWriter):
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Delete, update, insert. A row whose new key another one still has is deleted and inserted again."""
-        keys = {(self.owner(one.existing), one.existing.key) for one in operations if one.existing is not None}
+
+        def place(row: Row) -> OwnedKey:
+            return self.owner(row), row.key
+
+        taken = {place(one.existing) for one in operations if one.existing is not None}
         deleted: list[Row] = []
         changed: list[Operation] = []
         inserted: list[Row] = []
@@ -250,7 +254,7 @@ class TableWriter(RowWriter):
                 deleted += [] if existing is None else [existing]
             elif existing is None:
                 inserted.append(new)
-            elif self._place(new) in keys and self._place(new) != self._place(existing):
+            elif place(new) in taken and place(new) != place(existing):
                 deleted.append(existing)
                 inserted.append(dataclasses.replace(new, handle=existing.handle))
             elif operation.touch or existing.values != new.values:
@@ -314,12 +318,13 @@ class TableWriter(RowWriter):
             changed["embedding"] = (row.values["embedding"] or data) if same_content else data
         return dataclasses.replace(row, values=changed)
 
-    def _place(self, row: Row) -> OwnedKey:
-        return self.owner(row), row.key
+    @property
+    def _known_agents(self) -> dict[str, str]:
+        return {**self._planned_agents, **self.agents}
 
     def _known_owner(self, row: Row | Draft) -> str | None:
         owner = row.values.get("agent_id") if isinstance(row, Row) else None
-        if isinstance(owner, str) and (owner in self.agents or owner in self._planned_agents):
+        if isinstance(owner, str) and owner in self._known_agents:
             return owner
         by_alias = self._id_of(row.agent) if row.agent is not None else None
         if by_alias is not None or (row.agent is not None and isinstance(row, Draft)):
@@ -339,8 +344,7 @@ class TableWriter(RowWriter):
         return clean
 
     def _id_of(self, alias: str) -> str | None:
-        agents = {**self._planned_agents, **self.agents}
-        return next((agent for agent, known in agents.items() if known == alias), None)
+        return next((agent for agent, known in self._known_agents.items() if known == alias), None)
 
     def _usual_owner(self) -> str | None:
         only = next(iter(self.agents)) if len(self.agents) == 1 else None
