@@ -13,12 +13,11 @@ from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Journal
 from zeroclaw_tui.memory.query import ROWS, Query
+from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
-    CancelContract,
     CapabilityContract,
     ManyRowsContract,
-    TwoWritersContract,
     VerbsContract,
 )
 

@@ -6,12 +6,8 @@ is for a server or a disk. Hooks of a store are those of `tools.StoreHooks`.
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
@@ -54,23 +50,20 @@ from zeroclaw_tui.memory.query import (
     Sort,
     SortField,
 )
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
 from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import (
-    Canceller,
     JournalRecorder,
     StoreHooks,
     create,
     cut,
     delete,
     edit,
-    ended,
     fill,
     handles_of,
     numbered,
+    obstacle_of,
     raises,
-    recall_of,
     row_of,
     state_of,
     undo,
@@ -87,19 +80,7 @@ VALUES: dict[str, Value] = {
 """Another value for each field that a store may be able to change."""
 
 
-class WritingHooks(StoreHooks):
-    """What the tests below have in common."""
-
-    async def state(self, memory: Memory) -> Counter[tuple[Any, ...]]:
-        """Every row, as far as this store brings it back after undo."""
-        return cut(await state_of(memory), self.keeps_rows_exactly)
-
-    async def made(self, memory: Memory, number: int = 0) -> Row:
-        """A memory just stored."""
-        return row_of(await create(memory, Draft(f"made {number}", f"made content {number}")))
-
-
-class WritableMemoryContract(WritingHooks):
+class WritableMemoryContract(StoreHooks):
     """Tests that each take an open `memory` of a few rows that may be written."""
 
     async def test_a_new_memory_is_stored_and_journaled(self, memory: Memory) -> None:
@@ -116,20 +97,28 @@ class WritableMemoryContract(WritingHooks):
         assert entry is not None
         assert (stored.fingerprint, entry.content) == (after.fingerprint, after.entry().content)
 
-    async def test_fields_of_a_draft_are_stored_or_told(self, memory: Memory) -> None:
-        for name in ("category", "session_id", "namespace", "importance", "pinned"):
-            draft: dict[str, Any] = {"key": f"{name} key", "content": "content", name: VALUES[name]}
+    async def test_fields_of_a_draft_are_stored_or_missed_in_a_note(self, memory: Memory) -> None:
+        for name, value in {**VALUES, "agent": "ada"}.items():
+            before = await state_of(memory)
+            draft: dict[str, Any] = {"key": f"{name} key", "content": "content", name: value}
             try:
                 done = await create(memory, Draft(**draft))
             except Refused:
-                continue
-            assert done.notes or getattr(row_of(done).entry(), name) == VALUES[name], name
+                assert await state_of(memory) == before
+            else:
+                assert done.notes or getattr(row_of(done).entry(), name) == value, name
 
     async def test_what_no_memory_can_be_is_refused(self, memory: Memory) -> None:
         before, journal = await state_of(memory), JournalRecorder()
-        for draft in (Draft(" ", "content"), Draft("key", "\n "), Draft("key", "content", " ")):
+        for draft in (Draft(" ", "content"), Draft("key", ""), Draft("key", "\n "), Draft("key", "content", " ")):
             await raises(create(memory, draft, journal), UsageError)
         assert (journal.changes, await state_of(memory)) == ([], before)
+        try:
+            await memory.store("empty", "", "core")
+        except InspectorError:
+            assert await state_of(memory) == before
+        else:
+            assert await memory.count() == before.total() + 1
 
     async def test_a_key_that_is_taken_is_refused_or_replaced(self, memory: Memory) -> None:
         if why_fixed(memory, "key"):
@@ -137,7 +126,7 @@ class WritableMemoryContract(WritingHooks):
         first, journal = row_of(await create(memory, Draft("contract key", "first"))), JournalRecorder()
         count = await memory.count()
         refused = await create(memory, Draft("contract key", "second"), journal)
-        assert _obstacle(refused, "key exists").id == first.id
+        assert obstacle_of(refused, "key exists").id == first.id
         assert journal.changes == []
         second = row_of(await create(memory, Draft("contract key", "second"), journal, replace=True))
         assert (second.id, second.entry().content) == (first.id, "second")
@@ -161,7 +150,7 @@ class WritableMemoryContract(WritingHooks):
         newer = row_of(await edit(memory, row, {"content": "theirs"}))
         state = await state_of(memory)
         refused = await edit(memory, row, {"content": "mine"}, journal)
-        assert _obstacle(refused, "changed").fingerprint == newer.fingerprint
+        assert obstacle_of(refused, "changed").fingerprint == newer.fingerprint
         missing = Row("no such id", {**row.values, "id": "no such id", "key": "no such key"}, "no such id")
         refused = await edit(memory, missing, {"content": "mine"}, journal)
         assert [(one.reason, one.existing) for one in refused.conflicts] == [("deleted", None)]
@@ -174,7 +163,7 @@ class WritableMemoryContract(WritingHooks):
         if not why_fixed(memory, "key"):
             other = row_of(await create(memory, Draft("other key", "other")))
             refused = await edit(memory, row, {"key": "other key"}, journal)
-            assert _obstacle(refused, "key exists").id == other.id
+            assert obstacle_of(refused, "key exists").id == other.id
         assert journal.changes == []
 
     async def test_only_what_is_still_as_it_was_shown_is_removed(self, memory: Memory) -> None:
@@ -340,14 +329,6 @@ def _end() -> None:
     raise Refused("The program ends here.")
 
 
-def _obstacle(result: ApplyResult, reason: str) -> Row:
-    """The row that a refused change met; nothing was written."""
-    assert (result.written, [conflict.reason for conflict in result.conflicts]) == (0, [reason])
-    conflict = result.conflicts[0]
-    assert conflict.existing is not None
-    return conflict.existing
-
-
 _MEGABYTE = 1_000_000
 _ONE_LINE_TEXTS = (
     "ピーナッツアレルギーがあります。", "她喜欢吃饺子", "🐸 and the family 👨‍👩‍👧",
@@ -458,17 +439,6 @@ class VerbsContract(StoreHooks):
             assert row.entry().content.endswith("short again")
         assert (await delete(memory, [row])).written == 1
 
-    async def test_empty_content_is_stored_as_it_is_or_refused_in_a_sentence(self, memory: Memory) -> None:
-        before, count = await state_of(memory), await memory.count()
-        await raises(create(memory, Draft("empty", "")), InspectorError)
-        assert await state_of(memory) == before
-        try:
-            await memory.store("empty", "", "core")
-        except InspectorError:
-            assert await state_of(memory) == before
-        else:
-            assert await memory.count() == count + 1
-
     async def _the_one(self, memory: Memory, content: str) -> MemoryEntry:
         """The one memory that contains this text."""
         found = [entry for entry in await memory.list() if content in entry.content]
@@ -500,162 +470,6 @@ class ManyRowsContract(StoreHooks):
         found = await memory.recall(f"bulk content {many - 1:05}", 5)
         assert 0 < len(found) <= 5
         assert any("bulk content" in scored.entry.content for scored in found)
-
-
-_EACH = 20
-
-
-class TwoWritersContract(StoreHooks):
-    """Tests that each take an open `memory` that may be written, and make a neighbour of it by `another`."""
-
-    async def test_what_both_store_at_once_all_arrives(self, memory: Memory) -> None:
-        async with self._neighbour(memory) as other:
-            count = await memory.count()
-            writers = (("mine", memory), ("theirs", other))
-            drafts = [
-                create(writer, Draft(f"{name} {number}", f"{name} content {number}"))
-                for number in range(_EACH)
-                for name, writer in writers
-            ]
-            await within_timeout(asyncio.gather(*drafts))
-            for reader in (memory, other):
-                contents = [entry.content for entry in await reader.list()]
-                assert await reader.count() == count + 2 * _EACH
-                for name, _ in writers:
-                    assert sum(f"{name} content" in content for content in contents) == _EACH
-
-    async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
-        if why_fixed(memory, "content"):
-            return  # Contents cannot be edited.
-        async with self._neighbour(memory) as other:
-            row = row_of(await create(memory, Draft("shared", "first")))
-            edits = (edit(memory, row, {"content": "by me"}), edit(other, row, {"content": "by them"}))
-            first, second = sorted(
-                await within_timeout(asyncio.gather(*edits)), key=lambda result: result.conflict_count
-            )
-            assert _obstacle(second, "changed").entry().content == row_of(first).entry().content
-            for reader in (memory, other):
-                contents = [entry.content for entry in await reader.list()]
-                assert sum(content.endswith(("by me", "by them")) for content in contents) == 1
-
-    async def test_what_a_neighbour_writes_before_the_write_is_not_lost(self, memory: Memory) -> None:
-        if why_fixed(memory, "content") or "atomic" in memory.why_not:
-            return  # Contents cannot be edited, or the store cannot compare and write in one step.
-        async with self._neighbour(memory) as other:
-            row = row_of(await create(memory, Draft("shared", "first")))
-            loop, begun = asyncio.get_running_loop(), list[Future[ApplyResult]]()
-
-            def write() -> None:
-                if not begun:
-                    theirs = edit(other, row, {"content": "theirs"})
-                    begun.append(asyncio.run_coroutine_threadsafe(theirs, loop))
-
-            deleted = await within_timeout(delete(memory, [row], JournalRecorder(write)))
-            edited = await within_timeout(asyncio.wrap_future(begun[0]))
-            assert (deleted.written, edited.written) in ((0, 1), (1, 0))
-            contents = [entry.content for entry in await other.list() if entry.content in ("first", "theirs")]
-            assert contents == ["theirs"] * edited.written
-
-    async def test_of_two_stores_of_one_new_key_one_is_a_conflict(self, memory: Memory) -> None:
-        if not self.has_keys:
-            return  # Memories have no keys of their own.
-        async with self._neighbour(memory) as other:
-            count = await memory.count()
-            drafts = (create(memory, Draft("same key", "a")), create(other, Draft("same key", "b")))
-            done = await within_timeout(asyncio.gather(*drafts))
-            assert sorted(result.written for result in done) == [0, 1]
-            assert [conflict.reason for result in done for conflict in result.conflicts] == ["key exists"]
-            assert await other.count() == count + 1
-
-    async def test_rows_both_remove_go_once(self, memory: Memory) -> None:
-        async with self._neighbour(memory) as other:
-            for number in range(_EACH):
-                await create(memory, Draft(f"both {number}", f"both content {number}"))
-            count, shown = await memory.count(), await versions(memory, EVERYTHING)
-            mine, theirs = JournalRecorder(), JournalRecorder()
-            done = await within_timeout(asyncio.gather(delete(memory, shown, mine), delete(other, shown, theirs)))
-            assert sum(result.written for result in done) == count
-            assert await other.count() == 0
-            for journal in (mine, theirs):
-                await undo(memory, journal.changes[::-1])
-            assert await other.count() == count
-
-    @asynccontextmanager
-    async def _neighbour(self, memory: Memory) -> AsyncIterator[Memory]:
-        other = await self.another(memory)
-        try:
-            yield other
-        finally:
-            if other is not memory:
-                await other.close()
-
-
-_CANCELLED = 300
-
-
-class CancelContract(WritingHooks):
-    """Tests that each take an open `memory` of a few rows, or none, that may be written."""
-
-    async def test_a_pass_that_is_cancelled_ends_and_the_store_answers(self, memory: Memory) -> None:
-        await self.fill(memory, numbered(_CANCELLED))
-        canceller, seen = Canceller(), list[str]()
-        await canceller.run(memory.scan(lambda row: canceller.cancel()))
-        await within_timeout(memory.scan(lambda row: seen.append(row.id)))
-        assert len(seen) == await memory.count()
-
-    async def test_a_search_that_is_cancelled_can_be_asked_again(self, memory: Memory) -> None:
-        await self.fill(memory, numbered(_CANCELLED))
-        profile = profile_for(memory.about.newest_version or NEWEST)
-        asked = (memory, RecallRequest("bulk content 00007"), profile, ScoringSettings())
-        wanted = [scored.entry.id for scored in (await within_timeout(recall_of(*asked))).entries]
-        task = asyncio.ensure_future(recall_of(*asked))
-        await asyncio.sleep(0)
-        task.cancel()
-        await within_timeout(ended(task))
-        assert [scored.entry.id for scored in (await within_timeout(recall_of(*asked))).entries] == wanted
-
-    async def test_a_removal_that_is_cancelled_can_be_taken_back(self, memory: Memory) -> None:
-        await self.fill(memory, numbered(_CANCELLED))
-        before, canceller = await state_of(memory), Canceller()
-        journal = JournalRecorder(canceller.cancel)
-        await canceller.run(delete(memory, await versions(memory, EVERYTHING), journal))
-        left = {content for _, content, *_ in await state_of(memory)}
-        gone = {content for _, content, *_ in before} - left
-        assert gone <= {change.row.entry().content for change in journal.memories}
-        await within_timeout(undo(memory, journal.changes[::-1]))
-        assert await self.state(memory) == cut(before, self.keeps_rows_exactly)
-
-    async def test_a_store_or_an_edit_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
-        row, before = await self.made(memory), await self.state(memory)
-        canceller = Canceller()
-        stored = JournalRecorder(canceller.cancel)
-        await canceller.run(create(memory, Draft("cancelled", "cancelled content"), stored))
-        assert await memory.count() - before.total() in (0, 1)
-        await within_timeout(undo(memory, stored.changes[::-1]))
-        assert await self.state(memory) == before
-        if why_fixed(memory, "content"):
-            return  # Contents cannot be edited.
-        canceller = Canceller()
-        edited = JournalRecorder(canceller.cancel)
-        await canceller.run(edit(memory, row, {"content": "new text"}, edited))
-        texts = [
-            entry.content for entry in await memory.list() if entry.content.endswith(("made content 0", "new text"))
-        ]
-        assert len(texts) == 1
-        await within_timeout(undo(memory, edited.changes[::-1]))
-        assert await self.state(memory) == before
-
-    async def test_what_is_cancelled_before_it_began_changed_nothing(self, memory: Memory) -> None:
-        before, journal = await self.state(memory), JournalRecorder()
-        deeds = [asyncio.ensure_future(create(memory, Draft(f"n {n}", f"content {n}"), journal)) for n in range(6)]
-        for deed in deeds[1::2]:
-            deed.cancel()
-        for deed in deeds:
-            await within_timeout(ended(deed))
-        stored = {entry.content[-1] for entry in await memory.list() if "content " in entry.content}
-        assert {"0", "2", "4"} <= stored
-        await within_timeout(undo(memory, journal.changes[::-1]))
-        assert await self.state(memory) == before
 
 
 NAMES = (
@@ -702,17 +516,6 @@ class CapabilityContract(StoreHooks):
         assert facets.total == len(await handles_of(memory, EVERYTHING, Sort()))
         if facets.agent is None:
             assert len(await handles_of(memory, MemoryFilter(agent=("no such agent",)), Sort())) == 0
-
-    async def test_a_store_without_agents_takes_none(self, memory: Memory) -> None:
-        if "agents" not in memory.why_not or "write" in memory.why_not:
-            return  # The store has agents or takes no writes.
-        before = await state_of(memory)
-        try:
-            done = await create(memory, Draft("of ada", "content of ada", agent="ada"))
-        except InspectorError:
-            assert await state_of(memory) == before
-        else:
-            assert done.notes or row_of(done).agent == "ada"
 
 
 class StoreContract(

@@ -123,6 +123,14 @@ class StoreHooks(Contract):
         """Put thousands of rows into the store, in that order; faster past the object, if you like."""
         await fill(memory, drafts)
 
+    async def state(self, memory: Memory) -> Counter[tuple[Any, ...]]:
+        """Every row, as far as this store brings it back after undo."""
+        return cut(await state_of(memory), self.keeps_rows_exactly)
+
+    async def made(self, memory: Memory, number: int = 0) -> Row:
+        """A memory just stored."""
+        return row_of(await create(memory, Draft(f"made {number}", f"made content {number}")))
+
     def many(self, memory: Memory, at_once: int, one_by_one: int) -> int:
         """How many rows to store: `one_by_one` where each is a call of the trait's verb."""
         is_slow = not self.keeps_rows_exactly and type(self).fill is StoreHooks.fill
@@ -302,6 +310,14 @@ def row_of(result: ApplyResult) -> Row:
     """The row as it was written."""
     assert not result.skipped, result.conflicts[0].words
     return result.rows[0]
+
+
+def obstacle_of(result: ApplyResult, reason: str) -> Row:
+    """The row that a refused change met; nothing was written."""
+    assert (result.written, [conflict.reason for conflict in result.conflicts]) == (0, [reason])
+    conflict = result.conflicts[0]
+    assert conflict.existing is not None
+    return conflict.existing
 
 
 def numbered(count: int, word: str = "bulk") -> list[Draft]:

@@ -18,11 +18,10 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
 from zeroclaw_tui.testing.store_contract import (
-    CancelContract,
     CapabilityContract,
     ManyRowsContract,
-    TwoWritersContract,
     VerbsContract,
     WritableMemoryContract,
 )

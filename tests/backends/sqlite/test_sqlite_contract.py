@@ -14,13 +14,12 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
-    CancelContract,
     CapabilityContract,
     GoneContract,
     ManyRowsContract,
-    TwoWritersContract,
     VerbsContract,
     WritableMemoryContract,
 )
