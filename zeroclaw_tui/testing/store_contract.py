@@ -98,8 +98,8 @@ class WritableMemoryContract(StoreHooks):
         assert (stored.fingerprint, entry.content) == (after.fingerprint, after.entry().content)
 
     async def test_fields_of_a_draft_are_stored_or_missed_in_a_note(self, memory: Memory) -> None:
-        for name, value in {**VALUES, "agent": "ada"}.items():
-            before = await state_of(memory)
+        for name in ("category", "session_id", "namespace", "importance", "pinned", "agent"):
+            before, value = await state_of(memory), VALUES.get(name, "ada")
             draft: dict[str, Any] = {"key": f"{name} key", "content": "content", name: value}
             try:
                 done = await create(memory, Draft(**draft))
