@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import golden
 from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, serving
 from support.opened import opened_at
-from support.replaying import RecordedEmbedder
 from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall_tests import (
     RecallTest,
-    RecallTestRun,
     read_tests,
     run_tests,
 )
@@ -41,11 +34,6 @@ def written(folder: Path, content: str | bytes, name: str = "a.toml") -> Path:
     path = folder / name
     path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     return path
-
-
-def in_toml(value: str | Sequence[str]) -> str:
-    """A TOML string or list; its strings are those of JSON, except for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def refusal(path: Path) -> UsageError:
@@ -120,63 +108,6 @@ def trial(library: Library, layer: str = "store", **changes: Any) -> Trial:
     """A recall of 5 memories with other settings."""
     request = RecallRequest("", layer=layer, as_of="2026-03-20T12:00:00+00:00")  # type: ignore[arg-type]
     return Trial(request, library.profile.profile, library.settings._replace(**changes))
-
-
-def by_hand(ranked: Sequence[str], expected: Sequence[str], k: int) -> tuple[bool, float, float]:
-    """Hit, reciprocal rank and nDCG of one query, place by place."""
-    found = {ranked.index(key) + 1 for key in expected if key in ranked[:k]}
-    ideal = np.cumsum(1 / np.log2(np.arange(1, k + 1) + 1))[min(k, len(expected)) - 1]
-    return bool(found), 1 / min(found) if found else 0.0, sum(1 / math.log2(place + 1) for place in found) / ideal
-
-
-@pytest.mark.parametrize(
-    ("version", "embedder"),
-    [("0.7.5", "none"), ("0.8.4", "none"), ("0.8.4", "dense:64")],
-)
-async def test_measures_are_those_of_what_zeroclaw_itself_recalled(tmp_path: Path, version: str, embedder: str) -> None:
-    database = golden.database(version, "brain.db" if embedder == "none" else "brain_dense.db", tmp_path)
-    with closing(sqlite3.connect(database)) as connection:
-        keys = dict(connection.execute("SELECT id, key FROM memories").fetchall())
-    runs = [run for run in golden.runs(version, "recall_runs")["runs"] if _is_plain(run, embedder)]
-    assert len(runs) > 40
-    recorded = [[keys[found[0]] for found in run["results"]] for run in runs]
-    wanted = [_wanted(place, ranked, sorted(keys.values())) for place, ranked in enumerate(recorded)]
-    file = tmp_path / "golden.toml"
-    tests = (
-        f"[[query]]\nquery = {in_toml(run['query'])}\nexpected = {in_toml(expected)}\n"
-        + (f"session = {in_toml(run['session'])}\n" if run["session"] else "")
-        for run, expected in zip(runs, wanted, strict=True)
-    )
-    written(tmp_path, "".join(tests), "golden.toml")
-    async with opened_at(database, version) as library:
-        library.embedder = None if embedder == "none" else RecordedEmbedder(embedder)
-        run = await run_tests(library, "golden.toml", read_tests(file), trial(library))
-    _assert_measures(run, recorded, wanted)
-
-
-def _assert_measures(run: RecallTestRun, recorded: Sequence[list[str]], wanted: Sequence[list[str]]) -> None:
-    assert [list(result.recalled) for result in run.results] == recorded
-    by_definition = [by_hand(ranked, expected, 5) for ranked, expected in zip(recorded, wanted, strict=True)]
-    assert [(result.hit, result.reciprocal_rank) for result in run.results] == [each[:2] for each in by_definition]
-    assert [result.ndcg for result in run.results] == pytest.approx([each[2] for each in by_definition])
-    means = np.array(by_definition, dtype=np.float64).mean(axis=0)
-    measures = run.measures
-    assert (measures["hit_rate"], measures["mrr"], measures["ndcg"]) == pytest.approx(tuple(means))
-    assert 0.1 < measures["hit_rate"] < 1
-    assert 0 < measures["ndcg"] < 1
-
-
-def _is_plain(run: dict[str, Any], embedder: str) -> bool:
-    is_hybrid = (run.get("search_mode") or "hybrid") == "hybrid"
-    return run["limit"] == 5 and run["embed"] == embedder and not run.get("weights") and is_hybrid
-
-
-def _wanted(place: int, ranked: list[str], keys: list[str]) -> list[str]:
-    """Of what was recalled one or two, of another place each time, and one of all keys, mostly a miss."""
-    chosen = {keys[(place * 37) % len(keys)]}
-    if ranked and place % 4:
-        chosen |= {ranked[place % len(ranked)], ranked[(place * 3) % len(ranked)]}
-    return sorted(chosen)
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from support import small_store
+from support.traces import Sent, call_line
 from textual.app import App
 
 from zeroclaw_tui.config.locations import OpenOptions
@@ -51,38 +50,9 @@ def at(minutes: float) -> str:
     return (NOW - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-def call(
-    query: str, sent: str, minutes: float = 1, *, iteration: int = 1, turn: str | None = None, agent: str = "default",
-    session: str | None = None,
-) -> str:  # fmt: skip
+def call(query: str, sent: str, minutes: float = 1, *, session: str | None = None) -> str:
     """A line of the trace of ZeroClaw 0.8.4 with log_llm_request_payload = "full"."""
-    trace_id = turn or str(uuid.uuid5(uuid.NAMESPACE_URL, f"{query}{minutes}"))
-    said = [{"content": "You are helpful.", "role": "system"}, {"content": sent + query, "role": "user"}]
-    named: dict[str, Any] = {"agent_alias": agent, "model_provider": "openai.main"}
-    if session is not None:
-        named["session_key"] = session
-    line = {
-        "@timestamp": at(minutes),
-        "attributes": {
-            "_file": "crates/zeroclaw-runtime/src/agent/turn/provider_call.rs",
-            "_line": 94,
-            "iteration": iteration,
-            "messages_count": len(said),
-            "model": "gpt-x",
-            "request_messages": json.dumps(said),
-            "trace_id": trace_id,
-        },
-        "event": {"action": "send", "category": "provider"},
-        "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{trace_id}{iteration}")),
-        "message": "llm_request",
-        "schema_version": 2,
-        "service": {"name": "zeroclaw", "version": "0.8.4"},
-        "severity_number": 9,
-        "severity_text": "INFO",
-        "trace_id": trace_id,
-        "zeroclaw": named,
-    }
-    return json.dumps(line, sort_keys=True) + "\n"
+    return call_line(Sent(query, sent, at=NOW - timedelta(minutes=minutes), session=session)) + "\n"
 
 
 class Place:
