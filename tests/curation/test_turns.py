@@ -13,7 +13,7 @@ import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
 from zeroclaw_tui.curation.turn_trace import Turn
-from zeroclaw_tui.curation.turns import TurnLog, follow, recalled_keys, recorded
+from zeroclaw_tui.curation.turns import TurnLog, follow, recorded
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
@@ -132,14 +132,6 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     install.trace.rename(install.trace.with_name("runtime-trace.20261201-120000.jsonl"))
     install.record(replace(CHANNEL, id="t3"))
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
-
-
-async def test_the_keys_of_all_blocks_are_counted(install: RecordingInstall) -> None:
-    assert await recalled_keys(install.library()) is None
-    install.record(CHANNEL)
-    install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER))
-    install.record(replace(CHANNEL, at=NOW + timedelta(days=2), block=OTHER))
-    assert await recalled_keys(install.library()) == ("pet", "lang")
 
 
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:

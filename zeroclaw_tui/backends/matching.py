@@ -267,8 +267,6 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     )
     if any(values is not None and value not in values for values, value in wanted):
         return False
-    if filter.without_keys is not None and entry.key in filter.without_keys:
-        return False
     return _in_window(entry, filter)
 
 

@@ -1,10 +1,9 @@
-"""The turns that ZeroClaw recorded in its trace: listed, followed, and counted by memory."""
+"""The turns that ZeroClaw recorded in its trace: listed and followed."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from zeroclaw_tui.curation.turn_recording import why_no_turns
 from zeroclaw_tui.curation.turn_trace import (
     BrokenLine,
     Turn,
-    keys_of_block,
     read_event,
     trace_files,
     with_inbound,
@@ -147,18 +145,3 @@ def _lines_from_end(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         rest, *lines = (file.read(size) + rest).split(b"\n")
         yield from reversed(lines)
     yield rest
-
-
-async def recalled_keys(library: Library) -> tuple[str, ...] | None:
-    """The keys in all blocks that are recorded, the most frequent first, of equal ones the last recalled.
-
-    None where no block is recorded. Raises BrokenConfig.
-    """
-    sent = [turn for turn in (await recorded(library)).turns if turn.sent is not None]
-    times: Counter[str] = Counter()
-    last: dict[str, str] = {}
-    for turn in sent:
-        keys = set(keys_of_block(turn.sent or ""))
-        times.update(keys)
-        last |= dict.fromkeys(keys, turn.at)
-    return tuple(sorted(times, key=lambda key: (times[key], last[key]), reverse=True)) if sent else None

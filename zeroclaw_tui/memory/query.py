@@ -68,8 +68,6 @@ class MemoryFilter:
     contains: str | None = None
     regex: str | None = None
     superseded: Superseded = Superseded.HIDE
-    without_keys: tuple[str, ...] | None = None
-    """The memories that have none of these keys."""
 
     def but(self, **parts: Any) -> MemoryFilter:
         """The same filter with other parts."""
@@ -158,8 +156,6 @@ class Facets(NamedTuple):
     age: Mapping[str, int] = MappingProxyType({})
     superseded: int | None = None
     not_embedded: int | None = None
-    never_recalled: int | None = None
-    """Those that are in nothing that is recorded; None where that was not counted."""
 
     @classmethod
     def of(cls, counts: Counts) -> Facets:

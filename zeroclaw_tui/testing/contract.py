@@ -313,8 +313,6 @@ def _filters(rows: Sequence[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     found += [MemoryFilter(regex=pattern) for pattern in patterns]
     found += [MemoryFilter(contains="e", regex="i"), MemoryFilter(category=(categories[0],), regex="e")]
     found += [MemoryFilter(category=(categories[0],), contains="e"), MemoryFilter(superseded=Superseded.SHOW)]
-    keys = [row.key for row in rows]
-    found += [MemoryFilter(without_keys=tuple(keys[:2])), MemoryFilter(without_keys=("no such key",))]
     if "sessions" not in memory.why_not:
         sessions = sorted({row.session_id or NO_SESSION for row in rows})
         found += [MemoryFilter(session=(session,)) for session in sessions]

@@ -77,9 +77,6 @@ class PostgresSelect(Select):
     def category_of(self, stored: object) -> str:
         return category_of(None if stored is None else str(stored), self.table)
 
-    def without_keys(self, keys: Sequence[str]) -> str:
-        return f"NOT coalesce({self.one_of('m.key', keys)}, FALSE)"
-
     def of_agents(self, aliases: Sequence[str]) -> str:
         return agents_are(self.table, agent_ids(self.table, aliases), self.values)
 

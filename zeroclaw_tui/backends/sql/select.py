@@ -66,10 +66,6 @@ class Select(ABC):
         return as_text(stored)
 
     @abstractmethod
-    def without_keys(self, keys: Sequence[str]) -> str:
-        """The condition that a row has none of these keys."""
-
-    @abstractmethod
     def of_agents(self, aliases: Sequence[str]) -> str:
         """The condition that a row belongs to one of these agents, in a table that has agents."""
 
@@ -162,8 +158,6 @@ class Select(ABC):
             self.also(f"({condition} OR {expression} IS NULL)" if is_null_wanted else condition)
         if wanted.agent is not None:
             self.also(self.of_agents(wanted.agent) if self.column("agent_id") else "FALSE")
-        if wanted.without_keys is not None:
-            self.also(self.without_keys(wanted.without_keys))
 
     def _add_window(self) -> None:
         for sign, text in (("<", self.filter.older_than), (">", self.filter.newer_than)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import CUT_VECTOR
-from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row, RowVersion
@@ -78,11 +76,6 @@ class SqliteSelect(Select):
     def has_name(self, column: str, names: Sequence[Any]) -> str:
         known = [name for name in names if isinstance(name, int)] if column == "handle" else names
         return super().has_name(column, known)
-
-    def without_keys(self, keys: Sequence[str]) -> str:
-        # One value, since a statement takes only so many; what is no Unicode no JSON can hold.
-        place = self.place(json.dumps([key for key in keys if is_unicode(key)]))
-        return f"coalesce(m.key, '') NOT IN (SELECT value FROM json_each({place}))"
 
     def of_agents(self, aliases: Sequence[str]) -> str:
         places = ", ".join(map(self.place, aliases))
