@@ -91,13 +91,11 @@ class ScriptedAsker:
         choices = question.choices(answers)
         values = tuple(choice.value for choice in choices) or (YES_OR_NO if question.kind == "switch" else ())
         # A prompt shows all of these, so each must do for these answers.
-        assert question.text(answers)
+        assert question.text
         assert question.about(answers)
         question.default(answers)
         present = question.present(answers)
-        moment = Moment(
-            "question", question.id, question.text(answers), values, (), present, answers, question, step=step
-        )
+        moment = Moment("question", question.id, question.text, values, (), present, answers, question, step=step)
         reply = self._reply(moment)
         if isinstance(reply, Move):
             return reply

@@ -32,6 +32,9 @@ RULE = "rule"
 COMMAND = "command"
 _POINTER = "❯"
 _BACK_ROW = "← back"
+_SIGNS = "❯←─–·•…✓✗"
+_IN_ASCII = str.maketrans(_SIGNS, "><--.*~+!")
+"""What our own signs become where the encoding of the terminal lacks them."""
 _YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
 _LETTERS = {"y": "yes", "n": "no"}
 _UNUSED_KEYS = ("c-s", "c-o", "c-r", "c-q", "c-z")
@@ -159,15 +162,15 @@ class _TerminalAsker:
 
         for line in lines:
             for row in _rows_of(with_runnable_commands(line)):
-                fragments = [("", " "), *((f"class:{name}" if name else "", text) for name, text in row)]
+                fragments = [("", " "), *((f"class:{name}" if name else "", _drawn(text)) for name, text in row)]
                 print_formatted_text(FormattedText(fragments), style=_style(), color_depth=_color_depth())
 
     def working(self, text: str, work: Callable[[], Result]) -> Result:
         from rich.console import Console
 
         console = Console(file=sys.stdout, no_color=not _wants_colour(), highlight=False)
-        spinner = "simpleDots" if os.environ.get("NO_MOTION") else "dots"
-        with console.status(one_line(text), spinner=spinner) if console.is_terminal else nullcontext():
+        spinner = "dots" if _knows_signs() and not os.environ.get("NO_MOTION") else "simpleDots"
+        with console.status(_drawn(one_line(text)), spinner=spinner) if console.is_terminal else nullcontext():
             return work()
 
     def _ask_list(self, question: Question, answers: Answers) -> str | Move:
@@ -222,17 +225,17 @@ class _TerminalAsker:
         # A key that accepts the hidden line behind the list leaves nothing chosen.
         while chosen not in titles and chosen is not Move.BACK:
             rows: list[Any] = [
-                questionary.Choice(row, value=choice.value, description=one_line(choice.about) or None)
+                questionary.Choice(_drawn(row), value=choice.value, description=_drawn(one_line(choice.about)) or None)
                 for row, choice in zip(_rows(choices, mark, is_narrow=is_narrow), choices, strict=True)
             ]
             if back:
-                rows.append(questionary.Choice(_BACK_ROW, value=Move.BACK))
+                rows.append(questionary.Choice(_drawn(_BACK_ROW), value=Move.BACK))
             prompt = questionary.select(
                 "",
                 choices=rows,
                 default=preset if preset in titles else None,
                 qmark="",
-                pointer=_POINTER,
+                pointer=_drawn(_POINTER),
                 instruction=" ",
                 style=_style(),
                 show_description=is_narrow,
@@ -251,7 +254,7 @@ class _TerminalAsker:
         rows = _rows_of([("", f"✗ {complaint}")]) if complaint else []
         complaint_text = "".join(f"{''.join(text for _, text in row)}\n " for row in rows)
         prompt = questionary.text(
-            f"{complaint_text}{_POINTER}",
+            _drawn(f"{complaint_text}{_POINTER}"),
             default=preset,
             qmark="",
             style=_style(question="bad" if complaint else "question"),
@@ -277,7 +280,7 @@ def _heading(question: Question, answers: Answers, step: int | None) -> list[Lin
     lines: list[Line] = [
         [],
         [(RULE, question.group if step is None else f"Step {step} · {question.group}")],
-        [("title", question.text(answers))],
+        [("title", question.text)],
         [("dim", question.about(answers))],
     ]
     default = question.default(answers)
@@ -376,7 +379,7 @@ def _hidden_secrets() -> Processor:
                 if text[at] != "\n"
             }
             return Transformation(
-                [(fragment[0], "•" if at in hidden else fragment[1]) for at, fragment in enumerate(fragments)]
+                [(fragment[0], _drawn("•") if at in hidden else fragment[1]) for at, fragment in enumerate(fragments)]
             )
 
     return HiddenSecrets()
@@ -405,6 +408,21 @@ def _width() -> int:
     from prompt_toolkit.application import get_app_session
 
     return max(20, min(get_app_session().output.get_size().columns, _WIDEST))
+
+
+def _knows_signs() -> bool:
+    from prompt_toolkit.application import get_app_session
+
+    try:
+        _SIGNS.encode(get_app_session().output.encoding() or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _drawn(text: str) -> str:
+    """The text with our own signs in ASCII where the terminal lacks them."""
+    return text if _knows_signs() else text.translate(_IN_ASCII)
 
 
 def _rows_of(line: Line) -> list[Line]:

@@ -40,7 +40,6 @@ Empty = Literal["default", "none", "required"]
 Check = Callable[[Answers, Any], None]
 _NEVER = ("memory.archive_after_days", "memory.purge_after_days")
 _UNITS = {"days": "day", "minutes": "minute", "secs": "second"}
-Words = str | Callable[[Answers], str]
 When = Callable[[Answers], bool]
 
 
@@ -55,25 +54,22 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `id` is unique and stable; `setting` the setting it writes; `group` a heading of the overview.
-
-    `text` is short, `about` one sentence on what it does and what follows, both for these answers. `present` gives the
-    value to show and offer (a secret as plain text: the prompt masks it), `default` what the default is, written as
-    `present` is, or in words where it is no value. `read` turns the typed text (or the choice's value, "yes"/"no" for
-    a switch) into the setting's value; it raises UsageError with one clear sentence, which the prompt shows below the
-    line and asks on. An empty text stands for the default, which is None for a setting that may have no value.
-    """
+    """One question about one setting; every callable is given the answers so far."""
 
     id: str
     group: str
     setting: str
     kind: QuestionKind
-    text: Callable[[Answers], str]
+    text: str
     about: Callable[[Answers], str]
-    is_asked: Callable[[Answers], bool]
+    is_asked: When
     present: Callable[[Answers], str]
+    """The value to show and offer; a secret is plain text, which the prompt masks."""
     default: Callable[[Answers], str]
     read: Callable[[Answers, str], Any]
+    """From a typed text, or the value of a choice, to the value of the setting; UsageError says what is wrong with it.
+
+    An empty text means the default, or no value for a setting that may have none."""
     choices: Callable[[Answers], tuple[Choice, ...]] = lambda answers: ()
 
     @property
@@ -193,10 +189,10 @@ def _count_in_words(setting: str, value: int) -> str:
 
 def make_question(
     setting: str,
-    group: str,
-    text: Words,
-    about: Words,
+    text: str,
+    about: str | Callable[[Answers], str],
     *,
+    group: str,
     when: When,
     id: str = "",
     kind: QuestionKind | None = None,
@@ -218,8 +214,8 @@ def make_question(
         group=group,
         setting=setting,
         kind=kind or _kind_of(setting),
-        text=_words(text),
-        about=_words(about),
+        text=text,
+        about=about if callable(about) else lambda answers: about,
         is_asked=lambda answers: is_read(setting, answers.situation.target) and when(answers),
         present=present or (lambda answers: as_text(answers.value(setting))),
         default=default or (lambda answers: as_text(default_value(answers, setting)) or no_default),
@@ -243,7 +239,3 @@ def _kind_of(setting: str) -> QuestionKind:
     if key.is_secret:
         return "secret"
     return "switch" if key.kind == "switch" else "choice" if key.choices else "text"
-
-
-def _words(words: Words) -> Callable[[Answers], str]:
-    return words if callable(words) else lambda answers: words

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 from zeroclaw_tui.backends.factory import has_notes
-from zeroclaw_tui.config.setting_names import (
-    BACKEND,
-    is_read,
-)
+from zeroclaw_tui.config.setting_names import BACKEND, is_read
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import one_line
@@ -38,48 +35,24 @@ from zeroclaw_tui.onboard.question import (
     version_of,
     while_on,
 )
-from zeroclaw_tui.scoring.profiles import (
-    ScoringSettings,
-    SearchMode,
-)
+from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode
 from zeroclaw_tui.scoring.what_if import stages_of, threshold_meaning, weights_meaning
 
 PROVIDER = "memory.embedding_provider"
-_ABOUT: Mapping[str, str] = MappingProxyType(
-    {
-        "sqlite": "one local file, keyword and vector search",
-        "lucid": "SQLite plus the lucid program",
-        "postgres": "a shared server, keyword search",
-        "qdrant": "a shared server, vector search",
-        "none": "stores nothing",
-    }
-)
-"""What each backend is, in few enough words for one row."""
-_MARKDOWN_ABOUT = {
-    False: "readable local files, keyword search",
-    True: "readable local files, keyword search, no hygiene",
-}
-_HYGIENE = "memory.hygiene_enabled"
-_SESSIONS_SPARED_SINCE = (0, 8, 2)
 MODEL = "memory.embedding_model"
 DIMENSIONS = "memory.embedding_dimensions"
 API_KEY = "memory.embedding_api_key"
-_EMBEDDINGS = "Embeddings"
+MODE = "memory.search_mode"
+THRESHOLD = "memory.min_relevance_score"
+_HYGIENE = "memory.hygiene_enabled"
+_RESPONSES = "memory.response_cache_enabled"
+_RESPONSES_SINCE = (0, 4, 3)
+_SNAPSHOT = "memory.snapshot_enabled"
 _CHOSEN_CUSTOM = "custom"
 _NONE = "none"
 _HOSTED = ("openai", "openrouter")
 _HINT = "hint:"
-_OWN_VARIABLE = (0, 2, 1)
-_DROPS_VECTORS_SINCE = (0, 8, 3)
-_REINDEXES_SINCE = (0, 7, 5)
 _LONGEST_NAME = 24
-MODE = "memory.search_mode"
-THRESHOLD = "memory.min_relevance_score"
-_SEARCH = "Search"
-_RESPONSES = "memory.response_cache_enabled"
-_RESPONSES_KEPT_SINCE = (0, 4, 3)
-"""Before, no ZeroClaw opens that cache."""
-_SNAPSHOT = "memory.snapshot_enabled"
 _BASIC = frozenset(
     {
         "backend",
@@ -92,15 +65,26 @@ _BASIC = frozenset(
     }
 )
 """What nobody else can know, or would miss: with any answers at most four of them, and the review, are asked."""
+_BACKENDS: Mapping[str, str] = {
+    "sqlite": "one local file, keyword and vector search",
+    "lucid": "SQLite plus the lucid program",
+    "postgres": "a shared server, keyword search",
+    "markdown": "readable local files, keyword search",
+    "qdrant": "a shared server, vector search",
+    "none": "stores nothing",
+}
+_STORING = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
+_WITH_DATABASE = for_backends("sqlite", "lucid")
+searches_vectors = for_backends("sqlite", "lucid", "qdrant")
+"""The backends that ever look at a vector."""
 
 
-def _choices(answers: Answers) -> tuple[Choice, ...]:
-    target = answers.situation.target
-    about = {**_ABOUT, "markdown": _MARKDOWN_ABOUT[target.is_modern]}
-    return tuple(Choice(kind, BACKEND_TITLES[kind], about[kind]) for kind in known_backends(target))
+def _backends(answers: Answers) -> tuple[Choice, ...]:
+    known = known_backends(answers.situation.target)
+    return tuple(Choice(kind, BACKEND_TITLES[kind], _BACKENDS[kind]) for kind in known)
 
 
-def _read(answers: Answers, text: str) -> Any:
+def _read_backend(answers: Answers, text: str) -> Any:
     kind = text.strip().lower()
     if kind == answers.backend():
         return answers.value(BACKEND) or kind
@@ -110,33 +94,13 @@ def _read(answers: Answers, text: str) -> Any:
     return kind
 
 
-def _about(answers: Answers) -> str:
+def _about_backend(answers: Answers) -> str:
     if answers.situation.is_new:
         return "The backend decides how memories are searched and who can share them."
     return (
         "Memories are not moved. After a change of backend, the old memories are no longer recalled; copy them with "
         "`zeroclaw memory copy`."
     )
-
-
-BACKEND_QUESTIONS = (
-    make_question(
-        BACKEND,
-        "Backend",
-        "Which memory backend?",
-        _about,
-        when=lambda answers: True,
-        kind="choice",
-        present=lambda answers: answers.backend(),
-        default=lambda answers: "sqlite",
-        read=_read,
-        choices=_choices,
-    ),
-)
-_SQLITE = for_backends("sqlite")
-_POSTGRES = for_backends("postgres")
-_QDRANT = for_backends("qdrant")
-_LUCID = for_backends("lucid")
 
 
 def _encrypts(answers: Answers) -> bool:
@@ -150,17 +114,8 @@ def _about_db_url(answers: Answers) -> str:
     return f"{about} The URL shown is {OTHERS_DB_URL}, which may belong to another program." if is_offered else about
 
 
-def _about_qdrant_key(answers: Answers) -> str:
-    if answers.situation.target.is_modern and _encrypts(answers):
-        return "Sent with each request and stored encrypted in config.toml. Leave it empty for no key."
-    return (
-        "Sent with each request and stored as plain text, because this ZeroClaw does not decrypt it. Leave it empty "
-        "for no key."
-    )
-
-
 def _offered_db_url(answers: Answers) -> str:
-    """The address there is; else that of DATABASE_URL, which may be another program's, to be taken or typed over."""
+    """The present URL; else that of DATABASE_URL, which may be another program's, to be taken or typed over."""
     value = as_text(answers.value(DB_URL))
     return value or others_database(answers.situation.environ, answers.situation.target) or ""
 
@@ -169,8 +124,10 @@ def _check_db_url(answers: Answers, url: Any) -> None:
     postgres_probe(str(url), answers)
 
 
-def _check_url(answers: Answers, url: Any) -> None:
-    check_web_address("The Qdrant URL", str(url))
+def _about_qdrant_key(answers: Answers) -> str:
+    is_encrypted = answers.situation.target.is_modern and _encrypts(answers)
+    form = "encrypted in config.toml" if is_encrypted else "as plain text, because this ZeroClaw does not decrypt it"
+    return f"Sent with each request and stored {form}. Leave it empty for no key."
 
 
 def _check_collection(answers: Answers, name: Any) -> None:
@@ -180,188 +137,154 @@ def _check_collection(answers: Answers, name: Any) -> None:
         )
 
 
-STORAGE_QUESTIONS = (
+_sqlite = partial(make_question, group="SQLite", when=for_backends("sqlite"))
+_postgres = partial(make_question, group="PostgreSQL", when=for_backends("postgres"))
+_qdrant = partial(make_question, group="Qdrant", when=for_backends("qdrant"))
+_lucid = partial(make_question, group="Lucid", when=for_backends("lucid"))
+_STORAGE_QUESTIONS = (
     make_question(
+        BACKEND,
+        "Which memory backend?",
+        _about_backend,
+        group="Backend",
+        when=lambda answers: True,
+        kind="choice",
+        present=lambda answers: answers.backend(),
+        default=lambda answers: "sqlite",
+        read=_read_backend,
+        choices=_backends,
+    ),
+    _sqlite(
         "storage.sqlite.open_timeout_secs",
-        "SQLite",
         "Database open timeout in seconds?",
         "From 0 to 300. Does not apply to waiting for a locked database.",
-        when=_SQLITE,
         empty="none",
         no_default="no limit",
     ),
-    make_question(
+    _postgres(
         DB_URL,
-        "PostgreSQL",
         "PostgreSQL URL? (postgres://user:password@host:5432/name)",
         _about_db_url,
-        when=_POSTGRES,
         empty="required",
         check=_check_db_url,
         present=_offered_db_url,
     ),
-    make_question(
+    _postgres(
         "storage.postgres.schema",
-        "PostgreSQL",
         "PostgreSQL schema?",
         "ZeroClaw creates a missing schema, which needs the right to create schemas.",
-        when=_POSTGRES,
     ),
-    make_question(
+    _postgres(
         "storage.postgres.table",
-        "PostgreSQL",
         "PostgreSQL table?",
         "ZeroClaw creates a missing table. Installs with the same table share their memories.",
-        when=_POSTGRES,
     ),
-    make_question(
+    _postgres(
         "storage.postgres.connect_timeout_secs",
-        "PostgreSQL",
         "Connection timeout in seconds?",
         "From 1 to 300. Without a value the operating system decides.",
-        when=_POSTGRES,
         empty="none",
         no_default="no limit",
     ),
-    make_question(
+    _postgres(
         "storage.postgres.vector_enabled",
-        "PostgreSQL",
         "Add pgvector columns?",
         "No effect up to ZeroClaw 0.8.4, which neither fills nor searches these columns. Recall uses keywords only.",
-        when=_POSTGRES,
     ),
-    make_question(
+    _qdrant(
         "storage.qdrant.url",
-        "Qdrant",
         "Qdrant URL? (http://host:6333)",
         "Use the HTTP port, because ZeroClaw uses the REST API of Qdrant.",
-        when=_QDRANT,
         empty="required",
-        check=_check_url,
+        check=lambda answers, url: check_web_address("The Qdrant URL", str(url)),
     ),
-    make_question(
+    _qdrant(
         "storage.qdrant.collection",
-        "Qdrant",
         "Qdrant collection?",
         "ZeroClaw creates a missing collection with the embedding dimensions of this config.",
-        when=_QDRANT,
         check=_check_collection,
     ),
-    make_question(
-        "storage.qdrant.api_key",
-        "Qdrant",
-        "Qdrant API key?",
-        _about_qdrant_key,
-        when=_QDRANT,
-        empty="none",
-        no_default="none",
-    ),
-    make_question(
+    _qdrant("storage.qdrant.api_key", "Qdrant API key?", _about_qdrant_key, empty="none", no_default="none"),
+    _lucid(
         "storage.lucid.binary_path",
-        "Lucid",
         "Path of the lucid program?",
         "A bare name is looked up on PATH. Without the program, ZeroClaw uses only the local SQLite database.",
-        when=_LUCID,
     ),
-    make_question(
+    _lucid(
         "storage.lucid.recall_timeout_ms",
-        "Lucid",
         "Timeout for lucid recall in milliseconds?",
         "After a slower answer ZeroClaw uses local memories only and skips lucid for 15 seconds.",
-        when=_LUCID,
     ),
-    make_question(
+    _lucid(
         "storage.lucid.store_timeout_ms",
-        "Lucid",
         "Timeout for storing in lucid in milliseconds?",
         "After the timeout lucid may miss the memory. The local SQLite database always has it.",
-        when=_LUCID,
     ),
 )
-_STORING = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
-_WITH_DATABASE = for_backends("sqlite", "lucid")
 
 
 def _about_hygiene(answers: Answers) -> str:
     if _WITH_DATABASE(answers):
         return "At most every 12 hours, at start, ZeroClaw archives old files and permanently deletes old memories."
-    if has_notes(answers.backend()) and answers.situation.target.is_modern:
-        return "ZeroClaw archives session files when it starts. It does not archive the daily files of agents."
     if has_notes(answers.backend()):
-        return (
-            "At most every 12 hours, at start, ZeroClaw archives daily files and deletes old archives. Recall does not "
-            "read archived files."
-        )
+        files = "session" if answers.situation.target.is_modern else "daily"
+        return f"At start, ZeroClaw archives old {files} files and deletes old archives. Recall does not read archives."
     title = BACKEND_TITLES[answers.backend()]
     return f"Applies to local files and to a local brain.db. ZeroClaw never deletes memories in {title}."
 
 
-def _about_archive(answers: Answers) -> str:
-    if has_notes(answers.backend()) and not answers.situation.target.is_modern:
-        return "Older daily files move to memory/archive, where recall no longer reads them."
-    if version_of(answers) < _SESSIONS_SPARED_SINCE:
-        return "Older daily files, and all older files in sessions/, move to archive directories."
-    return "Older daily files and session files move to archive directories."
-
-
-RETENTION_QUESTIONS = (
+_hygiene = partial(make_question, group="Hygiene", when=while_on(_HYGIENE, _STORING))
+_retention = partial(make_question, group="Hygiene", when=while_on(_HYGIENE, _WITH_DATABASE))
+_RETENTION_QUESTIONS = (
     make_question(
         "memory.auto_save",
-        "Saving",
         "Save user messages automatically?",
         "Messages of 20 characters or more are stored as conversation memories.",
+        group="Saving",
         when=_STORING,
     ),
     make_question(
-        _HYGIENE, "Hygiene", "Enable hygiene (archive and delete old memories)?", _about_hygiene, when=_STORING
+        _HYGIENE,
+        "Enable hygiene (archive and delete old memories)?",
+        _about_hygiene,
+        group="Hygiene",
+        when=_STORING,
     ),
-    make_question(
+    _hygiene(
         "memory.archive_after_days",
-        "Hygiene",
         "Archive daily files after how many days? (0 = never)",
-        _about_archive,
-        when=while_on(_HYGIENE, _STORING),
+        "Older daily files and session files move to archive directories, which recall does not read.",
     ),
-    make_question(
+    _hygiene(
         "memory.purge_after_days",
-        "Hygiene",
         "Delete archived files after how many days? (0 = never)",
         "ZeroClaw permanently deletes older archived files, by the date in their name.",
-        when=while_on(_HYGIENE, _STORING),
     ),
-    make_question(
+    _retention(
         "memory.conversation_retention_days",
-        "Hygiene",
         "Keep conversation memories for how many days?",
         "ZeroClaw permanently deletes older conversation memories when it starts. 0 keeps them.",
-        when=while_on(_HYGIENE, _WITH_DATABASE),
     ),
-    make_question(
+    _retention(
         "memory.daily_retention_days",
-        "Hygiene",
         "Keep daily memories for how many days?",
         "ZeroClaw permanently deletes daily memories that did not change for longer when it starts. 0 keeps them.",
-        when=while_on(_HYGIENE, _WITH_DATABASE),
     ),
-    make_question(
+    _retention(
         "memory.core_retention_days",
-        "Hygiene",
         "Keep core memories for how many days?",
         "ZeroClaw permanently deletes core memories created earlier when it starts, changed or not. 0 keeps them.",
-        when=while_on(_HYGIENE, _WITH_DATABASE),
     ),
 )
-searches_vectors = for_backends("sqlite", "lucid", "qdrant")
-"""The backends that ever look at a vector."""
 
 
 def provider_of(answers: Answers) -> str:
-    """The provider answered for, "none" where nothing is said."""
+    """The embedding provider, "none" where there is none."""
     return (answers.value(PROVIDER) or _NONE).strip() or _NONE
 
 
 def makes_vectors(answers: Answers) -> bool:
-    """True when ZeroClaw makes vectors with these answers."""
+    """Whether ZeroClaw makes vectors with these answers."""
     if not searches_vectors(answers):
         return False
     route = _route(answers)
@@ -373,19 +296,17 @@ def makes_vectors(answers: Answers) -> bool:
 
 
 def _is_reference(answers: Answers, provider: str) -> bool:
-    """True for `<type>.<alias>`, which ZeroClaw >= 0.8.0 looks up in its provider profiles."""
+    """Whether it is `<type>.<alias>`, which ZeroClaw >= 0.8.0 looks up in its provider profiles."""
     return answers.situation.target.is_modern and "." in provider
 
 
 def _route(answers: Answers) -> Mapping[str, Any] | None:
-    """The embedding route of the file that the model's `hint:` picks, None where it picks none."""
+    """The embedding route of the file that the model's `hint:` picks."""
     model = str(answers.value(MODEL) or "").strip()
     if not model.startswith(_HINT):
         return None
-    target, document = answers.situation.target, answers.situation.document
-    below_providers = ("providers", "embedding_routes")
-    path = below_providers if target.schema == 2 and not target.is_modern else ("embedding_routes",)
-    routes = document.get(path) or (document.get(below_providers) if target.is_modern else None)
+    document = answers.situation.document
+    routes = document.get(("embedding_routes",)) or document.get(("providers", "embedding_routes"))
     found = [route for route in routes if isinstance(route, Mapping)] if isinstance(routes, list) else []
     hint = model.removeprefix(_HINT).strip()
     return next((route for route in found if str(route.get("hint", "")).strip() == hint), None)
@@ -395,10 +316,6 @@ def _asks_details(answers: Answers) -> bool:
     return searches_vectors(answers) and (provider_of(answers) != _NONE or _route(answers) is not None)
 
 
-def _is_own_choice(provider: str) -> bool:
-    return provider == _NONE or provider in _HOSTED or provider.startswith(CUSTOM)
-
-
 def _present_provider(answers: Answers) -> str:
     provider = provider_of(answers)
     return _CHOSEN_CUSTOM if provider.startswith(CUSTOM) else provider
@@ -406,19 +323,25 @@ def _present_provider(answers: Answers) -> str:
 
 def _provider_choices(answers: Answers) -> tuple[Choice, ...]:
     without = "Qdrant cannot store anything" if answers.backend() == "qdrant" else "keyword search only"
-    written = [provider_of(answers), (answers.current(PROVIDER) or _NONE).strip() or _NONE]
-    others = dict.fromkeys(provider for provider in written if not _is_own_choice(provider))
-    return (
-        *(Choice(name, f"keep {one_line(name)[:_LONGEST_NAME]}", _about_other(answers, name)) for name in others),
+    usual = (
         Choice(_NONE, "none", without),
         Choice("openai", "openai", "api.openai.com; memory texts leave this machine"),
         Choice("openrouter", "openrouter", "openrouter.ai; memory texts leave this machine"),
         Choice(_CHOSEN_CUSTOM, "custom", "any OpenAI-compatible URL, such as a local server"),
     )
-
-
-def _about_other(answers: Answers, provider: str) -> str:
-    return "a provider of this config" if _is_reference(answers, provider) else "unknown to ZeroClaw, no embeddings"
+    written = (provider_of(answers), (answers.current(PROVIDER) or _NONE).strip() or _NONE)
+    others = dict.fromkeys(name for name in written if name not in (_NONE, *_HOSTED) and not name.startswith(CUSTOM))
+    return (
+        *(
+            Choice(
+                name,
+                f"keep {one_line(name)[:_LONGEST_NAME]}",
+                "a provider of this config" if _is_reference(answers, name) else "unknown to ZeroClaw, no embeddings",
+            )
+            for name in others
+        ),
+        *usual,
+    )
 
 
 def _about_provider(answers: Answers) -> str:
@@ -429,9 +352,7 @@ def _about_provider(answers: Answers) -> str:
         return f"{purpose} You can enter the API key next."
     if answers.situation.target.is_modern:
         return f"{purpose} ZeroClaw sends the key of the provider's profile, or else the key of the chat provider."
-    if version_of(answers) >= _OWN_VARIABLE:
-        return f"{purpose} ZeroClaw sends OPENAI_API_KEY or OPENROUTER_API_KEY, or else the key of the chat provider."
-    return f"{purpose} ZeroClaw sends the key of the chat provider."
+    return f"{purpose} ZeroClaw sends OPENAI_API_KEY or OPENROUTER_API_KEY, or else the key of the chat provider."
 
 
 def _read_provider(answers: Answers, text: str) -> Any:
@@ -449,27 +370,19 @@ def _read_provider(answers: Answers, text: str) -> Any:
     return chosen
 
 
-def _present_address(answers: Answers) -> str:
-    return provider_of(answers).removeprefix(CUSTOM)
-
-
 def _read_address(answers: Answers, text: str) -> Any:
     address = text.strip().removeprefix(CUSTOM)
     if not address:
         raise UsageError("A custom provider needs a URL.", hint="For example http://localhost:11434/v1.")
-    if CUSTOM + address == provider_of(answers):
-        return answers.value(PROVIDER)
-    check_web_address("The provider URL", address)
+    if CUSTOM + address != provider_of(answers):
+        check_web_address("The provider URL", address)
     return CUSTOM + address
 
 
 def _about_model(answers: Answers) -> str:
     if answers.backend() == "qdrant":
         return "Must be the model of the embeddings already in the collection."
-    if version_of(answers) >= _DROPS_VECTORS_SINCE:
-        return "Changing the model makes ZeroClaw drop all stored embeddings. Run `zeroclaw memory reindex` afterwards."
-    after = "Run `zeroclaw memory reindex`" if version_of(answers) >= _REINDEXES_SINCE else "Store the memories again"
-    return f"Changing the model makes stored embeddings useless for search. {after} afterwards."
+    return "Changing the model makes stored embeddings useless. Run `zeroclaw memory reindex` afterwards."
 
 
 def _about_dimensions(answers: Answers) -> str:
@@ -478,12 +391,13 @@ def _about_dimensions(answers: Answers) -> str:
     return "Must match the model; ZeroClaw does not check it. 0 disables embeddings."
 
 
-EMBEDDING_QUESTIONS = (
+_embedding = partial(make_question, group="Embeddings", when=_asks_details)
+_EMBEDDING_QUESTIONS = (
     make_question(
         PROVIDER,
-        _EMBEDDINGS,
         "Embedding provider?",
         _about_provider,
+        group="Embeddings",
         when=searches_vectors,
         kind="choice",
         present=_present_provider,
@@ -492,32 +406,35 @@ EMBEDDING_QUESTIONS = (
     ),
     make_question(
         PROVIDER,
-        _EMBEDDINGS,
         "Embedding URL? (http://host:port/v1)",
         "ZeroClaw adds /v1/embeddings to a URL without a path, and /embeddings to one with a path.",
+        group="Embeddings",
         when=lambda answers: searches_vectors(answers) and provider_of(answers).startswith(CUSTOM),
         id="embedding_address",
-        present=_present_address,
+        present=lambda answers: provider_of(answers).removeprefix(CUSTOM),
         default=lambda answers: "",
         read=_read_address,
     ),
-    make_question(MODEL, _EMBEDDINGS, "Embedding model?", _about_model, when=_asks_details),
-    make_question(DIMENSIONS, _EMBEDDINGS, "Embedding dimensions?", _about_dimensions, when=_asks_details),
-    make_question(
+    _embedding(MODEL, "Embedding model?", _about_model),
+    _embedding(DIMENSIONS, "Embedding dimensions?", _about_dimensions),
+    _embedding(
         API_KEY,
-        _EMBEDDINGS,
         "Embedding API key?",
         "Without it ZeroClaw sends the key of the provider's profile, or else the key of the chat provider.",
-        when=_asks_details,
         empty="none",
         no_default="none",
     ),
 )
 
 
-def _mode(answers: Answers) -> SearchMode:
-    mode = answers.value(MODE)
-    return "bm25" if mode == "bm25" else "embedding" if mode == "embedding" else "hybrid"
+def _scoring(answers: Answers) -> ScoringSettings:
+    mode: SearchMode = answers.value(MODE) if answers.value(MODE) in ("bm25", "embedding") else "hybrid"
+    return ScoringSettings(
+        vector_weight=float(answers.value(VECTOR_WEIGHT)),
+        keyword_weight=float(answers.value(KEYWORD_WEIGHT)),
+        threshold=float(answers.value(THRESHOLD)),
+        search_mode=mode,
+    )
 
 
 def search_meaning(answers: Answers) -> tuple[str, ...]:
@@ -527,27 +444,15 @@ def search_meaning(answers: Answers) -> tuple[str, ...]:
     return weights_meaning(profile_of(answers), _scoring(answers), has_vectors=makes_vectors(answers))
 
 
-def _scoring(answers: Answers) -> ScoringSettings:
-    return ScoringSettings(
-        vector_weight=float(answers.value(VECTOR_WEIGHT)),
-        keyword_weight=float(answers.value(KEYWORD_WEIGHT)),
-        threshold=float(answers.value(THRESHOLD)),
-        search_mode=_mode(answers),
-    )
-
-
-def _both_run(answers: Answers) -> bool:
-    settings = ScoringSettings(search_mode=_mode(answers))
-    return stages_of(profile_of(answers), settings, has_vectors=makes_vectors(answers)) == "both"
-
-
 def _weighs(answers: Answers) -> bool:
-    """A weight does nothing as long as words and vectors are not both searched."""
-    return _WITH_DATABASE(answers) and _both_run(answers)
+    """Whether both words and vectors are searched; else a weight does nothing."""
+    settings = ScoringSettings(search_mode=_scoring(answers).search_mode)
+    stages = stages_of(profile_of(answers), settings, has_vectors=makes_vectors(answers))
+    return _WITH_DATABASE(answers) and stages == "both"
 
 
 def _chooses_mode(answers: Answers) -> bool:
-    """Without vectors there is only one way to search, but a file that asks for vectors alone then finds nothing."""
+    """Whether there is more than one way to search, or the file asks for vectors that it does not have."""
     return _WITH_DATABASE(answers) and (makes_vectors(answers) or answers.current(MODE) == "embedding")
 
 
@@ -555,10 +460,6 @@ def _about_weight(answers: Answers) -> str:
     if profile_of(answers).divides_by_weights_present:
         return "Weight of the vector score. A hit with only one of the two scores keeps that score."
     return "Weight of the vector score. A missing score counts as 0."
-
-
-def _about_keyword_weight(answers: Answers) -> str:
-    return search_meaning(answers)[0]
 
 
 def _about_threshold(answers: Answers) -> str:
@@ -586,123 +487,104 @@ def _mode_choices(answers: Answers) -> tuple[Choice, ...]:
     )
 
 
-SEARCH_QUESTIONS = (
-    make_question(
+_search = partial(make_question, group="Search")
+_SEARCH_QUESTIONS = (
+    _search(
         MODE,
-        _SEARCH,
         "Search mode?",
         "Keywords find the same words, vectors find the same meaning and need embeddings. Hybrid uses both.",
         when=_chooses_mode,
         choices=_mode_choices,
     ),
-    make_question(
+    _search(
         VECTOR_WEIGHT,
-        _SEARCH,
         "Vector weight?",
         _about_weight,
         when=_weighs,
         read=_read_weight(VECTOR_WEIGHT, KEYWORD_WEIGHT, "keyword weight"),
     ),
-    make_question(
+    _search(
         KEYWORD_WEIGHT,
-        _SEARCH,
         "Keyword weight?",
-        _about_keyword_weight,
+        lambda answers: search_meaning(answers)[0],
         when=_weighs,
         read=_read_weight(KEYWORD_WEIGHT, VECTOR_WEIGHT, "vector weight"),
     ),
-    make_question(
-        THRESHOLD,
-        _SEARCH,
-        "Relevance threshold?",
-        _about_threshold,
-        when=_STORING,
-    ),
+    _search(THRESHOLD, "Relevance threshold?", _about_threshold, when=_STORING),
 )
 
 
 def _caches_responses(answers: Answers) -> bool:
-    return _STORING(answers) and version_of(answers) >= _RESPONSES_KEPT_SINCE
+    return _STORING(answers) and version_of(answers) >= _RESPONSES_SINCE
 
 
-def _caches_vectors(answers: Answers) -> bool:
-    return _WITH_DATABASE(answers) and makes_vectors(answers)
-
-
-FILE_QUESTIONS = (
+_responses = partial(make_question, group="Caches", when=while_on(_RESPONSES, _caches_responses))
+_snapshot = partial(make_question, group="Snapshot", when=while_on(_SNAPSHOT, _WITH_DATABASE))
+_FILE_QUESTIONS = (
     make_question(
         "memory.embedding_cache_size",
-        "Caches",
         "Embedding cache size?",
         "Number of embeddings. A cached text is not sent to the provider again. 0 disables the cache.",
-        when=_caches_vectors,
+        group="Caches",
+        when=lambda answers: _WITH_DATABASE(answers) and makes_vectors(answers),
     ),
     make_question(
         _RESPONSES,
-        "Caches",
         "Enable the response cache?",
         "The same prompt to the same model gets the cached answer.",
+        group="Caches",
         when=_caches_responses,
     ),
-    make_question(
+    _responses(
         "memory.response_cache_ttl_minutes",
-        "Caches",
         "Lifetime of cached responses in minutes?",
         "Older responses are deleted from response_cache.db.",
-        when=while_on(_RESPONSES, _caches_responses),
     ),
-    make_question(
+    _responses(
         "memory.response_cache_max_entries",
-        "Caches",
         "Maximum number of cached responses?",
         "Beyond this, the least recently used responses are deleted from response_cache.db.",
-        when=while_on(_RESPONSES, _caches_responses),
     ),
     make_question(
         _SNAPSHOT,
-        "Snapshot",
         "Enable snapshots (MEMORY_SNAPSHOT.md)?",
         "A readable plain-text copy of all core memories. ZeroClaw writes it only if the next setting is on too.",
+        group="Snapshot",
         when=_WITH_DATABASE,
     ),
-    make_question(
+    _snapshot(
         "memory.snapshot_on_hygiene",
-        "Snapshot",
         "Write the snapshot at every start?",
         "Without it ZeroClaw never writes MEMORY_SNAPSHOT.md.",
-        when=while_on(_SNAPSHOT, _WITH_DATABASE),
     ),
-    make_question(
+    _snapshot(
         "memory.auto_hydrate",
-        "Snapshot",
         "Recreate a missing database from the snapshot?",
         "Restores the core memories into a new brain.db, which no ZeroClaw up to 0.8.4 can open.",
-        when=while_on(_SNAPSHOT, _WITH_DATABASE),
     ),
 )
 QUESTIONS: tuple[Question, ...] = (
-    *BACKEND_QUESTIONS,
-    *STORAGE_QUESTIONS,
-    *RETENTION_QUESTIONS,
-    *EMBEDDING_QUESTIONS,
-    *SEARCH_QUESTIONS,
-    *FILE_QUESTIONS,
+    *_STORAGE_QUESTIONS,
+    *_RETENTION_QUESTIONS,
+    *_EMBEDDING_QUESTIONS,
+    *_SEARCH_QUESTIONS,
+    *_FILE_QUESTIONS,
 )
 """All questions in their order."""
 
 
 def asked(answers: Answers) -> tuple[Question, ...]:
     """The questions these answers lead to, in order; only the basic ones where no more is wanted."""
-    questions = (question for question in QUESTIONS if question.is_asked(answers))
+    questions = tuple(question for question in QUESTIONS if question.is_asked(answers))
     if not answers.is_basic:
-        return tuple(questions)
-    basic = [question for question in questions if question.id in _BASIC]
-    if any(question.id == "embedding_address" for question in basic):
-        # A server of one's own seldom wants a key; one that does says so when it is tested.
-        basic = [question for question in basic if question.id != "embedding_api_key"]
-    return tuple(basic)
+        return questions
+    left_out = set()
+    if any(question.id == "embedding_address" for question in questions):
+        # A server of one's own seldom wants a key; the test of it shows when it does.
+        left_out.add("embedding_api_key")
+    return tuple(question for question in questions if question.id in _BASIC - left_out)
 
 
 def question_of(setting: str) -> Question | None:
-    """The question that writes a setting, the first where several do, None where none is asked for it."""
+    """The question that writes a setting, the first where several do."""
     return next((question for question in QUESTIONS if question.setting == setting), None)

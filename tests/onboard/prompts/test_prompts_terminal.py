@@ -74,7 +74,7 @@ def make_question(
         group="Hygiene",
         setting=setting,
         kind=kind,  # type: ignore[arg-type]
-        text=lambda answers: "Keep conversation memories for how many days?",
+        text="Keep conversation memories for how many days?",
         about=lambda answers: "ZeroClaw permanently deletes older conversation memories when it starts. 0 keeps them.",
         is_asked=lambda answers: True,
         present=lambda answers: present,

@@ -142,7 +142,7 @@ def test_texts_are_short_questions_and_their_help_short_sentences(
     starts: list[tuple[str, Answers, Question]],
 ) -> None:
     for name, answers, one in starts:
-        text, said = one.text(answers), one.about(answers)
+        text, said = one.text, one.about(answers)
         where = f"{name}: {one.id}: {text} {said}"
         assert text.endswith("?") or text.partition(" (")[0].endswith("?"), where
         assert len(text) <= 60, where
