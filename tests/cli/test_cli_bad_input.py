@@ -83,7 +83,7 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     ("name", "line", "code"),
     [
         ("state/memory_hygiene_state.json", ("hygiene", "--dry-run"), 0),
-        ("MEMORY_SNAPSHOT.md", ("hydrate", "--dry-run"), 3),
+        ("MEMORY_SNAPSHOT.md", ("hydrate", "--dry-run"), 2),
         ("MEMORY_SNAPSHOT.md", ("snapshot", "--yes"), 3),
     ],
 )

@@ -49,7 +49,7 @@ async def test_a_choice_that_cannot_be_kept_holds_and_is_told(inspector: Inspect
     inspector.configs[0].install.own_dir.write_text("a file where the folder should be")
     async with running(inspector.app(), WIDE) as (app, pilot):
         await press(pilot, ":scoring", "end", "enter")
-        await until(pilot, lambda: "own is not a directory." in screen_words(app))
+        await until(pilot, lambda: "Not a directory." in screen_words(app))
         assert "chosen here" in line(app, 1)
 
 
