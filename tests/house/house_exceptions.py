@@ -19,7 +19,6 @@ CYCLES = {
 }
 """Modules that import each other at run time."""
 CYCLES_OF_TYPES = {
-    frozenset(("backends.base", "backends.fallback", "backends.lookup")),
     frozenset(("backends.sqlite.store", "backends.sqlite.upkeep")),
 }
 """Modules that import each other for their types alone."""

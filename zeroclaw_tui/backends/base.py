@@ -195,9 +195,12 @@ class Memory(ABC):
         `scoring.decide` decides it. With `deep` the evidence is not cut for this request, so that other limits, filters
         and numbers can be decided from it too, as far as the store can.
         """
-        from zeroclaw_tui.backends.fallback import search_by_trait
+        from zeroclaw_tui.backends.fallback import evidence_of
+        from zeroclaw_tui.scoring.evidence import depth_of
 
-        return await search_by_trait(self, request, deep=deep)
+        depth = depth_of(request, deep=deep)
+        found = await self.recall(request.query, depth, request.session_id, request.since, request.until)
+        return evidence_of(found, request, depth, self.name)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """Find the memories nearest to the vector of a memory, to a vector, or to a text by the words both have.
@@ -207,7 +210,7 @@ class Memory(ABC):
         """
         from zeroclaw_tui.backends.fallback import nearest_by_words
 
-        return await nearest_by_words(self, to, limit) if isinstance(to, str) else None
+        return await nearest_by_words(self.scan, to, limit) if isinstance(to, str) else None
 
     async def version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
@@ -234,9 +237,9 @@ class Memory(ABC):
 
     def stamp_of(self, row: Row) -> RowVersion:
         """The version of a row that `scan` showed, as a query for VERSIONS gives it; the store is not asked."""
-        from zeroclaw_tui.backends.fallback import version_of
+        from zeroclaw_tui.memory.change import RowVersion
 
-        return version_of(row.entry())
+        return RowVersion.of(row.entry())
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return rows of any store as this one would have them after writing them; nothing is read or written.

@@ -200,7 +200,8 @@ class Batch:
         if row is None or not self._is_expected(row, change.before):
             self._conflict(_row(change.before), row, "deleted" if row is None else "changed", change)
             return
-        new = self.writer.edited_row(row, edit)
+        is_same = all(row.values.get(name) == value for name, value in edit.values.items())
+        new = row if is_same else self.writer.edited_row(row, edit)
         if new is row:
             self._leave(change, row)
             return

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
+import shlex
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.fallback import copy_hint
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
@@ -111,6 +112,12 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
 
     async def forget(self, key: str) -> bool:
         raise Refused(self.why_not["write"])
+
+
+def copy_hint(path: Path) -> str:
+    """The command that copies the memories of another program's store to an agent of ZeroClaw's, as a sentence."""
+    command = f"zeroclaw memory copy --location {shlex.quote(one_line(str(path)))} --to sqlite"
+    return f"`{command}` copies its memories to your agent's database."
 
 
 def key_of(prefix: str, id: str) -> str:

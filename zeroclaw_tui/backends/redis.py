@@ -26,7 +26,6 @@ from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Scored, T
-from zeroclaw_tui.backends.fallback import version_of
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -347,7 +346,7 @@ class RedisMemory(LoadedMemory):
         return Health(not findings, "answers, with findings" if findings else "answers", findings, facts)
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return replace(version_of(row.entry()), state=row.fingerprint)
+        return replace(RowVersion.of(row.entry()), state=row.fingerprint)
 
     async def _with_writer(
         self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False

@@ -165,7 +165,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def edited_row(self, row: Row, edit: Edit) -> Row:
-        """The row with new values; the same object where nothing changes."""
+        """The row with new values; the same object where the store has them already."""
 
     @abstractmethod
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:

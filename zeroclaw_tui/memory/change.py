@@ -146,6 +146,21 @@ class RowVersion:
     handle: Handle = ""
     dated: str | None = None
 
+    @classmethod
+    def of(cls, entry: MemoryEntry) -> RowVersion:
+        """The version of a memory with its full content; its state is the row's fingerprint."""
+        return cls(
+            id=entry.id,
+            state=Row.of(entry).fingerprint,
+            key=entry.key,
+            category=entry.category,
+            size=entry.size,
+            timestamp=entry.timestamp,
+            updated_at=entry.updated_at or "",
+            agent=entry.agent,
+            handle=entry.handle,
+        )
+
     @property
     def when(self) -> str:
         """What its age counts from, as a memory has it."""

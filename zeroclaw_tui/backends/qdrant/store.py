@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored, check_writable
-from zeroclaw_tui.backends.fallback import version_of
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -257,7 +256,7 @@ class QdrantMemory(LoadedMemory):
             return await super().rows(query)
         # A version needs no vector, and only the server has vectors.
         entries = await self._find_entries(query)
-        found: Any = [version_of(entry) for entry in entries]
+        found: Any = [RowVersion.of(entry) for entry in entries]
         return found  # type: ignore[no-any-return]
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
@@ -314,7 +313,7 @@ class QdrantMemory(LoadedMemory):
             return Counts(await self._client.count_points(conditions))
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return version_of(self._entry(row))
+        return RowVersion.of(self._entry(row))
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         check_writable(self)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
-from zeroclaw_tui.backends.fallback import copy_hint
+from zeroclaw_tui.backends.foreign import copy_hint
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
