@@ -355,14 +355,8 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
     return lines
 
 
-def excerpts_without_match(entries: Iterable[MemoryEntry], lights: Highlights) -> Sequence[Handle]:
-    """Those of which a list has only the beginning, and nothing in it is lit; for a thread."""
-    seconds = _SECONDS_OF_A_WHOLE
-    return [one.handle for one in entries if one.is_excerpt and not lights.spans(one.content, seconds)]
-
-
 def parts_with_matches(entries: Iterable[MemoryEntry], lights: Highlights) -> Mapping[Handle, str]:
-    """Of each of these whole memories the part where its first match is, if it has one; for a thread."""
+    """Of each of these memories the part where its first match is, if it has one; for a thread."""
     parts: dict[Handle, str] = {}
     for entry in entries:
         for start, _ in lights.spans(entry.content, _SECONDS_OF_A_WHOLE)[:1]:

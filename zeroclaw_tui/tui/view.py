@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import (
@@ -388,29 +389,29 @@ def why_empty(
     memory: Memory,
     found: int | None,
     *,
-    can_write: bool = False,
     notes: Sequence[str] = (),
-    is_watched: bool = True,
+    can_write: bool = False,
     was_changed: bool = False,
     is_first: bool = False,
     hidden: int = 0,
 ) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that.
 
-    `found` is what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
-    nothing; `is_watched` says that writes of others appear by themselves. `was_changed` says that there is a change
-    here to undo, `is_first` that the query's vector is still to come, `hidden` how many memories are superseded.
+    `found` memories contain the query, None where that is not known; `notes` are those of the recall. `was_changed`
+    says that there is a change to undo, `is_first` that the query's vector is still to come, `hidden` how many memories
+    are superseded.
     """
-    if memory.about.keeps_nothing:
-        keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
-        return "This backend stores no memories.", " ".join(notes), keys
+    about, query = memory.about, f"“{one_line(view.query)[:60]}”"
     filters = (("F", "change the filters"),) if view.chips else ()
-    query = f"“{one_line(view.query)[:60]}”"
-    if view.is_similar:
-        return "No similar memories.", "\n".join(map(_sentence, notes)), _LEAVE
+    if about.keeps_nothing:
+        keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
+        return "This backend stores no memories.", " ".join(sentences(about.notices)), keys
     if view.is_recall:
+        facts = [_sentence(note) for note in notes]
+        if view.is_similar:
+            return "No similar memories.", "\n".join(filter(None, facts)), _LEAVE
         contains = () if found == 0 else (("tab", "search with contains"),)
-        facts = (_found_words(found, view), *map(_sentence, (_ignored_words(view), *notes)))
+        facts = [_found_words(found, view), _sentence(_ignored_words(view)), *facts]
         fact = f"No keyword hits for {query} yet." if is_first else f"The agent recalls nothing for {query}."
         return fact, "\n".join(filter(None, facts)), (*contains, *_LEAVE, *filters)
     if view.query and view.mode in FINDS:
@@ -423,12 +424,10 @@ def why_empty(
         ("F", "change the filters", hidden > 0),
         ("n", "write a memory", can_write),
     )
+    useful = tuple((key, does) for key, does, is_useful in choices if is_useful)
     hidden_words = f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden. " if hidden else ""
-    return (
-        "No memories here now." if was_changed or hidden else "No memories yet.",
-        hidden_words + _who_writes(memory, is_watched),
-        (*((key, does) for key, does, is_useful in choices if is_useful), ("r", "reload"), ("q", "quit")),
-    )
+    fact = "No memories here now." if was_changed or hidden else "No memories yet."
+    return fact, hidden_words + _who_writes(memory), (*useful, ("r", "reload"), ("q", "quit"))
 
 
 _LEAVE = (("esc", "close the search"),)
@@ -438,10 +437,10 @@ _NEXT = {
 }
 
 
-def _who_writes(memory: Memory, is_watched: bool) -> str:
+def _who_writes(memory: Memory) -> str:
     if memory.about.ends_with_program:
         return "These memories exist only in this process and are lost when it ends."
-    shown = "They appear here at once" if is_watched else "Press r to show them"
+    shown = "Press r to show them" if "watch" in memory.why_not else "They appear here at once"
     return f"ZeroClaw writes memories while you talk with it. {shown}."
 
 

@@ -135,7 +135,8 @@ async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_i
 def test_nobody_else_writes_into_this_process() -> None:
     database = SqliteMemory(Path("brain.db"))
     assert "lost when it ends" in why_empty(View(), InMemory(), None)[1]
-    assert "Press r to show them" in why_empty(View(), database, None, is_watched=False)[1]
+    assert "Press r to show them" in why_empty(View(), database, None)[1]
+    database.why_not = {}
     assert "at once" in why_empty(View(), database, None)[1]
 
 

@@ -116,16 +116,6 @@ async def test_every_theme_has_colours_for_the_score() -> None:
         assert len(painted) > 5
 
 
-async def test_nothing_to_show_is_a_sentence() -> None:
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    async with app.run_test(size=(60, 12)) as pilot:
-        detail.show(memory(1), None, None)
-        detail.show_nothing("No memory is selected; j moves to one.")
-        await pilot.pause()
-        assert _painted(app).strip() == "No memory is selected; j moves to one."
-
-
 @pytest.mark.parametrize("piece", ["xxxxx", "今日は ", "one line\n"], ids=["one word", "wide", "many lines"])
 async def test_a_huge_memory_shows_its_beginning_and_says_how_much_more_there_is(piece: str) -> None:
     content = piece * 700_000

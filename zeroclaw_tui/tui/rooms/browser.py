@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.actions import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-    from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -171,7 +170,6 @@ class BrowserRoom(Room[None]):
         self._copies: Sequence[Copy] = ()
         self._other_install: str | None = None
         self._narrowed: Chip | None = None
-        self._reader: ReaderRoom | None = None
 
     def compose(self) -> ComposeResult:
         yield StoreFacts(id="facts-of-store")
@@ -246,12 +244,15 @@ class BrowserRoom(Room[None]):
         self.refresh_bindings()
 
     def look_again(self) -> None:
-        """Something was changed in another room: the same view again, its place kept."""
+        """Memories were changed here or in another room, or a change failed halfway: the same view, its place kept."""
         if self.library is not None:
             self.panes.copies_banner.hide()
             self.panes.show_header()
             self.panes.look_again()
             self._ask_about_marks(self.rows.marks.resolve_again)
+
+    async def _after_change(self, _: Outcome | None) -> None:
+        self.look_again()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
@@ -316,14 +317,14 @@ class BrowserRoom(Room[None]):
         self.panes.open_search()
 
     def action_search_mode(self) -> None:
-        self.panes.next_mode()
+        self.panes.search_by()
 
     def action_step_out(self) -> None:
         """One step out; never out of the program."""
         self.panes.step_out()
 
     def action_reload(self) -> None:
-        self.panes.reload()
+        self.panes.look_again()
 
     def action_list_pane(self) -> None:
         self.rows.focus()
@@ -382,7 +383,7 @@ class BrowserRoom(Room[None]):
         if version is not None and self.library is not None:
             self.library.with_profile(version)
             self.panes.show_header()
-            self.panes.look_on()
+            self.panes.look_again()
             self.post_message(self.ProfileChosen(version))
 
     async def action_copy_to_store(self) -> None:
@@ -491,21 +492,8 @@ class BrowserRoom(Room[None]):
         """Read the memory under the cursor on the whole screen."""
         from zeroclaw_tui.tui.rooms.reader import ReaderRoom
 
-        if self._reader is None and self._entry_here() is not None:
-            self._reader = ReaderRoom(self)
-            self.panes.follower = self._show_in_reader
-            self.app.push_screen(self._reader, self._after_reading)
-
-    def _after_reading(self, _: None) -> None:
-        self._reader = self.panes.follower = None
-
-    def _show_in_reader(self, entry: MemoryEntry | None, result: ScoredEntry | None, norm: float | None) -> None:
-        if self._reader is None:
-            return
-        if entry is None:
-            self._reader.action_leave()
-        else:
-            self._reader.show(entry, result, norm)
+        if self.app.screen is self and self._entry_here() is not None:
+            self.app.push_screen(ReaderRoom(self))
 
     def action_mark(self) -> None:
         self.rows.toggle_mark()
@@ -592,7 +580,7 @@ class BrowserRoom(Room[None]):
         is_new = outcome.verb == "store"
         inform(self, written_words(outcome))
         if outcome.row is None:
-            self.panes.look_again()
+            self.look_again()
         else:
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
@@ -601,24 +589,16 @@ class BrowserRoom(Room[None]):
         if outcome.action is not None and not is_new:
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
-    async def _after_change(self, outcome: Outcome | None) -> None:
-        """Memories were deleted or restored, or a change failed halfway: reload everything."""
-        self.panes.copies_banner.hide()
-        self.panes.look_again()
-        self._ask_about_marks(self.rows.marks.resolve_again)
-
     @changing
     async def action_delete(self, library: Library) -> None:
-        marks = self.rows.marks
+        marks, plan = self.rows.marks, await self._chosen(library)
         every = marks.every
-        plan = await self._chosen(library)
         outcome = await self.changes.remove(library, plan)
         if outcome is None:
             return
         if not outcome.cancelled:
-            stayed = frozenset(outcome.changed)
             if every is None:
-                marks.drop(stamp.id for stamp in plan.stamps if stamp.id not in stayed)
+                marks.drop({stamp.id for stamp in plan.stamps} - {*outcome.changed})
             else:
                 marks.clear()
             self.panes.show_marks()
@@ -636,7 +616,7 @@ class BrowserRoom(Room[None]):
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.marks.clear()
-            await self._after_change(None)
+            self.look_again()
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
@@ -650,7 +630,7 @@ class BrowserRoom(Room[None]):
             is_done, result_line = await re_embed(library, entry)
         (inform if is_done else warn)(self, result_line)
         if is_done:
-            self.panes.look_again()
+            self.look_again()
 
     @changing
     async def action_export(self, library: Library) -> None:
@@ -672,8 +652,7 @@ class BrowserRoom(Room[None]):
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
             inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
-            self.panes.look_again()
-            self._ask_about_marks(self.rows.marks.resolve_again)
+            self.look_again()
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
         self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
@@ -712,8 +691,7 @@ class BrowserRoom(Room[None]):
         result_line = await clean(self.app, library, found, self.pace.patience)
         if result_line is not None:
             inform(self, result_line)
-            self.panes.look_again()
-            self._ask_about_marks(self.rows.marks.resolve_again)
+            self.look_again()
 
     async def _copy(self, *, as_json: bool) -> None:
         from zeroclaw_tui.tui.external import copy_text, entry_json

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
+from textual.reactive import var
 from textual.worker import get_current_worker
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, vector_norm, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -22,29 +22,10 @@ from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, Sea
 from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, Facets, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui import view as words
 from zeroclaw_tui.tui.commands import start_work
-from zeroclaw_tui.tui.format import (
-    NO_HIGHLIGHTS,
-    Highlights,
-    excerpts_without_match,
-    highlights_of_message,
-    parts_with_matches,
-)
-from zeroclaw_tui.tui.view import (
-    EmptyWords,
-    Mode,
-    Pace,
-    Part,
-    View,
-    fact_words,
-    mark_words,
-    mode_facts,
-    order_words,
-    search_summary,
-    unusable_pattern,
-    vector_words,
-    why_empty,
-)
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message, parts_with_matches
+from zeroclaw_tui.tui.view import Mode, Pace, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
@@ -52,11 +33,11 @@ from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBa
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.embeddings.base import EmbeddingRequest
 
-Follower = Callable[["MemoryEntry | None", "ScoredEntry | None", "float | None"], None]
 GOES_BY = (NotReachable, Locked)
 """Failures after which a store may answer again by itself."""
 FIRST_HINT = "Press / and type a message to see what your agent would recall"
@@ -70,11 +51,20 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 _LOADS = ("list", "rows", "entry", "poll")
 
 
-class BrowserPanes(Vertical):
-    """Search line, facets, list and detail of one store; it loads and shows, and changes nothing.
+class Shown(NamedTuple):
+    """The memory under the cursor, an excerpt until the whole is here, with its part in a recall."""
 
-    `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
-    """
+    entry: MemoryEntry
+    result: ScoredEntry | None
+    norm: float | None = None
+    """The length of its vector."""
+
+
+class BrowserPanes(Vertical):
+    """Search line, facets, list and detail of one store; it loads and shows, and changes nothing."""
+
+    shown: var[Shown | None] = var(None, init=False, always_update=True)
+    """What the detail shows; None where the list is empty."""
 
     class ViewChanged(Message):
         """The filter or the search has changed."""
@@ -86,26 +76,23 @@ class BrowserPanes(Vertical):
         self.facets: Facets | None = None
         self.other_facets: Mapping[Part, Facets] = {}
         self.recalled: RecallResult | None = None
-        self.follower: Follower | None = None
-        """Gets the memory under the cursor, an excerpt until the whole is there; None where nothing is."""
         self._clock = clock
         self._pace = pace
-        self._is_loading = False
-        self._is_away = self._has_recalled = self._has_searched = self._was_changed = False
+        self._is_loading = self._is_away = self._has_recalled = self._has_searched = self._was_changed = False
         self._version: int | None = None
         self._counted: tuple[object, ...] | None = None
         self._found: int | None = None
         self._milliseconds: float | None = None
-        self._trouble = ""
-        self._lit = MemoryFilter()
+        self._bad_pattern = ""
+        self._sought: MemoryFilter | None = None
+        self.lights = NO_HIGHLIGHTS
         self.rows = MemoryList(id="list", takes_marks=True)
         self.detail = MemoryDetail(id="detail")
-        self.facet_list = FacetList(id="facets")
         self.copies_banner = Banner(id="copies")
         """The banner that reports other copies of a text."""
+        self._facet_list = FacetList(id="facets")
         self._failure = Banner(id="failure")
         self._search_bar = SearchBar(pace.debounce, id="search")
-        self.facet_list.border_title, self.rows.border_title, self.detail.border_title = "Filters", "Memories", "Memory"
 
     def compose(self) -> ComposeResult:
         yield self._search_bar
@@ -113,10 +100,12 @@ class BrowserPanes(Vertical):
         yield self._failure
         yield Banner(id="other-install")
         yield self.copies_banner
-        for pane in (self.facet_list, self.rows, self.detail):
+        panes = {"Filters": self._facet_list, "Memories": self.rows, "Memory": self.detail}
+        for title, pane in panes.items():
+            pane.border_title = title
             pane.add_class("pane")
         with Horizontal(id="body"):
-            yield self.facet_list
+            yield self._facet_list
             with Container(id="beside"):
                 with Vertical(id="middle"):
                     yield self.rows
@@ -125,7 +114,7 @@ class BrowserPanes(Vertical):
                 yield self.detail
 
     def on_mount(self) -> None:
-        # A program that is being left composes nothing any more.
+        # While the app exits, `query` finds no widgets.
         for empty in self.query(Empty):
             empty.show("Opening …")
         if self._pace.poll is not None:
@@ -150,8 +139,7 @@ class BrowserPanes(Vertical):
         """Show this store from now on; `other_install` is where another one is, if there is one."""
         self.stop_loading()
         self.library, self._is_loading = library, True
-        self.facets, self.other_facets = None, {}
-        self._version = self._counted = None
+        self.facets, self.other_facets, self._counted = None, {}, None
         self._is_away = self._has_recalled = False
         library.on_first_request(self._announce_request)
         self.show_header()
@@ -162,7 +150,6 @@ class BrowserPanes(Vertical):
             banner = self.query_one("#other-install", Banner)
             banner.show("quiet", sentence, ":", "to choose it", "app.installs", typed="installs")
         self.query_one(Empty).show("Opening …")
-        self.detail.show_nothing("")
         self.close_search()
         if view.query and not library.memory.about.keeps_nothing:
             self._search_bar.put(view.query)
@@ -186,7 +173,15 @@ class BrowserPanes(Vertical):
     def start_loading(self) -> None:
         """Ask the same store again from now on."""
         self._is_loading, self._counted = True, None
-        self.look_on()
+        self.look_again()
+
+    def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
+        """Show the same view again, its place kept.
+
+        The cursor goes to the row `go_to`. What was `edited` stays in sight of a recall, or is reported as no longer in
+        this view.
+        """
+        self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
 
     def look(
         self,
@@ -196,18 +191,17 @@ class BrowserPanes(Vertical):
         go_to: Handle | None = None,
         edited: MemoryEntry | None = None,
     ) -> None:
-        """Show another view, or with `keep_place` the same again; the cursor goes to the row `go_to`.
-
-        What was `edited` stays in sight of a recall, or is reported as no longer in this view.
-        """
+        """Show another view, with the cursor on the row `go_to`."""
         before, self.view = self.view, view
         if self.library is None or not self._is_loading:
             return
-        if (before.filter, before.age, before.sought) != (view.filter, view.age, view.sought):
+        if _what_is_counted(before) != _what_is_counted(view):
             self.post_message(self.ViewChanged())
         now = self._clock()
+        # The next look shows what was written just now, so that no poll has to.
+        self._version = None
         self.recalled = self.recalled if view.is_recall else None
-        self._found, self._trouble = None, ""
+        self._found, self._bad_pattern = None, ""
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self.detail.now = now
         for facets in self._facet_lists():
@@ -221,20 +215,6 @@ class BrowserPanes(Vertical):
         else:
             at_top = before.sort != view.sort
             self._load("list", self._list, view, now, keep_place, at_top, go_to, edited)
-
-    def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
-        """Show the same view again, its place kept: something was changed here."""
-        # The next listing shows what was written just now, so that no poll has to.
-        self._version = None
-        self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
-
-    def look_on(self) -> None:
-        """Show the same view again, the cursor on the same memory: another process wrote."""
-        self.look(self.view, keep_place=True)
-
-    def reload(self) -> None:
-        """Read the store again."""
-        self.look(self.view, keep_place=self.rows.row_count > 0)
 
     def toggle(self, part: Part, value: str) -> None:
         """Narrow, or widen again."""
@@ -264,10 +244,16 @@ class BrowserPanes(Vertical):
         self._search_bar.put("")
         self.remove_class("-searching")
 
-    def next_mode(self) -> None:
-        """Search the same text in the next mode."""
-        modes = list(Mode)
-        self._search_by(modes[(modes.index(self.view.mode) + 1) % len(modes)])
+    def search_by(self, mode: Mode | None = None) -> None:
+        """Search the same text in this mode, or in the next one."""
+        modes, typed = list(Mode), self._search_bar.input.value
+        mode = mode or modes[(modes.index(self.view.mode) + 1) % len(modes)]
+        similar_to = self.view.similar_to if typed == self.view.query else None
+        view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
+        if typed:
+            self.look(view)
+        self.view = view
+        self.paint_lines()
 
     def step_out(self) -> None:
         """Go from the search line or a pane to the list, then out of the search."""
@@ -287,15 +273,6 @@ class BrowserPanes(Vertical):
         self.rows.show_marks()
         self.paint_lines()
 
-    def show_selected(self) -> None:
-        """Show the memory under the cursor next to the list, in full as soon as that is here."""
-        entry, result = self.rows.selected_entry, self.rows.selected_result
-        self.workers.cancel_group(self, "entry")
-        if entry is not None and self._is_loading:
-            self._show_entry(entry, result)
-            if entry.is_excerpt or entry.embedding_dimensions:
-                self._load("entry", self._read_entry, entry, result)
-
     def show_gone(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
         self._failure.fail(error)
@@ -311,26 +288,30 @@ class BrowserPanes(Vertical):
         """Show search line, facts and summary from what is known now."""
         view, rows, total = self.view, self.rows, self.facets.total if self.facets else None
         lines = self.query_one(FactLine)
-        lines.facts, lines.chips, lines.order = fact_words(self.facets, view), view.chips, order_words(view.sort)
+        lines.facts, lines.chips = words.fact_words(self.facets, view), view.chips
+        lines.order = words.order_words(view.sort)
         counted = self.facets if self._counted == _what_is_counted(view) else None
-        facts = mode_facts(view, self.recalled, counted, self._milliseconds)
-        if self._trouble or self._waits_for_enter:
-            facts = (self._trouble or "enter to recall",)
+        facts = words.mode_facts(view, self.recalled, counted, self._milliseconds)
+        if self._bad_pattern or self._waits_for_enter:
+            facts = (self._bad_pattern or "enter to recall",)
         self._search_bar.show_mode(view.mode, facts)
         rows.border_title = view.title
         general = self.library.why_no_vectors if self.library else None
-        vector = self._vector_words()
-        summary = search_summary(view, self.recalled, total, self._found, general, vector=vector)
-        marked, hint = mark_words(len(rows.marks), rows.marks_shown)
+        summary = words.search_summary(view, self.recalled, total, self._found, general, vector=self._vector_words())
+        marked, hint = words.mark_words(len(rows.marks), rows.marks_shown)
         if not self._has_searched and total:
             hint = hint or FIRST_HINT
-        if self._trouble:
+        if self._bad_pattern:
             # A narrow search line has no room for it, and the rows look like an answer.
-            summary = (f"the pattern {self._trouble}", "the list shows the previous search")
+            summary = (f"the pattern {self._bad_pattern}", "the list shows the previous search")
         self.query_one(StatusBar).say(marked, *(summary or (hint,)))
 
+    def watch_shown(self, shown: Shown | None) -> None:
+        if shown is not None:
+            self.detail.show(shown.entry, shown.result, self.recalled, shown.norm, self.lights)
+
     def on_search_bar_mode_chosen(self, event: SearchBar.ModeChosen) -> None:
-        self._search_by(event.mode)
+        self.search_by(event.mode)
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
         # What was typed last may come when the line is closed already.
@@ -341,7 +322,6 @@ class BrowserPanes(Vertical):
     def on_search_bar_left(self) -> None:
         """What was typed last counts at once, for the keys that come next; the results stay."""
         self._search(self._search_bar.input.value)
-        # At once, so that the key that comes next is the list's.
         self.screen.set_focus(self.rows)
 
     def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
@@ -359,24 +339,33 @@ class BrowserPanes(Vertical):
 
     def on_memory_list_row_highlighted(self) -> None:
         # By way of the list, whose repaint then reaches the screen first: that is what one waits for.
-        self.rows.call_later(self.call_after_refresh, self.show_selected)
+        self.rows.call_later(self.call_after_refresh, self._show_selected)
 
-    def _load(self, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True) -> None:
-        start_work(self, group, self._guarded, work, *given, exclusive=exclusive)
+    def _show_selected(self) -> None:
+        """Show the memory under the cursor next to the list, in full as soon as that is here."""
+        entry, result = self.rows.selected_entry, self.rows.selected_result
+        self.workers.cancel_group(self, "entry")
+        if entry is not None and self._is_loading:
+            self.shown = Shown(entry, result)
+            if entry.is_excerpt or entry.embedding_dimensions:
+                self._load("entry", self._read_entry, entry, result)
 
-    async def _guarded(self, work: Callable[..., Awaitable[None]], *given: object) -> None:
+    def _load(self, group: str, work: Callable[..., Awaitable[None]], *args: object, exclusive: bool = True) -> None:
+        start_work(self, group, self._guarded, work, *args, exclusive=exclusive)
+
+    async def _guarded(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
         """Load something; the screen stays when that fails, and a banner says what is wrong."""
         try:
-            await work(*given)
+            await work(*args)
         except SearchInterrupted:
             # The store is being closed.
             return
         except InspectorError as error:
             if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
                 # Half typed, most patterns cannot be read: the list stays as it is.
-                self._trouble = error.message.removeprefix("The pattern ").rstrip(".")
+                self._bad_pattern = error.message.removeprefix("The pattern ").rstrip(".")
                 self.paint_lines()
-                self.query_one(Empty).show(*unusable_pattern(error))
+                self.query_one(Empty).show(*words.unusable_pattern(error))
             else:
                 self.show_gone(error)
 
@@ -390,52 +379,40 @@ class BrowserPanes(Vertical):
         edited: MemoryEntry | None,
     ) -> None:
         """Load the first page, the whole order, and the counts; with `keep_place` the page waits for the order."""
-        library = self._library
-        memory, chosen, started = library.memory, view.listing_filter(now), self._pace.stopwatch()
-        if self._version is None:
-            # Read before the rows, so that what is written in between is seen by the next poll.
-            self._version = await memory.version()
+        memory, chosen, rows, started = self._memory, view.listing_filter(now), self.rows, self._pace.stopwatch()
+        # Read before the rows, so that what is written in between is seen by the next poll.
+        self._version = await memory.version()
         first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
         handles: Sequence[Handle] = [entry.handle for entry in first]
         if not handles:
-            self._was_changed = await self._has_change() if view.shows_all else False
+            self._was_changed = view.shows_all and await self._has_change()
             await self._count(view, now)
-        self._light_up(Highlights.of(view.sought))
+        if self._sought != view.sought:
+            # Patterns that were too slow for one list are not tried again in the same.
+            rows.lights = self.lights = Highlights.of(view.sought)
+            self._sought = view.sought
         if not keep_place:
             self._milliseconds = self._since(started)
-            self.rows.show_page(first)
+            rows.show_page(first)
             if at_top:
-                self.rows.action_top()
+                rows.action_top()
             self._answered()
         if len(first) == PAGE_ROWS:
             handles = await memory.rows(Query(HANDLES, chosen, view.sort))
-        self._show_order(handles, first, go_to, edited)
+        rows.show_order(handles, first)
+        rows.marks.recount(chosen, len(handles))
+        if go_to is not None:
+            rows.go_to(go_to)
+        if edited is not None and edited.handle not in handles:
+            self.notify(f"{one_line(edited.key)[:60]} no longer matches the filters.", markup=False)
+        self._answered()
         await self._scan(first)
         if handles:
             await self._count(view, now)
 
-    def _show_order(
-        self, handles: Sequence[Handle], first: Sequence[MemoryEntry], go_to: Handle | None, edited: MemoryEntry | None
-    ) -> None:
-        """Show all rows of the listing, with the cursor where it was or on the row `go_to`."""
-        rows = self.rows
-        was_at_top = rows.scroll_offset.y == 0
-        rows.show_order(handles, first)
-        every, ages = rows.marks.every, {"older_than": None, "newer_than": None}
-        if every is not None and every.but(**ages) == self.view.listing_filter(self._clock()).but(**ages):
-            rows.marks.total = len(handles)
-        if go_to is not None:
-            rows.go_to(go_to)
-        elif was_at_top and rows.cursor < rows.size.height - 1:
-            # In a list of the newest memories, new ones appear at once.
-            rows.scroll_to(y=0, animate=False, force=True)
-        if edited is not None and edited.handle not in handles:
-            self.notify(f"{one_line(edited.key)[:60]} no longer matches the filters.", markup=False)
-        self._answered()
-
     async def _recall(self, view: View, now: datetime, edited: MemoryEntry | None) -> None:
         """Show what the agent would recall, then how many memories contain the query."""
-        library, started = self._library, self._pace.stopwatch()
+        library, started = self._open_library, self._pace.stopwatch()
         # The first recall of a big store reads all its vectors.
         is_big = self.facets is not None and self.facets.total > MANY_ROWS
         words_first = is_big and not self._has_recalled and library.memory.about.rule is None
@@ -457,21 +434,19 @@ class BrowserPanes(Vertical):
         from zeroclaw_tui.curation.similar import similar_memories
 
         started, text = self._pace.stopwatch(), view.query if view.similar_to is None else ""
-        found = await similar_memories(self._library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
+        found = await similar_memories(self._open_library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
         self._show_recall(_similar_ranking(found, self._request(view, now)), self._since(started), None)
         await self._count_again(view, now)
 
     def _show_recall(self, result: RecallResult, milliseconds: float, edited: MemoryEntry | None) -> None:
-        self.recalled, self._milliseconds = result, milliseconds
-        self._lit, self.rows.lights = MemoryFilter(), NO_HIGHLIGHTS
+        self.recalled, self._milliseconds, self._sought = result, milliseconds, None
+        self.lights = NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
         self.rows.show_results(result, edited)
-        lights = NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
-        self.rows.call_later(self.call_after_refresh, setattr, self.detail, "lights", lights)
         self._answered()
 
     async def _read_rows(self, handles: Sequence[Handle]) -> None:
         """Load the rows that have come into sight."""
-        entries = await self._library.memory.rows(Query(EXCERPTS, handles=handles))
+        entries = await self._memory.rows(Query(EXCERPTS, handles=handles))
         self.rows.put_rows(entries)
         await self._scan(entries)
 
@@ -480,40 +455,34 @@ class BrowserPanes(Vertical):
 
         Of what has no match in what the list holds of it, show where the first one is.
         """
-        memory, sought = self._library.memory, self.view.sought
-        withheld = [entry for entry in await self._library.scanned(entries) if entry.withheld]
+        withheld = [entry for entry in await self._open_library.scanned(entries) if entry.withheld]
         if withheld:
             self.rows.put_rows(withheld)
-        if not sought.looks_for_text:
+        if not self.view.sought.looks_for_text:
             return
-        lights = await asyncio.to_thread(Highlights.of, sought)
-        unlit = await asyncio.to_thread(excerpts_without_match, entries, lights)
+        lights = await asyncio.to_thread(Highlights.of, self.view.sought)
+        excerpts = [entry for entry in entries if entry.is_excerpt]
+        lit = await asyncio.to_thread(parts_with_matches, excerpts, lights)
+        unlit = [entry.handle for entry in excerpts if entry.handle not in lit]
         for start in range(0, len(unlit), _READ_WHOLE):
-            whole = await memory.rows(Query(ENTRIES, handles=unlit[start : start + _READ_WHOLE]))
+            whole = await self._memory.rows(Query(ENTRIES, handles=unlit[start : start + _READ_WHOLE]))
             self.rows.show_parts(await asyncio.to_thread(parts_with_matches, whole, lights))
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show one memory in full, with the norm of its vector."""
-        memory = self._library.memory
-        whole = await whole_entry(memory, entry.handle) if entry.is_excerpt else entry
-        norm = await vector_norm(memory, entry.handle) if entry.embedding_dimensions else None
-        (scanned,) = await self._library.scanned([whole])
+        whole = await whole_entry(self._memory, entry.handle) if entry.is_excerpt else entry
+        norm = await vector_norm(self._memory, entry.handle) if entry.embedding_dimensions else None
+        (scanned,) = await self._open_library.scanned([whole])
         selected = self.rows.selected_entry
         # Its part in one recall has no place among the results of another.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
-            self._show_entry(scanned, result, norm)
-
-    def _show_entry(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
-        self.detail.show(entry, result, self.recalled, norm)
-        if self.follower is not None:
-            self.follower(entry, result, norm)
+            self.shown = Shown(scanned, result, norm)
 
     async def _count(self, view: View, now: datetime) -> None:
         """Count what the filter leaves, and for each part that narrows what would be left without it."""
-        memory, moment = self._library.memory, now.isoformat()
-        facets = await count_facets(memory, view.listing_filter(now), moment)
-        parts = view.facet_filters(now).items()
-        others: dict[Part, Facets] = {part: await count_facets(memory, wider, moment) for part, wider in parts}
+        moment, parts = now.isoformat(), view.facet_filters(now).items()
+        facets = await count_facets(self._memory, view.listing_filter(now), moment)
+        others: dict[Part, Facets] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
         self.facets, self.other_facets, self._counted = facets, others, _what_is_counted(view)
         for shown in self._facet_lists():
             shown.show(facets, others, view)
@@ -528,7 +497,7 @@ class BrowserPanes(Vertical):
     async def _has_change(self) -> bool:
         """Whether there is a change to undo here; an unreadable trash is reported where it is shown."""
         try:
-            return await self._library.trash.last() is not None
+            return await self._open_library.trash.last() is not None
         except InspectorError:
             return False
 
@@ -539,54 +508,39 @@ class BrowserPanes(Vertical):
 
     async def _look_for_changes(self) -> None:
         """Show the view again where another process has written, or where the store answers again."""
-        memory = self._library.memory
-        if self._is_away:
-            # A cached version needs no server; here the server must answer.
-            if not await memory.health_check():
-                return
-            self._is_away = False
-            self.call_later(self.look_on)
+        memory = self._memory
+        # A cached version needs no server; of a store that was away the server must answer.
+        if self._is_away and not await memory.health_check():
+            return
         before, self._version = self._version, await memory.version()
         # Without an earlier version a listing is under way that is newer than any.
-        if before is not None and self._version != before:
-            self.call_later(self.look_on)
+        if self._is_away or (before is not None and self._version != before):
+            self._is_away = False
+            self.call_later(self.look_again)
 
     @property
-    def _library(self) -> Library:
+    def _open_library(self) -> Library:
         assert self.library is not None
         return self.library
+
+    @property
+    def _memory(self) -> Memory:
+        return self._open_library.memory
 
     @property
     def _waits_for_enter(self) -> bool:
         """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
         if self.library is None or self.facets is None or self.view.mode is not Mode.RECALL:
             return False
-        most, typed = self.library.memory.about.slow_recall_above, self._search_bar.input.value
+        most, typed = self._memory.about.slow_recall_above, self._search_bar.input.value
         return most is not None and self.facets.total > most and bool(typed.strip()) and typed != self.view.query
 
     def _request(self, view: View, now: datetime) -> RecallRequest:
-        return view.request(now, self._library.config, self._library.memory.about.recall_limit)
+        return view.request(now, self._open_library.config, self._memory.about.recall_limit)
 
     def _search(self, query: str) -> None:
         if query != self.view.query:
             self.look(replace(self.view, query=query, similar_to=None))
-
-    def _search_by(self, mode: Mode) -> None:
-        typed = self._search_bar.input.value
-        similar_to = self.view.similar_to if typed == self.view.query else None
-        view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
-        if typed:
-            self.look(view)
-        else:
-            self.view = view
-        self.paint_lines()
-
-    def _light_up(self, lights: Highlights) -> None:
-        """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""
-        sought = self.view.sought if lights else MemoryFilter()
-        if sought != self._lit or (self.detail.lights and not lights):
-            self._lit = sought
-            self.rows.lights = self.detail.lights = lights
 
     def _answered(self) -> None:
         """An answer is on the screen: the failure before it is over, and what is empty says why."""
@@ -594,34 +548,28 @@ class BrowserPanes(Vertical):
         self._failure.hide()
         self._show_rows(has_rows)
         self.paint_lines()
-        if not has_rows and self.library is not None:
-            self.query_one(Empty).show(*self._why_empty(self.library))
-            self.detail.show_nothing("")
-            if self.follower is not None:
-                self.follower(None, None, None)
-
-    def _why_empty(self, library: Library) -> EmptyWords:
-        memory, recalled = library.memory, self.recalled
-        remarks = recalled.notes if recalled is not None else ()
-        # What holds for every recall here comes last.
-        notes = (*sorted(remarks, key=lambda note: note == library.why_no_vectors), self._vector_words())
-        return why_empty(
-            self.view,
-            memory,
-            self._found,
-            can_write=library.read_only_because is None,
-            notes=sentences(memory.about.notices) if memory.about.keeps_nothing else notes,
-            is_watched="watch" not in memory.why_not,
-            was_changed=self._was_changed,
-            is_first=recalled is not None and recalled.awaits_vector,
-            hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
-        )
+        if not has_rows:
+            library, recalled = self._open_library, self.recalled
+            remarks = () if recalled is None else recalled.notes
+            why_empty = words.why_empty(
+                self.view,
+                library.memory,
+                self._found,
+                # What holds for every recall here comes last.
+                notes=(*sorted(remarks, key=lambda note: note == library.why_no_vectors), self._vector_words()),
+                can_write=library.read_only_because is None,
+                was_changed=self._was_changed,
+                is_first=recalled is not None and recalled.awaits_vector,
+                hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
+            )
+            self.query_one(Empty).show(*why_empty)
+            self.shown = None
 
     def _vector_words(self) -> str:
         if self.library is None or self.recalled is None or self.library.embedder is None:
             return ""
         is_fetched = self.library.waits_for(self.recalled.request.query)
-        return vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
+        return words.vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
 
     def _announce_request(self, request: EmbeddingRequest) -> None:
         """Say once that texts go to a host."""
@@ -638,8 +586,7 @@ class BrowserPanes(Vertical):
 
     def _facet_lists(self) -> list[FacetList]:
         """The pane, and the panel when it is on top."""
-        lists = [*self.query(FacetList)]
-        return lists if self.app.screen is self.screen else [*lists, *self.app.screen.query(FacetList)]
+        return list({*self.query(FacetList), *self.app.screen.query(FacetList)})
 
     def _has_agents(self) -> bool:
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
@@ -655,7 +602,7 @@ class BrowserPanes(Vertical):
 
 
 def _what_is_counted(view: View) -> tuple[object, ...]:
-    """What the counts of a view depend on, besides the moment."""
+    """What the counts and the rows of a view depend on, besides the moment."""
     return (view.filter, view.age, view.sought)
 
 

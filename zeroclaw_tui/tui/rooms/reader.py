@@ -27,9 +27,8 @@ from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.conversations import Conversation, FoundBy, Message
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+    from zeroclaw_tui.tui.rooms.panes import Shown
 
 _AS_IN_LIST = (
     "explain", "what_if", "prompt", "similar", "edit", "edit_in_editor", "undo", "redo", "history", "conversation",
@@ -76,20 +75,18 @@ class ReaderRoom(Room[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        detail = self.query_one(MemoryDetail)
-        detail.now = self._browser.clock()
-        self._browser.panes.show_selected()
+        self.query_one(MemoryDetail).now = self._browser.clock()
+        self.watch(self._browser.panes, "shown", self._show)
 
-    def show(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
-        """Show this memory, which the list has under its cursor now; an excerpt until the whole is there."""
-        if not self.children:
+    def _show(self, shown: Shown | None) -> None:
+        """Show what the list has under its cursor now; leave where it is empty."""
+        if shown is None:
+            self.action_leave()
             return
-        detail, theirs = self.query_one(MemoryDetail), self._browser.panes.detail
-        detail.lights = theirs.lights
-        detail.show(entry, result, self._browser.panes.recalled, norm)
-        rows = self._browser.rows
+        panes, rows = self._browser.panes, self._browser.rows
+        self.query_one(MemoryDetail).show(shown.entry, shown.result, panes.recalled, shown.norm, panes.lights)
         place = f"{rows.place:,} of {rows.row_count:,}"
-        marked = " · ● marked" if entry.id in rows.marks else ""
+        marked = " · ● marked" if shown.entry.id in rows.marks else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
 

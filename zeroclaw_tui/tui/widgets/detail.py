@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.reactive import reactive
 from textual.style import Style
 from textual.widgets import Static
 
@@ -130,8 +129,6 @@ class MemoryDetail(ReadingPane):
     DEFAULT_CSS = """
     MemoryDetail > #detail-content { margin: 0 0 1 0; }
     """
-    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, init=False)
-    """What is lit up in key and content."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -141,7 +138,7 @@ class MemoryDetail(ReadingPane):
         self._result: ScoredEntry | None = None
         self._recall: RecallResult | None = None
         self._norm: float | None = None
-        self._sentence = ""
+        self._lights = NO_HIGHLIGHTS
         self._width = 0
 
     def compose(self) -> ComposeResult:
@@ -155,83 +152,70 @@ class MemoryDetail(ReadingPane):
         result: ScoredEntry | None,
         recall: RecallResult | None,
         norm: float | None = None,
+        lights: Highlights = NO_HIGHLIGHTS,
     ) -> None:
         """Show one memory, with its score when it was recalled. An excerpt may be followed by the whole.
 
-        `norm` is the length of its vector. The place of reading stays while it is the same memory.
+        `norm` is the length of its vector, `lights` are lit up in key and content. The place of reading stays while it
+        is the same memory.
         """
-        old = self._entry
+        old, is_lit_alike = self._entry, self._lights is lights
         if old is None or (old.handle, old.id) != (entry.handle, entry.id):
             self.scroll_home(animate=False)
         is_same_text = old is not None and (old.content, old.is_excerpt) == (entry.content, entry.is_excerpt)
-        self._entry, self._result, self._recall, self._norm = entry, result, recall, norm
+        self._entry, self._result, self._recall, self._norm, self._lights = entry, result, recall, norm, lights
         self._paint_around()
-        if not is_same_text:
+        if not (is_same_text and is_lit_alike):
             self._paint_content()
 
-    def show_nothing(self, sentence: str) -> None:
-        """Show no memory, and one sentence in its place."""
-        self._entry, self._sentence = None, sentence
-        self._paint_around()
-        self._paint_content()
-        self.scroll_home(animate=False)
-
     def on_mount(self) -> None:
-        self.app.theme_changed_signal.subscribe(self, lambda _: self.watch_lights())
-        self.watch_lights()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._paint())
+        self._paint()
 
     def on_resize(self) -> None:
         """Break the head's lines for the new width."""
         if self._width != self.scrollable_content_region.width:
             self._paint_around()
 
-    def watch_lights(self) -> None:
+    def _paint(self) -> None:
         self._paint_around()
         self._paint_content()
 
     def _paint_around(self) -> None:
         """Key and origin above the content, the facts and the score below it."""
-        if not self.children:
-            return
         entry, self._width = self._entry, self.scrollable_content_region.width
-        head, facts = self.query_one("#detail-head", Static), self.query_one("#detail-facts", Static)
-        facts.display = entry is not None
-        if entry is None:
-            head.update(self._styled([[(self._sentence, "faint")]]))
+        if entry is None or not self.children:
             return
+        head, facts = self.query_one("#detail-head", Static), self.query_one("#detail-facts", Static)
         width = max(20, self._width)
         raw = entry.key[:_MAX_KEY]
-        key, lit = cleaned(raw, self.lights.spans(raw), one_line)
+        key, lit = cleaned(raw, self._lights.spans(raw), one_line)
         title = self._lit(key, lit) if key else self._styled([[(EMPTY_KEY, "faint")]])
         origin = origin_parts(entry, self.now)
         if title.cell_length <= width // 2:
             # A short key has its origin next to it.
             first, *rest = packed(origin, width - title.cell_length - 2)
-            rest = packed(DOT.join(rest).split(DOT), width) if rest else []
-            head.update(
-                Content("\n").join([title + self._styled([[(f"  {first}", "muted")]]), *map(self._muted, rest)])
-            )
-        else:
-            head.update(Content("\n").join([title, *map(self._muted, packed(origin, width))]))
+            title += self._styled([[(f"  {first}", "muted")]])
+            origin = DOT.join(rest).split(DOT) if rest else []
+        muted: list[Spans] = [[(line, "muted")] for line in packed(origin, width)]
+        head.update(Content("\n").join([title, *map(self._styled, ([line] for line in muted))]))
         lines: list[Spans] = [[(line, "muted")] for line in packed(fact_parts(entry, self._norm), width)]
         if self._result is not None and self._recall is not None:
             lines = [*score_lines(entry, self._result, self._recall), *lines]
         facts.update(self._styled(lines))
 
     def _paint_content(self) -> None:
-        if not self.children:
+        entry = self._entry
+        if entry is None or not self.children:
             return
-        plain, entry = self.query_one(PlainContent), self._entry
-        plain.display = entry is not None
-        if entry is not None and entry.content:
-            line = plain.show(entry.content, self.lights)
-            if entry.is_excerpt or line is None:
-                return
+        plain = self.query_one(PlainContent)
+        if not entry.content:
+            plain.show(EMPTY_CONTENT)
+            return
+        line = plain.show(entry.content, self._lights)
+        if not entry.is_excerpt and line is not None:
             # The line is there for a scroll to it only when the new height is.
             self.call_after_refresh(self._bring_into_sight, line)
-        else:
-            # What stands for an empty content is no match for anything.
-            plain.show(EMPTY_CONTENT)
 
     def _bring_into_sight(self, line: int) -> None:
         """Scroll to a line of the content, with a few lines before it."""
@@ -239,15 +223,12 @@ class MemoryDetail(ReadingPane):
         if y >= self.scroll_offset.y + self.scrollable_content_region.height:
             self.scroll_to(y=y - _LINES_BEFORE_MATCH, animate=False, force=True)
 
-    def _muted(self, line: str) -> Content:
-        return self._styled([[(line, "muted")]])
-
     def _lit(self, text: str, spans: Sequence[tuple[int, int]]) -> Content:
         """A title with its matches lit."""
         colours = score_colours(self.app)
         content = Content(text).stylize(Style(foreground=colours["text"], bold=True))
         for start, end in spans:
-            style = Style(foreground=colours[self.lights.colour], bold=True, underline=True)
+            style = Style(foreground=colours[self._lights.colour], bold=True, underline=True)
             content = content.stylize(style, start, end)
         return content
 

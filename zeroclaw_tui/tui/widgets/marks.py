@@ -61,6 +61,12 @@ class Marks:
         self.clear()
         self.every, self.total = filter, total
 
+    def recount(self, filter: MemoryFilter, total: int) -> None:
+        """Of marks by this filter, whatever the moment, there are so many now."""
+        ages = {"older_than": None, "newer_than": None}
+        if self.every is not None and self.every.but(**ages) == filter.but(**ages):
+            self.total = total
+
     def toggle(self, entry: MemoryEntry) -> bool:
         """Mark a row, or take its mark away; whether it is marked now."""
         self.anchor = entry.handle

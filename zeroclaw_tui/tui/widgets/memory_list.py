@@ -191,13 +191,16 @@ class MemoryList(RowList[ListedRow]):
     def show_order(self, handles: Sequence[Handle], first: Sequence[MemoryEntry] = ()) -> None:
         """Show all rows of a listing in this order, with the `first` of them as they are now.
 
-        The cursor stays on its memory and that on its line of the screen; when it has gone, on its place.
+        The cursor stays on its memory and that on its line of the screen; when it has gone, on its place. At the top of
+        a list new memories appear at once.
         """
-        at_cursor, line = self._handle_at(self.cursor), self.cursor - self.scroll_offset.y
+        at_cursor, top = self._handle_at(self.cursor), self.scroll_offset.y
         self._listing.order(handles)
         self._listing.put(first)
         row = position(handles, at_cursor, self.cursor)
-        self._show_listing(self.cursor if row is None else row, line)
+        self._show_listing(self.cursor if row is None else row, self.cursor - top)
+        if not top and self.cursor < self.lines_in_sight:
+            self.scroll_to(y=0, animate=False, force=True)
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
         """Take in rows that were wanted, or that are other ones now."""
