@@ -1,1 +1,6 @@
-"""Floor 1: where an install lies and what its config.toml says about memory."""
+"""Where an install is, and what its config.toml says about memory.
+
+locations.py finds the install as ZeroClaw does, load.py reads config and environment into a `MemoryConfig`. schema.py
+is the table of settings. document.py edits the file statement by statement, save.py writes it with a backup, and
+secrets.py encrypts as ZeroClaw does.
+"""

@@ -1,4 +1,4 @@
-"""The house: a floor imports only lower floors, by absolute imports; no class is cut across files by inheritance."""
+"""The structure: a layer imports only lower layers, by absolute imports; no class is cut across files by inheritance."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from house_exceptions import HANDED_ON, NO_BACKENDS, ONE_CHILD
 from zeroclaw_tui.backends.factory import BACKENDS
 
 PACKAGE = Path(__file__).parents[2] / "zeroclaw_tui"
-FLOORS = {
+LAYERS = {
     "memory": 0,
+    "files": 0,
     "config": 1,
     "scoring": 1,
-    "files": 1,
     "embeddings": 1,
     "backends": 2,
     "testing": 3,
@@ -29,8 +29,8 @@ FLOORS = {
     "cli": 5,
     "__main__": 6,
 }
-NEIGHBOURS = {("embeddings", "config"), ("config", "files"), ("testing", "curation")}
-"""The imports within one floor that are meant: an embedder is made from a config, and no other."""
+NEIGHBOURS = {("files", "memory"), ("embeddings", "config"), ("testing", "curation")}
+"""The imports within one layer that are meant."""
 SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard"}
 CONCRETE_BACKENDS = {
     "sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none", "rmem", "memory_rs",
@@ -46,7 +46,7 @@ def _modules() -> dict[str, ast.Module]:
     }
 
 
-def _room(module: str) -> str:
+def _package(module: str) -> str:
     return module.removesuffix(".py").split("/")[0]
 
 
@@ -62,24 +62,24 @@ def _imports(tree: ast.Module) -> list[tuple[str, int]]:
 
 
 def _fault(own: str, name: str, level: int) -> str | None:
-    """What is wrong with an import from this room."""
+    """What is wrong with an import from this package."""
     if level:
         return f"{name} is imported relatively"
     if not name.startswith("zeroclaw_tui"):
         sole = SOLE_IMPORTERS.get(name.split(".")[0])
         return None if sole in (None, own) else f"only {sole}/ may import {name}"
-    room = [*name.split("."), ""][1]
-    if room not in FLOORS or room == own or (own, room) in NEIGHBOURS:
+    package = [*name.split("."), ""][1]
+    if package not in LAYERS or package == own or (own, package) in NEIGHBOURS:
         return None
-    return None if FLOORS[room] < FLOORS[own] else f"{name} is on no lower floor"
+    return None if LAYERS[package] < LAYERS[own] else f"{name} is in no lower layer"
 
 
-def test_a_floor_imports_only_lower_floors() -> None:
+def test_a_layer_imports_only_lower_layers() -> None:
     faults = {
         f"{module}: {fault}"
         for module, tree in _modules().items()
         for name, level in _imports(tree)
-        if (fault := _fault(_room(module), name, level)) is not None
+        if (fault := _fault(_package(module), name, level)) is not None
     }
     assert not faults, "\n".join(sorted(faults))
 
@@ -94,7 +94,7 @@ def test_no_class_is_cut_into_a_parent_and_its_only_child() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 made.add(node.func.id)
             elif isinstance(node, ast.ClassDef):
-                if _room(module) != "testing":
+                if _package(module) != "testing":
                     own.add(node.name)
                 for base in node.bases:
                     if isinstance(base, ast.Name):
@@ -109,7 +109,7 @@ def test_nobody_above_the_backends_knows_a_concrete_one() -> None:
     """What a store is or can do is an attribute of it."""
     found = set()
     for module, tree in _modules().items():
-        if FLOORS.get(_room(module), 0) <= FLOORS["backends"]:
+        if LAYERS.get(_package(module), 0) <= LAYERS["backends"]:
             continue
         for name, _ in _imports(tree):
             parts = name.split(".")
@@ -164,7 +164,7 @@ def test_nobody_above_the_backends_asks_for_the_name_of_a_store() -> None:
     found = [
         f"{module}:{line}"
         for module, tree in _modules().items()
-        if FLOORS.get(_room(module), 0) > FLOORS["backends"]
+        if LAYERS.get(_package(module), 0) > LAYERS["backends"]
         for line in _comparisons_of_names(tree)
     ]
     assert not found, "\n".join(found)
@@ -206,8 +206,8 @@ def test_nobody_above_the_backends_asks_for_the_name_of_a_backend() -> None:
     found = {
         f"{module}:{line}: {asked}": asked
         for module, tree in _modules().items()
-        if FLOORS.get(_room(module), 0) > FLOORS["backends"]
-        for line, asked in _asked_for_names(tree, BACKEND_NAMES - (SET_UP if _room(module) == "onboard" else set()))
+        if LAYERS.get(_package(module), 0) > LAYERS["backends"]
+        for line, asked in _asked_for_names(tree, BACKEND_NAMES - (SET_UP if _package(module) == "onboard" else set()))
     }
     assert not {place for place, asked in found.items() if asked not in NO_BACKENDS}
     assert set(found.values()) == NO_BACKENDS, "mended, so no exceptions any more"
