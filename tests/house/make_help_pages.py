@@ -22,7 +22,8 @@ from zeroclaw_tui.tui.rooms.why import WhyRoom
 FOLDER = Path(__file__).parents[2] / "zeroclaw_tui" / "help"
 _SIGNS = {
     "slash": "/", "question_mark": "?", "colon": ":", "escape": "esc", "asterisk": "*", "full_stop": ".",
-    "enter": "⏎", "left_square_bracket": "[", "right_square_bracket": "]", "backslash": "\\", "minus": "-", "plus": "+", "equals_sign": "=",
+    "enter": "⏎", "left_square_bracket": "[", "right_square_bracket": "]", "backslash": "\\", "minus": "-",
+    "plus": "+", "equals_sign": "=",
     "less_than_sign": "<", "greater_than_sign": ">", "left": "←", "right": "→", "down": "↓", "up": "↑",
 }  # fmt: skip
 _EVERYWHERE = {"keys", "command_palette", "step_out", "leave", "move", *(command.id for command in ROOM_COMMANDS)}

@@ -1,4 +1,4 @@
-"""The structure: a layer imports only lower layers, by absolute imports; no class is cut across files by inheritance."""
+"""A layer imports only lower layers, by absolute imports, and no class is cut across files by inheritance."""
 
 from __future__ import annotations
 
