@@ -1,4 +1,4 @@
-"""What a filter leaves and in which order: one meaning of its texts for every backend and for what screens light up.
+"""Which memories a filter selects, in which order: one meaning of its texts for every backend and for the screens.
 
 Filtering, ordering and counting are in plain Python, for stores without a query language.
 """
@@ -16,16 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
-from zeroclaw_tui.memory.query import (
-    AGE_GROUPS,
-    EVERYTHING,
-    NO_DATE,
-    MemoryFilter,
-    Sort,
-    SortField,
-    Superseded,
-)
-from zeroclaw_tui.memory.statistics import SIZE_GROUPS, CountField, Counts, by_count, size_group
+from zeroclaw_tui.memory.query import AGE_GROUPS, EVERYTHING, NO_DATE, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, SIZE_GROUPS, CountField, Counts, by_count, size_group
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
@@ -33,16 +25,15 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.memory.entry import MemoryEntry
 
-
 Span = tuple[int, int]
 """Where a match begins and ends, in characters."""
 
 REGEX_SECONDS = 5.0
 """How long a pattern may be matched in one search, all texts together."""
 SECONDS_A_TEXT = 1.0
-"""The same for one text: a search that is called off goes on for so long at the most."""
+"""The same for one text: a cancelled search goes on for so long at most."""
 LONGEST_PATTERN = 10_000
-"""In characters; a longer one would take longer to be read than a person waits."""
+"""In characters: compiling a longer one would take too long."""
 
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
@@ -64,7 +55,7 @@ def _folded_one(character: str) -> str:
 
 
 class Needle:
-    """A text that is looked for, in any case.
+    """A text to find, in any case.
 
     `is_plain` says that only its ASCII letters have a case, so that bytes can be compared with those alone lowered.
     """
@@ -72,14 +63,14 @@ class Needle:
     def __init__(self, text: str) -> None:
         self._typed = text
         self.is_plain = is_unicode(text) and not any(map(_has_case, text))
-        self.text = text.translate(_ASCII_LOWER) if self.is_plain else folded(text)
+        self.text = self._comparable(text)
 
     def is_in(self, text: str) -> bool:
-        """Whether it stands anywhere in this text."""
+        """Whether a text contains it."""
         return self.text in self._comparable(text)
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Where it stands, from left to right; matches do not overlap."""
+        """Where it is in a text, from left to right; matches do not overlap."""
         comparable, at = self._comparable(text), 0
         while (at := comparable.find(self.text, at)) >= 0:
             yield at, at + len(self.text)
@@ -103,10 +94,15 @@ def _has_case(character: str) -> bool:
     return not character.isascii() and (character.casefold() != character or character.upper() != character)
 
 
+def needle_of(filter: MemoryFilter) -> Needle | None:
+    """The text that a filter looks for, if any."""
+    return Needle(filter.contains) if filter.contains else None
+
+
 @lru_cache(maxsize=8)
 def compiled(pattern: str) -> regex.Pattern[str]:
     """A pattern of the `regex` library, ignoring case. Raises UsageError with the place where it cannot be read."""
-    # A tenth of the time to the first frame, and most searches are for words.
+    # Importing it takes a tenth of the time to the first frame, and most searches are for words.
     import regex
 
     if len(pattern) > LONGEST_PATTERN:
@@ -125,8 +121,12 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise _too_big() from None
 
 
+def _too_big() -> UsageError:
+    return UsageError("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
+
+
 class TextSearch:
-    """One search for what the text parts of a filter say, row by row; made in the thread that looks.
+    """One search for what the text parts of a filter say, row by row; made in the thread that searches.
 
     Only matching a pattern counts against REGEX_SECONDS; `clock` gives seconds that only rise. Raises UsageError for a
     pattern that cannot be read, and from `finds` for one that takes longer.
@@ -139,7 +139,7 @@ class TextSearch:
         self._is_stopped = False
 
     def finds(self, key: str, content: str) -> bool:
-        """Whether a memory is found: the text and the pattern somewhere in its key or in its content."""
+        """Whether a memory has the text and the pattern somewhere in its key or in its content."""
         if self._is_stopped:
             raise SearchInterrupted
         if self.needle is not None and not (self.needle.is_in(content) or self.needle.is_in(key)):
@@ -156,21 +156,21 @@ class TextSearch:
                 self.pattern.search(text, concurrent=True, timeout=seconds) is not None for text in texts
             )
         except TimeoutError:
-            if seconds < SECONDS_A_TEXT:
-                sentence = f"The pattern takes longer than {REGEX_SECONDS:g} s."
-            else:
-                sentence = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
-            hint = "Look for something simpler, or narrow the search by a filter."
-            raise UsageError(sentence, hint=hint, title="Pattern too slow") from None
+            limit = REGEX_SECONDS if seconds < SECONDS_A_TEXT else SECONDS_A_TEXT
+            raise UsageError(
+                f"The pattern takes longer than {limit:g} s.",
+                hint="Look for something simpler, or narrow the search by a filter.",
+                title="Pattern too slow",
+            ) from None
         except (MemoryError, RecursionError):
             raise _too_big() from None
         finally:
             self._seconds_left -= self._clock() - start
 
     def spans(self, text: str, seconds: float, most: int) -> tuple[Sequence[Span], bool]:
-        """Where anything that is looked for stands in a text, from left to right, what overlaps as one.
+        """Where a text has what is searched for, from left to right, overlapping matches as one; `most` of each.
 
-        Of each at most so many. Also whether matching the pattern took longer than `seconds`: then the rest is missing.
+        Also whether matching the pattern took longer than `seconds`: then the rest is missing.
         """
         found = [] if self.needle is None else list(islice(self.needle.spans(text), most))
         is_over = False
@@ -180,57 +180,42 @@ class TextSearch:
                 found += islice((match.span() for match in matches if match.end() > match.start()), most)
             except (TimeoutError, MemoryError, RecursionError):
                 is_over = True
-        return merged(found), is_over
+        merged: list[Span] = []
+        for start, end in sorted(found):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return merged, is_over
 
     def stop(self) -> None:
         """End the search at its next row, from any thread: that raises SearchInterrupted."""
         self._is_stopped = True
 
 
-def needle_of(filter: MemoryFilter) -> Needle | None:
-    """The text that a filter looks for, if any."""
-    return Needle(filter.contains) if filter.contains else None
-
-
-def merged(spans: Sequence[Span]) -> Sequence[Span]:
-    """The same places from left to right, what overlaps or touches as one."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
-def _too_big() -> UsageError:
-    return UsageError("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
-
-
 def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
-    """The same memories. Raises Unreadable where two of them have one id or one handle, so that neither is named."""
+    """The same memories. Raises Unreadable if two of them have one id or one handle."""
     for name in ("id", "handle"):
         counts = Counter(getattr(entry, name) for entry in entries)
-        if len(counts) == len(entries):
-            continue
-        value, count = counts.most_common(1)[0]
-        raise Unreadable(
-            f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so it cannot "
-            "be told which of them is meant.",
-            hint="Whoever wrote that backend has to give each memory one of its own.",
-        )
+        value, count = counts.most_common(1)[0] if counts else ("", 1)
+        if count > 1:
+            raise Unreadable(
+                f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so it "
+                "cannot be told which of them is meant.",
+                hint="Whoever wrote that backend has to give each memory one of its own.",
+            )
     return entries
 
 
 def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    """Whether a filter leaves this memory. Raises what `filter_entries` does."""
+    """Whether a filter selects a memory. Raises what `filter_entries` does."""
     return bool(filter_entries([entry], filter))
 
 
 def filter_entries(
     entries: Iterable[MemoryEntry], filter: MemoryFilter, search: TextSearch | None = None
 ) -> list[MemoryEntry]:
-    """The memories a filter leaves, in their order; for a thread where it looks for text.
+    """The memories that a filter selects, in their order; for a thread if it looks for text.
 
     Raises UsageError for a pattern that cannot be read or takes longer than REGEX_SECONDS.
     """
@@ -242,10 +227,10 @@ def filter_entries(
 
 
 async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> Sequence[MemoryEntry]:
-    """The same off the event loop; cancelling the await stops the search."""
+    """The same on a thread; cancelling the await stops the search."""
     if filter == EVERYTHING:
         return entries
-    # A pattern is read in the thread too: that brings in its library.
+    # Reading a pattern imports its library.
     search = await asyncio.to_thread(TextSearch, filter)
     try:
         return await asyncio.to_thread(filter_entries, entries, filter, search=search)
@@ -254,11 +239,11 @@ async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFil
 
 
 def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    """Whether every part of a filter holds but those that look for text."""
-    if filter.superseded is Superseded.HIDE and entry.superseded_by is not None:
-        return False
-    if filter.superseded is Superseded.ONLY and entry.superseded_by is None:
-        return False
+    """Whether every part of a filter holds except those that look for text."""
+    if filter.superseded is not Superseded.SHOW:
+        is_superseded = entry.superseded_by is not None
+        if is_superseded != (filter.superseded is Superseded.ONLY):
+            return False
     wanted = (
         (filter.category, entry.category),
         (filter.session, entry.session_id or ""),
@@ -267,11 +252,18 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     )
     if any(values is not None and value not in values for values, value in wanted):
         return False
-    return _in_window(entry, filter)
+    if filter.without_keys is not None and entry.key in filter.without_keys:
+        return False
+    if filter.older_than is None and filter.newer_than is None:
+        return True
+    created, older, newer = map(moment, (entry.when, filter.older_than, filter.newer_than))
+    if created is None:
+        return False
+    return (older is None or created < older) and (newer is None or created > newer)
 
 
 def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
-    """What to order by; equal values fall back on the order of storing."""
+    """What to order by; memories with equal values are in the order of storing."""
     handle = (0, entry.handle, "") if isinstance(entry.handle, int) else (1, 0, entry.handle)
     match sort.field:
         case SortField.STORED:
@@ -284,34 +276,21 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
             return (entry.content[:200], handle)
         case SortField.SIZE:
             return (entry.size, handle)
-        case SortField.AGE:
-            return (_order_of(entry.when), handle)
-        case SortField.UPDATED:
-            return (_order_of(entry.updated_at or entry.when), handle)
+        case SortField.AGE | SortField.UPDATED:
+            is_updated = sort.field is SortField.UPDATED and entry.updated_at
+            timestamp = entry.updated_at if is_updated else entry.when
+            parsed = moment(timestamp)
+            return ((0, timestamp) if parsed is None else (1, parsed), handle)
 
 
 def age_group(created: datetime | None, now: datetime) -> str:
     """The name in AGE_GROUPS for one moment."""
     if created is None:
         return NO_DATE
-    age = now - created
     limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
-    return next((name for name, most in zip(AGE_GROUPS, limits, strict=False) if age < most), AGE_GROUPS[3])
-
-
-def _order_of(timestamp: str) -> tuple[int, Any]:
-    parsed = moment(timestamp)
-    return (0, timestamp) if parsed is None else (1, parsed)
-
-
-def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    if filter.older_than is None and filter.newer_than is None:
-        return True
-    created = moment(entry.when)
-    if created is None:
-        return False
-    older, newer = moment(filter.older_than), moment(filter.newer_than)
-    return (older is None or created < older) and (newer is None or created > newer)
+    return next(
+        (name for name, most in zip(AGE_GROUPS, limits, strict=False) if now - created < most), AGE_GROUPS[3]
+    )
 
 
 def count_entries(
@@ -330,20 +309,24 @@ def count_entries(
     for field in by:
         if _NEEDS.get(field) in why_not:
             continue
-        found: Counter[Any]
+        counted = superseded if field == "superseded" else entries
         if field == "age":
             found = Counter(age_group(moment(entry.when), until) for entry in entries)
         else:
-            found = Counter(map(_VALUES[field], superseded if field == "superseded" else entries))
+            found = Counter(map(_VALUES[field], counted))
         if field in _GROUPS:
             counts[field] = {name: found[name] for name in _GROUPS[field]}
+        elif field == "quarter":
+            counts[field] = found
         else:
-            counts[field] = found if field == "quarter" else _ordered(found)
+            counts[field] = by_count({value: count for value, count in found.items() if value is not None})
     return Counts(len(entries), counts, sum(entry.size for entry in entries))
 
 
-def _ordered(found: Counter[Any]) -> Mapping[Any, int]:
-    return by_count({value: count for value, count in found.items() if value is not None})
+def _quarter_of(entry: MemoryEntry) -> int | None:
+    """The quarter hour since 1970 of its date, UTC; None without a date."""
+    when = moment(entry.when)
+    return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
 
 
 _GROUPS: Mapping[CountField, Sequence[str]] = {"age": AGE_GROUPS, "size": SIZE_GROUPS}
@@ -355,7 +338,7 @@ _VALUES: Mapping[CountField, Callable[[MemoryEntry], Any]] = {
     "superseded": lambda entry: entry.category,
     "embedded": lambda entry: None if entry.embedding_dimensions is None else entry.category,
     "size": lambda entry: size_group(entry.size),
-    "quarter": lambda entry: quarter_of(entry.when),
+    "quarter": _quarter_of,
     "dimensions": lambda entry: entry.embedding_dimensions,
 }
 """The value of each field; a None is not counted, but in `quarter`."""
@@ -368,11 +351,3 @@ _NEEDS: Mapping[CountField, str] = {
     "dimensions": "vectors",
 }
 """What a store must be able to do for a field."""
-
-
-def quarter_of(timestamp: str) -> int | None:
-    """The quarter hour since 1970 that a moment lies in, UTC; None for what is no moment."""
-    from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
-
-    when = moment(timestamp)
-    return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
