@@ -117,7 +117,7 @@ async def test_gathering_ends_when_it_is_cancelled_interrupted_or_the_store_clos
     with pytest.raises(asyncio.CancelledError):
         await cancelled
     await cached_vector(memory, "anything")
-    closing = asyncio.ensure_future(memory.search(tried.request, tried.profile, tried.settings, deep=True))
+    closing = asyncio.ensure_future(memory.search(tried, deep=True))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     await memory.close()

@@ -27,7 +27,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.injection import judge
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 WINDOW = json.loads((Path(__file__).parents[1] / "data/recall_window/runs_0_8_4.json").read_text(encoding="utf-8"))
@@ -46,17 +46,9 @@ class Shelf(InMemory):
         self.cached = cached
         self.asked: list[tuple[RecallRequest, np.ndarray | None]] = []
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
-        self.asked.append((request, vector))
-        return OwnEvidence(request, tuple(self.rows_in_order), "hybrid", "0..1", ("the store says hello",))
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        self.asked.append((trial.request, vector))
+        return OwnEvidence(trial.request, tuple(self.rows_in_order), "hybrid", "0..1", ("the store says hello",))
 
     @property
     def upkeep(self) -> Upkeep:
@@ -287,7 +279,8 @@ class RecordedStore(Shelf):
         super().__init__()
         self.run = run
 
-    async def search(self, request: RecallRequest, *_: Any, **__: Any) -> OwnEvidence:
+    async def search(self, trial: Trial, *_: Any, **__: Any) -> OwnEvidence:
+        request = trial.request
         found = self.run[f"at_{request.limit}"]
         return OwnEvidence(
             request, tuple(_recorded(place, *result) for place, result in enumerate(found, 1)), "hybrid", "0..1"

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare, word_shares
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial, profile_for
 
 NEW, OLD = profile_for("0.8.4"), profile_for("0.7.4")
 # The worked example that ZeroClaw 0.1.7 and 0.8.4 were run with.
@@ -36,7 +36,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[SqliteMemory]:
 
 
 async def shares_of(memory: SqliteMemory, entry: MemoryEntry, query: str, profile: ScoringProfile) -> list[WordShare]:
-    evidence = await memory.search(RecallRequest(query), profile, ScoringSettings(), deep=True)
+    evidence = await memory.search(Trial(RecallRequest(query), profile, ScoringSettings()), deep=True)
     return word_shares(evidence, entry, query)
 
 
@@ -82,7 +82,8 @@ async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) 
         queries = sorted({run["query"] for run in golden.runs(version, "recall_runs")["runs"]})
         compared = 0
         for query in (*queries, "rust rust tea"):
-            evidence = await memory.search(RecallRequest(query), profile_for(version), ScoringSettings(), deep=True)
+            trial = Trial(RecallRequest(query), profile_for(version), ScoringSettings())
+            evidence = await memory.search(trial, deep=True)
             assert isinstance(evidence, StageEvidence)
             hits = list(zip(evidence.keyword_handles.tolist(), evidence.keyword_scores.tolist(), strict=True))
             for handle, raw in (*hits[:2], *hits[-1:]):

@@ -19,10 +19,9 @@ from tui_samples import Inspector, SampleMemory, browser, entries_in, lit_mode, 
 
 from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -38,15 +37,8 @@ class LoadedMemory(SampleMemory):
         self.may_answer: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.called_off: list[str] = []
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        request = trial.request
         self.requests.append(request)
         # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
         waiting = asyncio.ensure_future(self.may_answer[request.query].wait())
@@ -55,7 +47,7 @@ class LoadedMemory(SampleMemory):
         except asyncio.CancelledError:
             self.called_off.append(request.query)
             await waiting
-        return await super().search(request, profile, settings, vector)
+        return await super().search(trial, vector)
 
 
 def rows(app: InspectorApp) -> MemoryList:

@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.view import Pace
@@ -148,15 +148,8 @@ class SampleMemory(InMemory):
     async def version(self) -> int | None:
         return self.changes
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        request = trial.request
         self.requests.append(request)
         if self.failure is not None:
             raise self.failure
@@ -172,7 +165,7 @@ class SampleMemory(InMemory):
         depth = depth_of(request, deep=deep)
         ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(scored[:depth], 1))
         found = StoreRecall(ranked, "hybrid" if vector is not None else "keyword", "0..1")
-        return own_evidence(request, found, depth, profile, settings)
+        return own_evidence(trial, found, depth)
 
     @staticmethod
     def _scored(rank: int, share: float, entry: MemoryEntry, vector: np.ndarray | None) -> ScoredEntry:

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
         RowVersion,
         See,
     )
-    from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+    from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.memory.statistics import CountField, Counts
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
-    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+    from zeroclaw_tui.scoring.profiles import Trial
 
 
 THE_TRAIT = MappingProxyType(
@@ -181,16 +181,8 @@ class Memory(ABC):
         """
         return await (await self._loaded()).count_up(filter, now, by, self.why_not)
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> Evidence:
-        """Give what one recall by the rules of `profile` is decided from; `vector` is that of the query, if any.
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
+        """Give what one recall is decided from; `vector` is that of the query, if any.
 
         `scoring.decide` decides it. With `deep` the evidence is not cut for this request, so that other limits, filters
         and numbers can be decided from it too, as far as the store can.
@@ -198,7 +190,7 @@ class Memory(ABC):
         from zeroclaw_tui.backends.fallback import evidence_of
         from zeroclaw_tui.scoring.evidence import depth_of
 
-        depth = depth_of(request, deep=deep)
+        request, depth = trial.request, depth_of(trial.request, deep=deep)
         found = await self.recall(request.query, depth, request.session_id, request.since, request.until)
         return evidence_of(found, request, depth, self.name)
 

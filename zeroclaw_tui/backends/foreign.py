@@ -22,13 +22,12 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 Contents = TypeVar("Contents", bound=Loaded)
 _KEY_DIGITS = 12
@@ -57,15 +56,7 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
         """Sentences that a person should see when the file is opened."""
 
     @abstractmethod
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall as the other program does, whatever the profile: for the user that `namespace` names, or for all."""
 
     @classmethod
@@ -104,7 +95,7 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
         """The other program's recall; session and time bounds make no difference."""
-        found = await self.search(RecallRequest(query, limit), profile_for(NEWEST), ScoringSettings())
+        found = await self.search(Trial(RecallRequest(query, limit), profile_for(NEWEST), ScoringSettings()))
         return own_ranking(found, limit)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:

@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Version, parse_version
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, Version, parse_version
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,24 +223,17 @@ class LucidMemory(SqliteMemory):
         self.about = replace(self.about, notices=(*self.about.notices, Notice(sentence, is_minor=True)))
         self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> Evidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
         """The database's recall and what lucid adds if it finds too little, decided for this limit.
 
         `deep` without results of lucid: the evidence of the database.
         """
+        request, profile = trial.request, trial.profile
         self._version = profile.version
         # ZeroClaw reads twice the limit and then picks the namespace, which lucid's results pass through too.
         wanted = replace(request, namespace=None, limit=request.limit * 2) if request.namespace is not None else request
-        evidence = await super().search(wanted, profile, settings, vector)
-        local = store_recall(evidence, wanted, profile, settings)
+        doubled = trial._replace(request=wanted)
+        local = store_recall(await super().search(doubled, vector), doubled)
         results: Sequence[ScoredEntry] = local.entries
         lucid, notes = await self._ask(request, wanted.limit, len(results), profile)
         if lucid:
@@ -257,7 +250,7 @@ class LucidMemory(SqliteMemory):
                 notes.append(NOT_FOR_AGENTS)
             mode, scale = (STAGE, SCALE) if stages == {STAGE} else (mode, f"{scale}; {SCALE}")
         elif deep:
-            evidence = await super().search(request, profile, settings, vector, deep=True)
+            evidence = await super().search(trial, vector, deep=True)
             return replace(evidence, notes=(*evidence.notes, *notes))
         return OwnEvidence(
             request=request,
@@ -267,7 +260,7 @@ class LucidMemory(SqliteMemory):
             notes=(*local.notes, *notes),
             is_of_limit=True,
             profile=profile.version,
-            settings=settings,
+            settings=trial.settings,
         )
 
     async def _ask(

@@ -252,8 +252,6 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     )
     if any(values is not None and value not in values for values, value in wanted):
         return False
-    if filter.without_keys is not None and entry.key in filter.without_keys:
-        return False
     if filter.older_than is None and filter.newer_than is None:
         return True
     created, older, newer = map(moment, (entry.when, filter.older_than, filter.newer_than))
@@ -288,9 +286,7 @@ def age_group(created: datetime | None, now: datetime) -> str:
     if created is None:
         return NO_DATE
     limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
-    return next(
-        (name for name, most in zip(AGE_GROUPS, limits, strict=False) if now - created < most), AGE_GROUPS[3]
-    )
+    return next((name for name, most in zip(AGE_GROUPS, limits, strict=False) if now - created < most), AGE_GROUPS[3])
 
 
 def count_entries(

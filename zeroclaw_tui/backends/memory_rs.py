@@ -21,10 +21,10 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 if TYPE_CHECKING:
@@ -170,17 +170,9 @@ class MemoryRsExport(ForeignFile[Export]):
         }
         return Health(True, "can be read", (NOT_READ, WORTH), facts)
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """All memories with a score of 0 or more, best first; equal scores keep the order of the file."""
-        export = await self._loaded()
+        request, export = trial.request, await self._loaded()
         entries = [entry for entry in export.entries if request.namespace in (None, entry.namespace)]
         scores = dict(zip(entries, await asyncio.to_thread(cosines, entries, request.query), strict=True))
         hits = sorted((entry for entry in entries if scores[entry] >= 0.0), key=lambda entry: -scores[entry])

@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+    from zeroclaw_tui.scoring.profiles import Trial
 
 WHY_NOT = {
     "vectors": "The memories in Redis have no vectors: recall finds what contains the query.",
@@ -316,16 +316,9 @@ class RedisMemory(LoadedMemory):
         found = await asyncio.to_thread(lambda: [entry for entry in ordered if wanted in entry.content.lower()])
         return [ScoredEntry(entry, rank, None, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """The same recall for every profile: no ZeroClaw has a rule for Redis."""
+        request = trial.request
         notes = ["No ZeroClaw version reads Redis: this is the recall of the tutorial for custom backends."]
         if request.session_id is not None:
             notes.append(f"{WHY_NOT['sessions']} The session of this recall is ignored.")
@@ -335,7 +328,7 @@ class RedisMemory(LoadedMemory):
         depth = depth_of(request, deep=deep)
         entries = [] if is_other else await self.recall(request.query, depth, None, request.since, request.until)
         found = StoreRecall(tuple(entries), self.name, "found or not", tuple(notes))
-        return own_evidence(request, found, depth, profile, settings)
+        return own_evidence(trial, found, depth)
 
     async def health(self) -> Health:
         count = await self.count()

@@ -182,7 +182,7 @@ async def _recalled_by_store(
 ) -> RecallResult:
     """The recall from stages that the store cuts for it."""
     evidence = [
-        await library.memory.search(asked_of_store(trial, session), trial.profile, trial.settings, vector)
+        await library.memory.search(trial._replace(request=asked_of_store(trial, session)), vector)
         for session in trial.request.scopes
     ]
     decision = decide(evidence, trial)
@@ -281,7 +281,7 @@ async def _deep_evidence(library: Library, trial: Trial, vector: np.ndarray | No
     found: list[Evidence] = []
     for session in trial.request.scopes:
         request = asked_of_store(trial, session)
-        evidence = await library.memory.search(request, trial.profile, trial.settings, vector, deep=True)
+        evidence = await library.memory.search(trial._replace(request=request), vector, deep=True)
         if request.created_until:
             until = datetime.fromisoformat(request.created_until)
             evidence = await asyncio.to_thread(created_until, evidence, until)

@@ -370,14 +370,12 @@ def rank(
     return known[1]
 
 
-def store_recall(
-    evidence: Evidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
-) -> StoreRecall:
+def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
     """Decide what the store's own recall returns for a request; of evidence of stages, as far as rows were read."""
     if isinstance(evidence, OwnEvidence):
-        entries = tuple(own_ranking(evidence, request.limit))
+        entries = tuple(own_ranking(evidence, trial.request.limit))
         return StoreRecall(entries, evidence.mode, evidence.scale, evidence.notes)
-    ranking = rank(evidence, request, profile, settings)
+    ranking = rank(evidence, *trial)
     placed = ranking.placed(evidence.contents)
     entries = tuple(candidate.scored(entry, place, ranking.stage) for place, entry, candidate in placed)
     return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))

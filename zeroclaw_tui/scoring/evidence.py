@@ -12,7 +12,7 @@ from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,19 +204,17 @@ def depth_of(request: RecallRequest, *, deep: bool) -> int:
     return max(DEEPEST, request.limit) if deep else request.limit
 
 
-def own_evidence(
-    request: RecallRequest, found: StoreRecall, depth: int, profile: ScoringProfile, settings: ScoringSettings
-) -> OwnEvidence:
+def own_evidence(trial: Trial, found: StoreRecall, depth: int) -> OwnEvidence:
     """Make evidence of the first `depth` memories that a store ranks by the rules of a profile."""
     return OwnEvidence(
-        request=request,
+        request=trial.request,
         entries=found.entries,
         mode=found.mode,
         scale=found.scale,
         notes=found.notes,
         depth=depth if len(found.entries) >= depth else None,
-        profile=profile.version,
-        settings=settings,
+        profile=trial.profile.version,
+        settings=trial.settings,
     )
 
 

@@ -293,8 +293,9 @@ class MemoryContract(Contract):
         query = f"{self.words[0]} xylophonequartz {self.words[0]}"
         told = list(dict.fromkeys(query.split()))
         found = await recall_of(memory, RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())
+        trial = Trial(RecallRequest(query), profile_for(NEWEST), ScoringSettings())
         for scored in found.entries:
-            evidence = await memory.search(RecallRequest(query), profile_for(NEWEST), ScoringSettings(), deep=True)
+            evidence = await memory.search(trial, deep=True)
             shares = word_shares(evidence, scored.entry, query)
             assert [share.word for share in shares] == told
             assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
@@ -328,7 +329,7 @@ def _handles(entries: Iterable[MemoryEntry]) -> list[str]:
 
 async def _compare(memory: Memory, request: RecallRequest, version: str) -> None:
     profile, numbers = profile_for(version), ScoringSettings()
-    evidence = await memory.search(request, profile, numbers, deep=True)
+    evidence = await memory.search(Trial(request, profile, numbers), deep=True)
     for limit in _LIMITS:
         asked = replace(request, limit=limit)
         trial = Trial(asked, profile, numbers)

@@ -36,7 +36,7 @@ from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, EXCERPTS, HANDLES, OL
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,7 +145,8 @@ async def recall_of(
     vector: np.ndarray | None = None,
 ) -> StoreRecall:
     """The store's own recall, decided from its evidence."""
-    return store_recall(await memory.search(request, profile, settings, vector), request, profile, settings)
+    trial = Trial(request, profile, settings)
+    return store_recall(await memory.search(trial, vector), trial)
 
 
 class JournalRecorder(Journal):

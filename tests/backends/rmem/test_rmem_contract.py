@@ -51,8 +51,8 @@ class TestReading(MemoryContract):
                 request = RecallRequest(
                     query, limit, layer="store", turn_limit=limit, as_of="2026-11-21T12:00:00+00:00"
                 )
-                evidence = await memory.search(request, profile, numbers, deep=True)
                 trial = Trial(request, profile, numbers)
+                evidence = await memory.search(trial, deep=True)
                 decided = answer(decide([evidence], trial), {})
                 assert list(decided.results) == list((await recall_of(memory, request, profile, numbers)).entries)
                 other = Trial(RecallRequest(query, limit + 1, layer="store"), profile, numbers)

@@ -22,9 +22,9 @@ from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
 
@@ -79,10 +79,8 @@ class Notes(InMemory):
         **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
     }
 
-    async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, vector: Any = None, **_: Any
-    ) -> OwnEvidence:
-        found = await super().search(request, profile, settings, vector)
+    async def search(self, trial: Trial, vector: Any = None, **_: Any) -> OwnEvidence:
+        found = await super().search(trial, vector)
         return replace(found, scale="matched words / words")
 
 
@@ -97,16 +95,14 @@ class Lucid(SampleMemory):
 
     name = "lucid"
 
-    async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, vector: Any = None, **_: Any
-    ) -> OwnEvidence:
-        found = await super().search(replace(request, limit=2), profile, settings, vector)
+    async def search(self, trial: Trial, vector: Any = None, **_: Any) -> OwnEvidence:
+        found = await super().search(trial._replace(request=replace(trial.request, limit=2)), vector)
         told = ("Prefers tea to coffee in the morning.", "Decided on Rust for the new service.")
         foreign = [
             ScoredEntry(memory(f"lucid_{at}", text, "core", at, 900 + at), 2 + at, 1.05 - at * 0.05, stage="lucid")
             for at, text in enumerate(told, 1)
         ]
-        return replace(found, request=request, entries=(*found.entries, *foreign), depth=None)
+        return replace(found, request=trial.request, entries=(*found.entries, *foreign), depth=None)
 
 
 class Server(SampleMemory):

@@ -22,9 +22,8 @@ from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import Query
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import View, why_empty
@@ -48,10 +47,8 @@ class Moved(SampleMemory):
 class Silent(SampleMemory):
     """Finds nothing, and says why."""
 
-    async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, vector: Any = None, **_: Any
-    ) -> OwnEvidence:
-        found = await super().search(request, profile, settings, vector)
+    async def search(self, trial: Trial, vector: Any = None, **_: Any) -> OwnEvidence:
+        found = await super().search(trial, vector)
         return replace(found, entries=(), notes=(NO_LUCID,))
 
 

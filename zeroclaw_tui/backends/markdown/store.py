@@ -61,7 +61,7 @@ from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, Memory
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, parse_version, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -274,19 +274,12 @@ class MarkdownMemory(LoadedMemory):
         entries = (await self._read()).entries
         return await asyncio.to_thread(recall_lines, entries, query, limit, profile_for(NEWEST), since, until)
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
-        """Recall by the rules of `profile`; of several agents the first is the one that asks, the others its peers.
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.
 
         ZeroClaw >= 0.8 puts the agent's alias before each key, and its own lines before those of its peers.
         """
+        request, profile = trial.request, trial.profile
         entries = (await self._read()).entries
         notes: list[str] = []
         if request.session_id is not None:
@@ -300,7 +293,7 @@ class MarkdownMemory(LoadedMemory):
         else:
             wanted = replace(request, limit=depth)
             found = await asyncio.to_thread(recall_of_agents, entries, wanted, request.agents, profile)
-        return own_evidence(request, StoreRecall(tuple(found), STAGE, SCALE, tuple(notes)), depth, profile, settings)
+        return own_evidence(trial, StoreRecall(tuple(found), STAGE, SCALE, tuple(notes)), depth)
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The first memory whose key is this or whose content contains it, as ZeroClaw looks it up."""

@@ -65,7 +65,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
 from zeroclaw_tui.scoring.neighbours import Near, is_cut_in_twos, words_of
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Trial, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -326,22 +326,14 @@ class PostgresMemory(SqlMemory):
     ) -> Scored:
         """What the newest ZeroClaw recalls by keywords, best first; the tutorial's table has none without a vector."""
         request = RecallRequest(query, limit, session_id, since=since, until=until)
-        return own_ranking(await self.search(request, profile_for(NEWEST), ScoringSettings()), limit)
+        return own_ranking(await self.search(Trial(request, profile_for(NEWEST), ScoringSettings())), limit)
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall as the ZeroClaw of that profile, by one statement."""
-        depth = depth_of(request, deep=deep)
-        wanted = replace(request, limit=depth)
-        found = await search.recall(self.connections, self.table, wanted, profile, vector)
-        return own_evidence(request, found, depth, profile, settings)
+        depth = depth_of(trial.request, deep=deep)
+        wanted = replace(trial.request, limit=depth)
+        found = await search.recall(self.connections, self.table, wanted, trial.profile, vector)
+        return own_evidence(trial, found, depth)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read."""

@@ -67,7 +67,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Trial, parse_version, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -336,22 +336,15 @@ class QdrantMemory(LoadedMemory):
         if not _is_blank(query):
             self._require_embedder()
         request = RecallRequest(query, limit, session_id, since=since, until=until)
-        return own_ranking(await self.search(request, profile_for(NEWEST), ScoringSettings()), limit)
+        return own_ranking(await self.search(Trial(request, profile_for(NEWEST), ScoringSettings())), limit)
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
-        """The nearest memories by the rules of `profile`; none and a note without an embedder.
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        """The nearest memories by the rules of the profile; none and a note without an embedder.
 
         Bounds in time apply after the limit, so each memory has its place before. Raises EmbeddingFailed if the query
         cannot be embedded: ZeroClaw's own recall fails then too.
         """
+        request, profile = trial.request, trial.profile
         notes, conditions = _notes(request, profile), _recall_filter(request)
         depth, is_limited = depth_of(request, deep=deep), True
         points: list[Point] = []
@@ -386,7 +379,7 @@ class QdrantMemory(LoadedMemory):
             depth=depth if len(points) >= depth else None,
             places=tuple(places),
             profile=profile.version,
-            settings=settings,
+            settings=trial.settings,
         )
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:

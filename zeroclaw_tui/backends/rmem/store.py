@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,16 +131,8 @@ class RMemMemory(ForeignFile[Contents]):
         valid = [other for other in contents.of("relations", user) if other.entry.superseded_by is None]
         return found + [other.entry for other in valid if _names_end(entry, other)]
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> OwnEvidence:
-        contents = await self._loaded()
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        request, contents = trial.request, await self._loaded()
         users = contents.namespaces if request.namespace is None else (request.namespace,)
         usable, notes = _usable_vector(contents, vector)
 

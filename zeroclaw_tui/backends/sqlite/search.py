@@ -24,11 +24,10 @@ from zeroclaw_tui.backends.sqlite.recall import (
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.vectors import SearchThread, SqliteVectors
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, SearchMode, mode_in
+from zeroclaw_tui.scoring.profiles import SearchMode, Trial, mode_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,17 +50,10 @@ class SqliteSearch:
         await self.vectors.close()
         await self._thread.close()
 
-    async def gathered(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None,
-        *,
-        deep: bool,
-    ) -> StageEvidence:
+    async def gathered(self, trial: Trial, query_vector: np.ndarray | None, *, deep: bool) -> StageEvidence:
         """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
-        mode = mode_in(settings, profile)
+        request, profile = trial.request, trial.profile
+        mode = mode_in(trial.settings, profile)
         vector = None if mode == "bm25" else query_vector
         scope = scope_of(request, profile, self._schema, vector_live=vector is not None)
         is_listing = lists_recent(request.query, profile)
@@ -73,7 +65,7 @@ class SqliteSearch:
                 keyword, vectors = await asyncio.gather(
                     self._keyword_stage(scope, mode), self._vector_stage(scope, vector)
                 )
-            evidence = await self._thread.run(partial(gather_cut, scope, settings, keyword, vectors))
+            evidence = await self._thread.run(partial(gather_cut, scope, trial.settings, keyword, vectors))
         else:
             vectors = await self.vectors.search_all(vector) if self._is_compared(vector) else Hits.from_pairs()
             evidence, self._known = await self._thread.run(partial(gather, scope, vectors, self._known))

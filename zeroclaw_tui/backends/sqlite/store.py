@@ -56,10 +56,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import Row, See
-    from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
-    from zeroclaw_tui.scoring.profiles import ScoringSettings
+    from zeroclaw_tui.scoring.profiles import Trial
 
 T = TypeVar("T")
 
@@ -281,24 +280,15 @@ class SqliteMemory(SqlMemory):
         """The store's recall by the rules of the newest version with this schema, without a query vector."""
         from zeroclaw_tui.memory.recall import RecallRequest
         from zeroclaw_tui.scoring.decide import store_recall
-        from zeroclaw_tui.scoring.profiles import ScoringSettings
+        from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 
         request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
-        profile, settings = profile_for(self.about.newest_version or NEWEST), ScoringSettings()
-        evidence = await self.search(request, profile, settings)
-        return list(store_recall(evidence, request, profile, settings).entries)
+        trial = Trial(request, profile_for(self.about.newest_version or NEWEST), ScoringSettings())
+        return list(store_recall(await self.search(trial), trial).entries)
 
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        vector: np.ndarray | None = None,
-        *,
-        deep: bool = False,
-    ) -> Evidence:
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
         """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
-        return await self._searching().gathered(request, profile, settings, vector, deep=deep)
+        return await self._searching().gathered(trial, vector, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""
