@@ -30,10 +30,6 @@ def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> No
         (" backend ", "memory.backend"),
         ("storage.provider.config.provider", "memory.backend"),
         ("db_url", URL),
-        ("schema", "storage.postgres.schema"),
-        ("storage.schema", "storage.postgres.schema"),
-        ("url", "storage.qdrant.url"),
-        ("collection", "storage.qdrant.collection"),
         ("storage.provider.config.db_url", URL),
         ("storage.provider.config.dbURL", URL),
         ("storage.provider.config.databaseUrl", URL),
@@ -94,7 +90,6 @@ def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written
             "storage.provider.config.tls",
             "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says.",
         ),
-        ("memory.mem0.url", "memory.mem0.url is no longer a setting: only ZeroClaw 0.5.5 and 0.5.6 know mem0."),
     ],
 )
 def test_keys_without_effect_are_refused_with_the_reason(written: str, why: str) -> None:

@@ -71,7 +71,7 @@ def test_texts_and_what_they_stand_for(name: str, text: str, value: Any) -> None
         ("memory.pin_namespaces", "[1]", 'a list of texts; "[1]" is not.'),
         ("memory.search_mode", "hybird", 'one of hybrid, bm25, embedding; "hybird" is not.'),
         ("memory.embedding_model", "", "memory.embedding_model must not be empty."),
-        ("memory.embedding_provider", "opnai", "did you mean openai?"),
+        ("memory.embedding_provider", "opnai", "is not an embedding provider"),
         ("memory.embedding_provider", "local", '"local" is not an embedding provider'),
         ("storage.postgres.schema", "my schema", "letters, digits and _"),
         ("storage.postgres.table", 'a"; drop', "letters, digits and _"),

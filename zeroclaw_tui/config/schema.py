@@ -31,22 +31,15 @@ NEWEST_OLD = "0.7.5"
 POSTGRES_AWAY = ((0, 6, 3), (0, 7, 3))
 """The first and last version without the backend postgres."""
 DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
+PROVIDER_CONFIG = "storage.provider.config"
+"""The table of one store, PostgreSQL's as a rule, up to 0.7.5."""
 U32 = 2**32 - 1
 I64 = 2**63 - 1
 
 
 class Setting(NamedTuple):
-    """One setting. `low` and `high` bound what makes sense, both included, and `largest` is the greatest whole number
-    that its type holds.
-
-    `name` is `memory.<key>`, which is also its key in config.toml, or `storage.<kind>.<key>`, which ZeroClaw >= 0.8.0
-    spells `storage.<kind>.<alias>.<key>`; `old_key` is the key of the latter up to 0.7.5, empty where it has none.
-    `since` and `until` are the first and last ZeroClaw version that reads it; `until` None is still read. `choices`
-    are the words it takes; `is_strict` says that ZeroClaw refuses any other word. `bounded_since` is the version from
-    which `high` holds, where older ones make sense of more. `variable` is the environment variable that ZeroClaw up to
-    0.7.5 prefers to config.toml, or, with `variable_fills`, asks where config.toml has no value. A smaller number in it
-    counts as `least`; without a `least` 0 counts as no value.
-    """
+    """One setting: `memory.<key>`, its key in config.toml, or `storage.<kind>.<key>`, which ZeroClaw >= 0.8.0 spells
+    `storage.<kind>.<alias>.<key>`."""
 
     name: str
     kind: Kind
@@ -54,17 +47,26 @@ class Setting(NamedTuple):
     about: str
     since: str = "0.1.2"
     until: str | None = None
+    """The last version that reads it; None where the newest still does."""
     low: float | None = None
     high: float | None = None
+    """`low` and `high` bound what makes sense, both included."""
     bounded_since: str | None = None
+    """The version from which `high` applies; older ones make sense of more."""
     largest: int = I64
+    """The greatest whole number that its type holds."""
     choices: tuple[str, ...] = ()
     is_strict: bool = True
+    """Whether ZeroClaw refuses every other word than the choices."""
     is_secret: bool = False
     old_key: str = ""
+    """Its key in config.toml up to 0.7.5, for a setting of a store."""
     variable: str = ""
+    """The environment variable that ZeroClaw up to 0.7.5 prefers to config.toml."""
     variable_fills: bool = False
+    """Whether that variable counts only where config.toml has no value."""
     least: int | None = None
+    """What a smaller number in the variable counts as; without it 0 counts as no value."""
 
     @property
     def key(self) -> str:
@@ -82,23 +84,32 @@ class Setting(NamedTuple):
 
 
 def _days(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "count", default, about, since=since, low=0, largest=U32)
+    return Setting(f"memory.{name}", "count", default, about, since, low=0, largest=U32)
 
 
-def _count(name: str, default: int | None, about: str, since: str = "0.1.2", until: str | None = None) -> Setting:
-    return Setting(f"memory.{name}", "count", default, about, since=since, until=until, low=0)
+def _count(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
+    return Setting(f"memory.{name}", "count", default, about, since, low=0)
 
 
-def _switch(name: str, default: bool, about: str, since: str = "0.1.2", until: str | None = None) -> Setting:
-    return Setting(f"memory.{name}", "switch", default, about, since=since, until=until)
+def _switch(name: str, default: bool, about: str, since: str = "0.1.2") -> Setting:
+    return Setting(f"memory.{name}", "switch", default, about, since)
 
 
-def _share(name: str, default: float, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "number", default, about, since=since, low=0.0, high=1.0)
+def _share(name: str, default: float, about: str, since: str) -> Setting:
+    return Setting(f"memory.{name}", "number", default, about, since, low=0.0, high=1.0)
 
 
-def _text(name: str, default: str | None, about: str, since: str = "0.1.2", until: str | None = None) -> Setting:
-    return Setting(f"memory.{name}", "text", default, about, since=since, until=until)
+def _text(name: str, default: str | None, about: str, since: str = "0.1.2") -> Setting:
+    return Setting(f"memory.{name}", "text", default, about, since)
+
+
+def _texts(name: str, default: tuple[str, ...], about: str, since: str) -> Setting:
+    return Setting(f"memory.{name}", "texts", default, about, since)
+
+
+def _word(name: str, choices: tuple[str, ...], about: str, since: str, *, is_strict: bool = True) -> Setting:
+    """One of a few words, the first of which is the default."""
+    return Setting(f"memory.{name}", "text", choices[0], about, since, choices=choices, is_strict=is_strict)
 
 
 _GENERAL = (
@@ -116,32 +127,17 @@ _RETENTION = (
     _count("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
     _count("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
     _count("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
+    _word("evict_order", ("value", "oldest"), "Which memories are deleted first above a limit.", "0.8.3"),
+    _texts("pin_namespaces", (), "Namespaces never evicted; no ZeroClaw version acts on it.", "0.8.3"),
     Setting(
-        "memory.evict_order",
-        "text",
-        "value",
-        "Which memories are deleted first above a limit.",
-        since="0.8.3",
-        choices=("value", "oldest"),
-    ),
-    Setting(
-        "memory.pin_namespaces", "texts", (), "Namespaces never evicted; no ZeroClaw version acts on it.", since="0.8.3"
-    ),
-    Setting(
-        "memory.pin_min_importance",
-        "number",
-        1.01,
-        "Importance from which memories are never evicted; no ZeroClaw version acts on it.",
-        since="0.8.3",
+        "memory.pin_min_importance", "number", 1.01, "Importance that pins; no ZeroClaw version acts on it.", "0.8.3"
     ),
 )
 _EMBEDDING = (
     _text("embedding_provider", "none", "Embedding provider: none, openai, openrouter or custom:<url>."),
     _text("embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."),
-    Setting("memory.embedding_dimensions", "count", 1536, "Embedding dimensions; 0 disables embeddings.", low=0),
-    Setting(
-        "memory.embedding_api_key", "text", None, "The key of the embedding service.", since="0.8.2", is_secret=True
-    ),
+    _count("embedding_dimensions", 1536, "Embedding dimensions; 0 disables embeddings."),
+    _text("embedding_api_key", None, "The key of the embedding service.", "0.8.2")._replace(is_secret=True),
     _switch("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
     _count("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
     _count("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
@@ -149,52 +145,24 @@ _EMBEDDING = (
 _SEARCH = (
     Setting("memory.vector_weight", "number", 0.7, "Weight of the vector score.", low=0.0),
     Setting("memory.keyword_weight", "number", 0.3, "Weight of the keyword score.", low=0.0),
-    Setting(
-        "memory.search_mode",
-        "text",
-        "hybrid",
-        "Search by keywords, by vectors, or both.",
-        since="0.6.3",
-        choices=("hybrid", "bm25", "embedding"),
-    ),
-    Setting(
-        "memory.min_relevance_score",
-        "number",
-        0.4,
-        "Relevance threshold: a memory with a lower score is not injected.",
-        low=0.0,
-        high=1.0,
-        # Before, scores by words alone are raw BM25, which has no upper end.
-        bounded_since="0.8.4",
-    ),
-    Setting(
-        "memory.retrieval_stages",
-        "texts",
+    _word("search_mode", ("hybrid", "bm25", "embedding"), "Search by keywords, by vectors, or both.", "0.6.3"),
+    # Before 0.8.4, scores by words alone are raw BM25, which has no upper end.
+    _share(
+        "min_relevance_score", 0.4, "Relevance threshold: a memory with a lower score is not injected.", "0.1.2"
+    )._replace(bounded_since="0.8.4"),
+    _texts(
+        "retrieval_stages",
         ("cache", "fts", "vector"),
         "The stages of a search; only `cache` has an effect, from 0.8.4.",
-        since="0.5.7",
+        "0.5.7",
     ),
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
-    Setting(
-        "memory.candidate_multiplier",
-        "count",
-        4,
-        "How many times the limit is fetched to rank again.",
-        since="0.8.4",
-        low=1,
-        high=20,
+    _count("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4")._replace(
+        low=1, high=20
     ),
     _switch("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
     _count("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
-    Setting(
-        "memory.rerank_strategy",
-        "text",
-        "none",
-        "How to rank again.",
-        since="0.8.4",
-        choices=("none", "mmr"),
-        is_strict=False,
-    ),
+    _word("rerank_strategy", ("none", "mmr"), "How to rank again.", "0.8.4", is_strict=False),
     _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
     _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
     _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4"),
@@ -206,14 +174,7 @@ _WRITING = (
     _switch("conflict_supersede_enabled", True, "Hides the memory that a new one replaces.", "0.8.3"),
     _switch("dedup_on_write", False, "Looks for near duplicates when memories are consolidated.", "0.8.3"),
     _share("dedup_jaccard_threshold", 0.8, "The share of common words that makes a duplicate.", "0.8.3"),
-    Setting(
-        "memory.dedup_action",
-        "text",
-        "reject",
-        "What happens to a near duplicate.",
-        since="0.8.3",
-        choices=("reject", "merge"),
-    ),
+    _word("dedup_action", ("reject", "merge"), "What happens to a near duplicate.", "0.8.3"),
     _switch("consolidation_extract_facts", False, "Stores single facts of a conversation; sqlite only.", "0.8.4"),
     _switch("types.enabled", False, "Gives memories a kind; sqlite only.", "0.8.4"),
 )
@@ -227,48 +188,36 @@ _FILES = (
     _switch("auto_hydrate", True, "Fills an empty store from that snapshot."),
     _switch("audit_enabled", False, "Logs every memory operation; from 0.8.4.", "0.5.7"),
     _days("audit_retention_days", 30, "Days that log is kept.", "0.5.7"),
-    Setting(
-        "memory.sqlite_journal_mode",
-        "text",
-        "wal",
-        "SQLite's journal.",
-        since="0.1.8",
-        until="0.1.8",
-        choices=("wal", "delete"),
-        is_strict=False,
+    _word("sqlite_journal_mode", ("wal", "delete"), "SQLite's journal.", "0.1.8", is_strict=False)._replace(
+        until="0.1.8"
     ),
 )
 _POLICY = (
     _count("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
     _count("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no limit.", "0.5.7"),
-    Setting(DAYS_BY_CATEGORY, "table", {}, "Days each category is kept.", since="0.5.7"),
-    Setting("memory.policy.read_only_namespaces", "texts", (), "Namespaces the agent may not write.", since="0.5.7"),
-    Setting(
-        "memory.policy.threat_scan",
-        "text",
-        "on",
+    Setting(DAYS_BY_CATEGORY, "table", {}, "Days each category is kept.", "0.5.7"),
+    _texts("policy.read_only_namespaces", (), "Namespaces the agent may not write.", "0.5.7"),
+    _word(
+        "policy.threat_scan",
+        ("on", "off", "strict"),
         "Withholds memories that look like an attack or a credential.",
-        since="0.8.4",
-        choices=("off", "on", "strict"),
+        "0.8.4",
         is_strict=False,
     ),
     _switch("policy.threat_scan_load_time", True, "Scans when memories are read as well.", "0.8.4"),
-    Setting(
-        "memory.policy.threat_scan_on_hit",
-        "text",
-        "reject",
+    _word(
+        "policy.threat_scan_on_hit",
+        ("reject", "block-on-read"),
         "What happens to a flagged memory when it is written.",
-        since="0.8.4",
-        choices=("reject", "block-on-read"),
+        "0.8.4",
         is_strict=False,
     ),
     _switch("policy.redact_on_write", False, "Redacts credentials and addresses before storing.", "0.8.4"),
-    Setting(
-        "memory.policy.redact_categories",
-        "texts",
+    _texts(
+        "policy.redact_categories",
         ("secret", "api_key", "private_key", "email", "phone"),
         "What is redacted.",
-        since="0.8.4",
+        "0.8.4",
     ),
 )
 _BY_CATEGORY = tuple(
@@ -277,14 +226,34 @@ _BY_CATEGORY = tuple(
         "count",
         None,
         f"Days a {category} memory is kept, above the setting of that category; 0 is forever.",
-        since=since,
+        since,
         low=0,
         largest=U32,
     )
     for category, since in (("conversation", "0.5.7"), ("daily", "0.8.1"), ("core", "0.8.1"))
 )
 """The categories that ZeroClaw looks up in that table."""
-_SQLITE = (
+
+
+def _of_postgres(key: str, kind: Kind, default: Any, about: str, table: str = PROVIDER_CONFIG) -> Setting:
+    return Setting(f"storage.postgres.{key}", kind, default, about, old_key=f"{table}.{key}")
+
+
+def _of_qdrant(key: str, default: str | None, about: str, *, fills: bool) -> Setting:
+    name, variable = f"qdrant.{key}", f"QDRANT_{key.upper()}"
+    setting = Setting(f"storage.{name}", "text", default, about, "0.1.7", old_key=f"memory.{name}")
+    return setting._replace(variable=variable, variable_fills=fills, is_secret=key == "api_key")
+
+
+def _of_lucid(key: str, default: int, about: str, least: int | None, *, is_over: bool = False) -> Setting:
+    """Up to 0.7.5 only a variable sets it; `is_over` says that no later version knows it."""
+    since, until = ("0.1.2", NEWEST_OLD) if is_over else ("0.8.4", None)
+    variable, low = f"ZEROCLAW_LUCID_{key.upper()}", least or 1 if is_over else 1
+    name = f"storage.lucid.{key}"
+    return Setting(name, "count", default, about, since, until, low, variable=variable, least=least)
+
+
+_STORES = (
     Setting(
         "storage.sqlite.open_timeout_secs",
         "count",
@@ -294,153 +263,34 @@ _SQLITE = (
         high=300,
         old_key="memory.sqlite_open_timeout_secs",
     ),
-)
-_POSTGRES = (
-    Setting(
-        "storage.postgres.db_url",
-        "text",
-        None,
-        "The address of the database, with user and password.",
-        is_secret=True,
-        old_key="storage.provider.config.db_url",
-        variable="ZEROCLAW_STORAGE_DB_URL",
+    _of_postgres("db_url", "text", None, "The address of the database, with user and password.")._replace(
+        is_secret=True, variable="ZEROCLAW_STORAGE_DB_URL"
     ),
-    Setting(
-        "storage.postgres.schema",
-        "text",
-        "public",
-        "The PostgreSQL schema that holds the table.",
-        old_key="storage.provider.config.schema",
+    _of_postgres("schema", "text", "public", "The PostgreSQL schema that holds the table."),
+    _of_postgres("table", "text", "memories", "The table that holds the memories."),
+    _of_postgres("connect_timeout_secs", "count", None, "Seconds to wait for the server, at most 300.")._replace(
+        low=1, high=300, variable="ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS"
     ),
-    Setting(
-        "storage.postgres.table",
-        "text",
-        "memories",
-        "The table that holds the memories.",
-        old_key="storage.provider.config.table",
+    _of_postgres(
+        "vector_enabled", "switch", False, "Adds pgvector columns, which nothing fills.", "memory.postgres"
+    )._replace(since="0.7.4"),
+    _of_postgres("vector_dimensions", "count", 1536, "The length of those vectors.", "memory.postgres")._replace(
+        since="0.7.4", low=1
     ),
-    Setting(
-        "storage.postgres.connect_timeout_secs",
-        "count",
-        None,
-        "Seconds to wait for the server, at most 300.",
-        low=1,
-        high=300,
-        old_key="storage.provider.config.connect_timeout_secs",
-        variable="ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS",
-    ),
-    Setting(
-        "storage.postgres.vector_enabled",
-        "switch",
-        False,
-        "Adds pgvector columns, which nothing fills.",
-        since="0.7.4",
-        old_key="memory.postgres.vector_enabled",
-    ),
-    Setting(
-        "storage.postgres.vector_dimensions",
-        "count",
-        1536,
-        "The length of those vectors.",
-        since="0.7.4",
-        low=1,
-        old_key="memory.postgres.vector_dimensions",
-    ),
-)
-_QDRANT = (
-    Setting(
-        "storage.qdrant.url",
-        "text",
-        None,
-        "Where Qdrant answers.",
-        since="0.1.7",
-        old_key="memory.qdrant.url",
-        variable="QDRANT_URL",
-        variable_fills=True,
-    ),
-    Setting(
-        "storage.qdrant.collection",
-        "text",
-        "zeroclaw_memories",
-        "The Qdrant collection.",
-        since="0.1.7",
-        old_key="memory.qdrant.collection",
-        variable="QDRANT_COLLECTION",
-    ),
-    Setting(
-        "storage.qdrant.api_key",
-        "text",
-        None,
-        "Qdrant's key.",
-        since="0.1.7",
-        is_secret=True,
-        old_key="memory.qdrant.api_key",
-        variable="QDRANT_API_KEY",
-        variable_fills=True,
-    ),
-)
-_LUCID = (
-    Setting(
-        "storage.lucid.binary_path", "text", "lucid", "The lucid program.", since="0.8.4", variable="ZEROCLAW_LUCID_CMD"
-    ),
-    Setting(
-        "storage.lucid.recall_timeout_ms",
-        "count",
-        3000,
-        "Timeout for lucid recall in milliseconds.",
-        since="0.8.4",
-        low=1,
-        variable="ZEROCLAW_LUCID_RECALL_TIMEOUT_MS",
-        least=20,
-    ),
-    Setting(
-        "storage.lucid.store_timeout_ms",
-        "count",
-        3000,
-        "Timeout for storing in lucid in milliseconds.",
-        since="0.8.4",
-        low=1,
-        variable="ZEROCLAW_LUCID_STORE_TIMEOUT_MS",
-        least=50,
-    ),
-    Setting(
-        "storage.lucid.budget",
-        "count",
-        200,
-        "The most tokens requested from lucid.",
-        until="0.7.5",
-        low=1,
-        variable="ZEROCLAW_LUCID_BUDGET",
-    ),
-    Setting(
-        "storage.lucid.local_hit_threshold",
-        "count",
-        3,
-        "Number of local hits from which lucid is not asked.",
-        until="0.7.5",
-        low=1,
-        variable="ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD",
-        least=1,
-    ),
-    Setting(
-        "storage.lucid.failure_cooldown_ms",
-        "count",
-        15000,
-        "Milliseconds to wait after lucid failed.",
-        until="0.7.5",
-        low=100,
-        variable="ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS",
-        least=100,
-    ),
+    _of_qdrant("url", None, "Where Qdrant answers.", fills=True),
+    _of_qdrant("collection", "zeroclaw_memories", "The Qdrant collection.", fills=False),
+    _of_qdrant("api_key", None, "Qdrant's key.", fills=True),
+    Setting("storage.lucid.binary_path", "text", "lucid", "The lucid program.", "0.8.4", variable="ZEROCLAW_LUCID_CMD"),
+    _of_lucid("recall_timeout_ms", 3000, "Timeout for lucid recall in milliseconds.", 20),
+    _of_lucid("store_timeout_ms", 3000, "Timeout for storing in lucid in milliseconds.", 50),
+    _of_lucid("budget", 200, "The most tokens requested from lucid.", None, is_over=True),
+    _of_lucid("local_hit_threshold", 3, "Number of local hits from which lucid is not asked.", 1, is_over=True),
+    _of_lucid("failure_cooldown_ms", 15000, "Milliseconds to wait after lucid failed.", 100, is_over=True),
 )
 _MEMORY = (*_GENERAL, *_RETENTION, *_EMBEDDING, *_SEARCH, *_WRITING, *_FILES, *_POLICY)
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
-    {
-        setting.name: setting
-        for setting in (*_MEMORY, *_BY_CATEGORY, *_SQLITE, *_POSTGRES, *_QDRANT, *_LUCID)
-        if setting.kind != "table"
-    }
+    {setting.name: setting for setting in (*_MEMORY, *_BY_CATEGORY, *_STORES) if setting.kind != "table"}
 )
 """Every setting by its name. The table `memory.policy.retention_days_by_category` is three settings, one for each
 category that ZeroClaw looks up."""
@@ -473,8 +323,6 @@ NEVER_USED: Mapping[str, str] = MappingProxyType(
     }
 )
 """The keys that ZeroClaw reads and does nothing with, with a sentence."""
-PROVIDER_CONFIG = "storage.provider.config"
-"""The table of one store, PostgreSQL's as a rule, up to 0.7.5."""
 _UNUSED_PROVIDER_KEYS: Mapping[str, Kind] = {
     "provider": "text",
     "tls": "switch",
@@ -483,7 +331,7 @@ _UNUSED_PROVIDER_KEYS: Mapping[str, Kind] = {
 }
 PROVIDER_CONFIG_KEYS: Mapping[str, Kind] = {
     **_UNUSED_PROVIDER_KEYS,
-    **{setting.key: setting.kind for setting in _POSTGRES if setting.old_key.startswith(PROVIDER_CONFIG)},
+    **{setting.key: setting.kind for setting in _STORES if setting.old_key.startswith(PROVIDER_CONFIG)},
 }
 
 
