@@ -1,15 +1,9 @@
-"""What one config, its environment and the options given say about memory, each value with its source, and what does
-not do what it seems to.
-
-Which of the three schemas it has tells which generation of ZeroClaw reads it. What ZeroClaw's own `Config::validate`
-refuses about memory (its tagged sources: read_memory_from from 0.8.0 on, the rest from 0.8.4 on) is never written.
-"""
+"""What one config, its environment and the options say about memory, each value with its source and its warnings."""
 
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -17,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import (
     KIND_WORDS,
-    MEMORY_KEYS,
     NEWEST_MODERN,
     NEWEST_OLD,
     Kind,
@@ -27,7 +20,6 @@ from zeroclaw_tui.config.schema import (
     version_numbers,
 )
 from zeroclaw_tui.files.disk import is_folder
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 FILE = "config.toml"
@@ -35,12 +27,9 @@ DEFAULT = "default"
 OPTION = "option"
 _LONGEST_NAME_SHOWN = 60
 _LIKENESS_OF_A_SLIP = 0.75
-
-
 Concern = Literal["file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"]
-"""What a warning is about: the config as such, a plain fact that wants no attention, which store is open, what is
-recalled, whether vectors are made, what hygiene takes, or what a snapshot does."""
-
+"""What a warning is about: the config as such, a fact that needs no attention, the open store, what is recalled,
+whether embeddings are made, what hygiene deletes, or the snapshot."""
 _CONCERNS: Mapping[str, Concern] = {
     "vector_weight": "recall",
     "keyword_weight": "recall",
@@ -59,12 +48,6 @@ _CONCERNS: Mapping[str, Concern] = {
 }
 NEWEST_SCHEMA = 3
 _FIRST_MODERN = (0, 8, 0)
-VALIDATED_SINCE = (0, 8, 4)
-_SIBLINGS_SINCE = (0, 8, 0)
-_RANGES = ("candidate_multiplier", "min_relevance_score", "mmr_lambda", "importance_weight", "recency_weight")
-_SQLITE_ONLY = ("types.enabled", "consolidation_extract_facts")
-_TIMEOUTS = ("recall_timeout_ms", "store_timeout_ms")
-_BACKEND = "memory.backend"
 
 
 def concern_of(setting: str) -> Concern:
@@ -94,18 +77,15 @@ class EmbeddingConfig(NamedTuple):
 
 
 class MemoryConfig(NamedTuple):
-    """The effective memory settings of one install.
-
-    `backend` is the bare kind ("sqlite"); `alias` the part after the dot in schema 3. `zeroclaw_backend` is what
-    ZeroClaw itself would use where that differs (an unknown name becomes "markdown"). `schema` is 1, 2 or 3.
-    `sources` maps a key ("memory.backend") to where its value came from in words. `warnings` are sentences about wrong
-    types, unknown keys and values that do not do what they seem to. `values` are all keys under [memory] as read.
-    """
+    """The effective memory settings of one install."""
 
     install: Install
     backend: str = "sqlite"
+    """The kind of store, without an alias."""
     alias: str | None = None
+    """The part of memory.backend after its dot."""
     zeroclaw_backend: str = "sqlite"
+    """What ZeroClaw itself uses: an unknown name becomes "markdown"."""
     schema: int = 1
     vector_weight: float = 0.7
     keyword_weight: float = 0.3
@@ -139,15 +119,17 @@ class MemoryConfig(NamedTuple):
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
     storage: Mapping[str, Any] = MappingProxyType({})
-    """The settings of the backend's store (db_url, schema, collection, …), secrets in plain text in memory only."""
+    """The settings of the backend's store (db_url, schema, collection, …), with secrets in plain text."""
     values: Mapping[str, Any] = MappingProxyType({})
+    """All keys below [memory] as they were read."""
     sources: Mapping[str, str] = MappingProxyType({})
+    """Where each value came from in words, by its key ("memory.backend")."""
     warnings: tuple[str, ...] = ()
     concerns: Mapping[str, Concern] = MappingProxyType({})
     """What each warning is about, by its sentence; "file" for one that is not named."""
 
     def __repr__(self) -> str:
-        # What the store and [memory] are told holds secrets.
+        # The values of the store and of [memory] can be secrets.
         return f"MemoryConfig({self.backend!r} of {self.install!r})"
 
     def warned_about(self, *concerns: Concern) -> tuple[str, ...]:
@@ -175,7 +157,7 @@ def agent_folders(config: MemoryConfig) -> dict[str, Path]:
 
 
 class Notes:
-    """Sources by key and warnings in the order found; each warning once, `concerns` tells what it is about."""
+    """The sources and warnings collected while a config is read."""
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
@@ -183,13 +165,13 @@ class Notes:
         self.concerns: dict[str, Concern] = {}
 
     def warn(self, sentence: str, concern: Concern = "file") -> None:
-        """Keep a sentence."""
+        """Add a sentence, once."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
             self.concerns[sentence] = concern
 
     def unknown(self, name: str, place: str, known: Iterable[str]) -> None:
-        """Tell of a key that no ZeroClaw version has, with the one probably meant."""
+        """Warn of a key that no ZeroClaw version has, with the one probably meant."""
         import difflib
 
         near = difflib.get_close_matches(name, list(known), n=1, cutoff=_LIKENESS_OF_A_SLIP)
@@ -197,7 +179,7 @@ class Notes:
         self.warn(f"{place} has the key {shown(name)}, which ZeroClaw does not know and ignores{meant}")
 
     def table(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
-        """The table at a path of a document, empty when there is none; anything else there is told."""
+        """The table at a path of a document, empty when there is none, with a warning about anything else there."""
         value: Any = document
         for depth, name in enumerate(path, start=1):
             value = value.get(name, {})
@@ -208,7 +190,7 @@ class Notes:
         return dict(value)
 
     def value(self, table: Mapping[str, Any], name: str, kind: Kind, where: str) -> Any:
-        """A value of a table if it has its type, else None, which is told unless it is not there at all."""
+        """A value of a table; None when it is missing, and with a warning when its type is wrong."""
         if name not in table:
             return None
         if fits(kind, table[name]):
@@ -217,7 +199,7 @@ class Notes:
         return None
 
     def wrong_type(self, where: str, value: object, expected: str, section: str, done: str) -> None:
-        """Tell of a value of the wrong type, without showing it."""
+        """Warn of a value of the wrong type, without showing it."""
         self.warn(
             f"{shown(where)} is {kind_of(value)} and must be {expected}; it {done} here. ZeroClaw <= 0.7.5 refuses "
             f"a config with such a value, >= 0.8.0 takes the whole [{section}] section for absent.",
@@ -232,12 +214,13 @@ def shown(name: str) -> str:
 
 
 class Form(NamedTuple):
-    """`schema` is what the file says (1 where it says nothing). `is_modern` says that ZeroClaw >= 0.8.0 reads it;
-    `version` is which one, where that is known."""
+    """How a config is written, and who reads it."""
 
     schema: int
     is_modern: bool
+    """Whether ZeroClaw >= 0.8.0 reads it."""
     version: Version | None = None
+    """The version that reads it, where it is known."""
 
     @property
     def reading_version(self) -> Version:
@@ -246,9 +229,9 @@ class Form(NamedTuple):
 
 
 def form_of(document: dict[str, Any], install: Install, notes: Notes, version: str | None = None) -> Form:
-    """The form of a config. The layout on disk counts too, for ZeroClaw >= 0.8.0 leaves an old file as it is.
+    """The form of a config. The layout on disk counts too, because ZeroClaw >= 0.8.0 does not change an old file.
 
-    `version` is who is taken to read it; one of the other generation, chosen to look at, tells nothing of the file.
+    A `version` of the other generation says nothing about the file and is ignored.
     """
     schema = _schema_of(document, notes)
     is_modern = schema >= NEWEST_SCHEMA or install.layout == "data"
@@ -304,7 +287,7 @@ def _move_provider(storage: dict[str, Any], backend: object, notes: Notes) -> No
         notes.wrong_type("storage.provider.config.provider", named, "a text in quotes", "storage", "is left out")
         named = ""
     kind = named.strip().lower()
-    if kind and not (isinstance(backend, str) and _kind(backend) == kind):
+    if kind and kind != kind_named(backend):
         notes.warn(
             f"[storage.provider.config] names the backend {shown(kind)}; ZeroClaw >= 0.8.0 no longer asks it and goes "
             "by memory.backend alone."
@@ -324,145 +307,6 @@ def _add(storage: dict[str, Any], kind: str, settings: dict[str, Any]) -> None:
             storage[kind] = {**aliases, "default": {**settings, **present}}
 
 
-class Violation(NamedTuple):
-    """One thing ZeroClaw refuses: a sentence, what to do, and the settings behind it as config.toml spells them."""
-
-    message: str
-    hint: str
-    keys: frozenset[str]
-
-
-def violations(document: Mapping[str, Any], version: str) -> tuple[Violation, ...]:
-    """What `Config::validate` of that ZeroClaw version refuses in a config as TOML reads it, in any schema.
-
-    What it cannot read at all (a wrong type) is no matter of validation and passes here.
-    """
-    numbers = version_numbers(version)
-    if numbers < _SIBLINGS_SINCE:
-        return ()
-    schema = document.get("schema_version", 1)
-    is_number = isinstance(schema, int) and not isinstance(schema, bool)
-    config = to_third_schema(dict(document), Form(min(schema, 3) if is_number else 1, is_modern=True), Notes())
-    found = list(_of_siblings(config))
-    if numbers >= VALIDATED_SINCE:
-        found += [*_of_ranges(config), *_of_sqlite_only(config), *_of_lucid(config)]
-    return tuple(found)
-
-
-def check_change(before: Mapping[str, Any], after: Mapping[str, Any], changed: Iterable[str], version: str) -> None:
-    """Raise UsageError where a change makes a config one that ZeroClaw refuses, or touches what it refuses already.
-
-    `changed` are the settings that are written, as config.toml spells them ("memory.backend"). What was wrong
-    elsewhere in the file stays: it is no reason to refuse another change.
-    """
-    present, touched = violations(before, version), frozenset(changed)
-    for violation in violations(after, version):
-        if violation not in present or violation.keys & touched:
-            raise UsageError(f"ZeroClaw {version} refuses such a config: {violation.message}", hint=violation.hint)
-
-
-def range_words(name: str) -> str:
-    """The range of a key of [memory], both ends named: "from 1 to 20"."""
-    key = MEMORY_KEYS[name]
-    return f"from {key.low:g} to {key.high:g}"
-
-
-def is_validated_range(setting: str) -> bool:
-    """Whether ZeroClaw itself checks the range of a setting ("memory.mmr_lambda"), from VALIDATED_SINCE on."""
-    return setting.removeprefix("memory.") in _RANGES
-
-
-def is_in_range(name: str, value: float) -> bool:
-    """Whether a number is one that ZeroClaw's validation takes for a key of [memory]; True for a key it does not
-    check."""
-    key = MEMORY_KEYS.get(name)
-    if name not in _RANGES or key is None or key.low is None or key.high is None:
-        return True
-    return math.isfinite(value) and key.low <= value <= key.high
-
-
-def _of_ranges(config: Mapping[str, Any]) -> Iterator[Violation]:
-    memory = _table(config, "memory")
-    for name in _RANGES:
-        key, value = MEMORY_KEYS[name], memory.get(name)
-        if value is None or not fits(key.kind, value):
-            continue
-        if not is_in_range(name, value):
-            setting = f"memory.{name}"
-            yield Violation(
-                f"{setting} is {value:g} and must be a number {range_words(name)}.",
-                f"Set it {range_words(name)}: --set {setting}={key.default}.",
-                frozenset({setting}),
-            )
-
-
-def _of_sqlite_only(config: Mapping[str, Any]) -> Iterator[Violation]:
-    memory = _table(config, "memory")
-    for name in _SQLITE_ONLY:
-        value: Any = memory
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if value is not True:
-            continue
-        setting = f"memory.{name}"
-        hint = f"Switch it off: --set {setting}=false."
-        backend = memory.get("backend", "sqlite")
-        kind = _kind(backend) if isinstance(backend, str) else "sqlite"
-        if kind != "sqlite":
-            message = f"{setting} = true takes memory.backend = sqlite, and that is {shown(kind)}."
-            yield Violation(message, hint, frozenset({setting, _BACKEND}))
-        for alias, other in _backends_of_agents(config).items():
-            if other != "sqlite":
-                where = f"agents.{alias}.memory.backend"
-                message = f"{setting} = true takes agents that all use sqlite, and {shown(where)} is {shown(other)}."
-                yield Violation(message, hint, frozenset({setting, where}))
-
-
-def _of_lucid(config: Mapping[str, Any]) -> Iterator[Violation]:
-    for alias in _table(config, "storage", "lucid"):
-        settings = _table(config, "storage", "lucid", alias)
-        place = f"storage.lucid.{alias}"
-        path = settings.get("binary_path")
-        if isinstance(path, str) and not path.strip():
-            key = f"{place}.binary_path"
-            yield Violation(f"{shown(key)} must not be blank.", "Name the lucid program there.", frozenset({key}))
-        for name in _TIMEOUTS:
-            if settings.get(name) == 0 and not isinstance(settings.get(name), bool):
-                key = f"{place}.{name}"
-                yield Violation(f"{shown(key)} must not be 0.", "Give milliseconds from 1 on.", frozenset({key}))
-
-
-def _of_siblings(config: Mapping[str, Any]) -> Iterator[Violation]:
-    backends = _backends_of_agents(config)
-    for alias, backend in backends.items():
-        names = _table(config, "agents", alias, "workspace").get("read_memory_from", [])
-        key = f"agents.{alias}.workspace.read_memory_from"
-        for name in names if fits("texts", names) else ():
-            wrong = None
-            if name == alias:
-                wrong = "names the agent itself"
-            elif name not in backends:
-                wrong = f"names {shown(name)}, and there is no such agent"
-            elif backends[name] != backend:
-                wrong = f"names {shown(name)}, whose memory is in {shown(backends[name])} and not in {shown(backend)}"
-            if wrong is not None:
-                keys = frozenset({key, f"agents.{alias}.memory.backend", f"agents.{name}.memory.backend"})
-                yield Violation(f"{shown(key)} {wrong}.", f"Take {shown(name)} out there.", keys)
-
-
-def _backends_of_agents(config: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of memory of each agent, sqlite where nothing is said."""
-    agents = {alias: _table(config, "agents", alias, "memory") for alias in _table(config, "agents")}
-    named = {alias: memory.get("backend", "sqlite") for alias, memory in agents.items()}
-    return {alias: _kind(name) if isinstance(name, str) else "sqlite" for alias, name in named.items()}
-
-
-def _kind(backend: str) -> str:
-    return backend.strip().lower().partition(".")[0]
-
-
-def _table(values: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    found: Any = values
-    for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+def kind_named(backend: object) -> str:
+    """The kind of store that a backend of a config names, sqlite where it names none."""
+    return backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"

@@ -51,6 +51,8 @@ class Setting(NamedTuple):
     low: float | None = None
     high: float | None = None
     """`low` and `high` bound what makes sense, both included."""
+    is_validated: bool = False
+    """Whether ZeroClaw >= 0.8.4 refuses a value outside that range."""
     bounded_since: str | None = None
     """The version from which `high` applies; older ones make sense of more."""
     largest: int = I64
@@ -95,8 +97,9 @@ def _switch(name: str, default: bool, about: str, since: str = "0.1.2") -> Setti
     return Setting(f"memory.{name}", "switch", default, about, since)
 
 
-def _share(name: str, default: float, about: str, since: str) -> Setting:
-    return Setting(f"memory.{name}", "number", default, about, since, low=0.0, high=1.0)
+def _share(name: str, default: float, about: str, since: str, *, is_validated: bool = False) -> Setting:
+    name = f"memory.{name}"
+    return Setting(name, "number", default, about, since, low=0.0, high=1.0, is_validated=is_validated)
 
 
 def _text(name: str, default: str | None, about: str, since: str = "0.1.2") -> Setting:
@@ -148,7 +151,11 @@ _SEARCH = (
     _word("search_mode", ("hybrid", "bm25", "embedding"), "Search by keywords, by vectors, or both.", "0.6.3"),
     # Before 0.8.4, scores by words alone are raw BM25, which has no upper end.
     _share(
-        "min_relevance_score", 0.4, "Relevance threshold: a memory with a lower score is not injected.", "0.1.2"
+        "min_relevance_score",
+        0.4,
+        "Relevance threshold: a memory with a lower score is not injected.",
+        "0.1.2",
+        is_validated=True,
     )._replace(bounded_since="0.8.4"),
     _texts(
         "retrieval_stages",
@@ -158,14 +165,16 @@ _SEARCH = (
     ),
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
     _count("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4")._replace(
-        low=1, high=20
+        low=1, high=20, is_validated=True
     ),
     _switch("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
     _count("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
     _word("rerank_strategy", ("none", "mmr"), "How to rank again.", "0.8.4", is_strict=False),
-    _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
-    _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
-    _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4"),
+    _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4", is_validated=True),
+    _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4")._replace(
+        is_validated=True
+    ),
+    _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4", is_validated=True),
 )
 _WRITING = (
     _share(

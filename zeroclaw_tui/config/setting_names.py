@@ -177,7 +177,7 @@ def _unknown(written: str, name: str) -> UsageError:
 def _probably_meant(written: str) -> str | None:
     """The setting that a misspelt name is nearest to, as a whole or, below a wrong table, in its last part."""
     section, _, key = written.rpartition(".")
-    last_parts = {name.rpartition(".")[2]: name for name in reversed(SETTINGS) if name.startswith(section[:6])}
+    last_parts = {name.rpartition(".")[2]: name for name in reversed([*SETTINGS]) if name.startswith(section[:6])}
     for text, known in ((written, _SPELLINGS), (key, last_parts if section else {})):
         near = difflib.get_close_matches(text, known, n=1, cutoff=_MIN_SIMILARITY)
         if near:

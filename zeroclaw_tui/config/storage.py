@@ -23,23 +23,14 @@ from zeroclaw_tui.config.schema import (
     table_keys,
 )
 
-_GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")
-_SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
-
 STORAGE_PROVIDER = SETTINGS["memory.backend"].variable
 STORAGE_DB_URL = SETTINGS["storage.postgres.db_url"].variable
 OTHERS_DB_URL = "DATABASE_URL"
 OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
-
+ZEROCLAW_BACKENDS = frozenset({*STORE_KINDS, "none"})
+_GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")
+_SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
 _OLD_PREFIXES = ("ZEROCLAW_STORAGE_", "ZEROCLAW_LUCID_")
-
-ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
-_KNOWN_FOR_A_WHILE: Mapping[str, str] = {
-    "mem0": "0.5.5 and 0.5.6 know",
-    **dict.fromkeys(
-        ("sqlite_qdrant_hybrid", "hybrid", "cortex-mem", "cortex_mem", "cortexmem", "cortex"), "0.1.8 knows"
-    ),
-}
 Reveal = Callable[[str, str], str | None]
 """From a config value and the name of its key to the plain text, or None after a warning."""
 
@@ -55,35 +46,26 @@ def given(environ: Mapping[str, str], variable: str) -> str:
 
 
 def apply_generic(document: dict[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> dict[str, Any]:
-    """The document with each `ZEROCLAW_<path>` put in (ZeroClaw >= 0.8.0: lower case, `__` for dots).
-
-    The document is changed in place and returned. Names that do nothing in this generation are told.
-    """
+    """The document, changed in place, with each `ZEROCLAW_<path>` put in (ZeroClaw >= 0.8.0: `__` for dots)."""
     for variable in sorted(environ):
         matched = _GENERIC.fullmatch(variable)
         path = matched.group(1).split("__") if matched else []
-        if not path or path[0] not in _SECTIONS:
-            continue
-        if form.is_modern:
-            _apply(document, path, variable, environ[variable], notes)
-        else:
-            notes.warn(f"{variable} does nothing here: only ZeroClaw >= 0.8.0 reads such names.")
-    if form.is_modern:
-        for variable in sorted(environ):
-            if variable.startswith(_OLD_PREFIXES) and given(environ, variable):
-                notes.warn(f"{variable} does nothing here: ZeroClaw >= 0.8.0 no longer reads it.")
+        if path and path[0] in _SECTIONS:
+            if form.is_modern:
+                _apply(document, path, variable, environ[variable], notes)
+            else:
+                notes.warn(f"{variable} does nothing here: only ZeroClaw >= 0.8.0 reads such names.")
+        elif form.is_modern and variable.startswith(_OLD_PREFIXES) and given(environ, variable):
+            notes.warn(f"{variable} does nothing here: ZeroClaw >= 0.8.0 no longer reads it.")
     return document
 
 
 def _apply(document: dict[str, Any], path: list[str], variable: str, text: str, notes: Notes) -> None:
     kind = _kind_at(path)
-    if kind is None:
-        why = "cannot be set so" if path == ["schema_version"] else "names no key"
-        notes.warn(f"{variable} {why}; ZeroClaw >= 0.8.0 does not start with it.")
-        return
-    value = parsed(kind, text)
+    value = None if kind is None else parsed(kind, text)
     if value is None:
-        notes.warn(f"{variable} is not {KIND_WORDS[kind]}; ZeroClaw >= 0.8.0 does not start with it.")
+        wrong = "names no setting" if kind is None else f"is not {KIND_WORDS[kind]}"
+        notes.warn(f"{variable} {wrong}; ZeroClaw >= 0.8.0 does not start with it.")
         return
     table = document
     for name in path[:-1]:
@@ -96,11 +78,11 @@ def _apply(document: dict[str, Any], path: list[str], variable: str, text: str, 
 
 
 def _kind_at(path: list[str]) -> Kind | None:
-    """The type of the key a path leads to, None when no key of ZeroClaw >= 0.8.0 lies there."""
+    """The type of the key at a path, None when ZeroClaw >= 0.8.0 has no key there."""
     section, *rest = path
     if section == "memory":
-        key = MEMORY_KEYS.get(".".join(rest))
-        return key.kind if key is not None and key.until is None else None
+        setting = MEMORY_KEYS.get(".".join(rest))
+        return setting.kind if setting is not None and setting.until is None else None
     if section == "storage":
         return table_keys(rest[0]).get(rest[2]) if len(rest) == 3 else None
     if section == "agents" and rest[1:] == ["workspace", "read_memory_from"]:
@@ -154,44 +136,42 @@ def choose_backend(
     notes: Notes,
     option: str | None,
 ) -> Backend:
-    """The backend in use; `written` is memory.backend. Names are trimmed and lower-cased as ZeroClaw does."""
-    name = written.strip().lower()
-    if not form.is_modern:
-        name = _overriding(document, environ, notes) or name
-    in_zeroclaw = _in_zeroclaw(name, form, notes)
+    """The backend in use; `written` is memory.backend. The kind is lower-cased as ZeroClaw does, not the alias."""
+    name = written.strip() if form.is_modern else _overriding(document, environ, notes) or written.strip().lower()
+    in_zeroclaw = _in_zeroclaw(name.lower(), form, notes)
     if option is not None:
         name = option.strip()
         notes.sources["memory.backend"] = OPTION
-    # The alias keeps its case; the kind does not.
-    original = name if option is not None else (written.strip() if form.is_modern else name)
-    kind, dot, alias = original.partition(".")
+    kind, dot, alias = name.partition(".")
     return Backend(kind.lower(), alias if dot else None, in_zeroclaw)
 
 
 def _overriding(document: Mapping[str, Any], environ: Mapping[str, str], notes: Notes) -> str:
     """The name that stands above memory.backend in ZeroClaw <= 0.7.5, empty when none does."""
-    from_environment = given(environ, STORAGE_PROVIDER)
-    if from_environment:
-        notes.sources["memory.backend"] = source_of(STORAGE_PROVIDER)
-        return from_environment.lower()
-    settings = notes.table(document, "storage", "provider", "config")
-    name = notes.value(settings, "provider", "text", "storage.provider.config.provider") or ""
-    if name.strip():
-        notes.sources["memory.backend"] = f"{FILE}, [storage.provider.config] provider"
-    return str(name).strip().lower()
+    name, source = given(environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER)
+    if not name:
+        settings = notes.table(document, *PROVIDER_CONFIG.split("."))
+        name = (notes.value(settings, "provider", "text", f"{PROVIDER_CONFIG}.provider") or "").strip()
+        source = f"{FILE}, [{PROVIDER_CONFIG}] provider"
+    if name:
+        notes.sources["memory.backend"] = source
+    return name.lower()
 
 
 def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
+    """The kind that ZeroClaw uses for a name: Markdown for one that it does not know."""
     kind, dot, _ = name.partition(".")
     known = kind if form.is_modern else name
+    if known == "postgres" and not form.is_modern:
+        if form.version is None:
+            notes.warn("ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and use Markdown.", "fact")
+        elif POSTGRES_AWAY[0] <= form.version <= POSTGRES_AWAY[1]:
+            version = ".".join(map(str, form.version))
+            notes.warn(f"ZeroClaw {version} does not know the backend postgres and uses Markdown.", "store")
+            return "markdown"
     if known in ZEROCLAW_BACKENDS:
-        if known == "postgres" and not form.is_modern:
-            return _postgres(form, notes)
         return known
-    if known in _KNOWN_FOR_A_WHILE and not form.is_modern:
-        versions = _KNOWN_FOR_A_WHILE[known]
-        notes.warn(f"Only ZeroClaw {versions} the backend {known}; every other version uses Markdown.", "store")
-    elif dot and kind in ZEROCLAW_BACKENDS:
+    if dot and kind in ZEROCLAW_BACKENDS:
         notes.warn(
             f"memory.backend is {shown(name)}; a name with a dot needs ZeroClaw >= 0.8.0 and schema 3, an older one "
             "uses Markdown.",
@@ -204,17 +184,6 @@ def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
         meant = f"; did you mean {near[0]}?" if near else "."
         notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown{meant}', "store")
     return "markdown"
-
-
-def _postgres(form: Form, notes: Notes) -> str:
-    """What a ZeroClaw <= 0.7.5 uses for postgres, which some versions do not know."""
-    if form.version is None:
-        notes.warn("ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and use Markdown.", "fact")
-    elif POSTGRES_AWAY[0] <= form.version <= POSTGRES_AWAY[1]:
-        version = ".".join(map(str, form.version))
-        notes.warn(f"ZeroClaw {version} does not know the backend postgres and uses Markdown.", "store")
-        return "markdown"
-    return "postgres"
 
 
 def read_storage(
@@ -238,39 +207,36 @@ def read_storage(
         notes.sources.setdefault(f"storage.{name}", notes.sources.get(f"memory.{backend.kind}.{name}", FILE))
     for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
-        # ZeroClaw <= 0.7.5 takes Qdrant's key literally, whatever it begins with.
+        # ZeroClaw <= 0.7.5 uses Qdrant's key literally, whatever it begins with.
         if isinstance(value, str) and (is_own or form.is_modern or name == "db_url"):
             settings[name] = reveal(value, f"storage.{name}")
     if backend.kind == "postgres":
         _postgres_url(settings, environ, form, notes)
-    defaults = {} if backend.kind == "lucid" else _defaults(backend.kind)
+    known = () if backend.kind == "lucid" else settings_of(backend.kind)
+    defaults = {setting.key: setting.default for setting in known if setting.default is not None}
     for name in defaults:
         notes.sources.setdefault(f"storage.{name}", DEFAULT)
     return {**defaults, **settings}
 
 
-def _defaults(kind: str) -> dict[str, Any]:
-    return {setting.key: setting.default for setting in settings_of(kind) if setting.default is not None}
-
-
 def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes) -> dict[str, Any]:
-    """The settings of a backend that ZeroClaw does not know.
+    """The settings of a backend that ZeroClaw does not know: `[storage.NAME]`, and above it `[storage.NAME.<alias>]`.
 
-    `[storage.NAME]` has them, and `[storage.NAME.<alias>]` stands above it; ZeroClaw <= 0.7.5 had one table for
-    whichever backend was in use, which is read as well. Their types are for the backend to judge.
+    The one table of ZeroClaw <= 0.7.5 is read as well. Their types are for the backend to check.
     """
     kind, alias = backend.kind, backend.alias or "default"
     settings: dict[str, Any] = {}
     if not form.is_modern:
-        provider = notes.table(document, "storage", "provider", "config")
+        provider = notes.table(document, *PROVIDER_CONFIG.split("."))
         named = provider.pop("provider", "")
         if isinstance(named, str) and named.strip().lower() in ("", kind):
             settings |= _with_url(provider)
     table = notes.table(document, "storage", kind)
     settings |= _with_url({name: value for name, value in table.items() if not isinstance(value, dict)})
-    if backend.alias and not isinstance(table.get(alias), dict):
+    if isinstance(table.get(alias), dict):
+        settings |= _with_url(notes.table(table, alias))
+    elif backend.alias:
         notes.warn(f"There is no [storage.{shown(kind)}.{shown(alias)}].", "store")
-    settings |= _with_url(notes.table(table, alias) if isinstance(table.get(alias), dict) else {})
     if table:
         notes.warn(
             f"[storage.{shown(kind)}] is read by this program alone: ZeroClaw ignores it, and may leave it out when it "
@@ -281,23 +247,19 @@ def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes
 
 
 def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
-    alias = backend.alias or "default"
-    kinds = notes.table(document, "storage")
-    aliases = notes.table(kinds, backend.kind) if backend.kind in STORE_KINDS else {}
+    """What `[storage.<kind>.<alias>]` says (ZeroClaw >= 0.8.0)."""
+    kind, alias = backend.kind, backend.alias or "default"
+    aliases = notes.table(document, "storage", kind) if kind in STORE_KINDS else {}
+    place = f"storage.{kind}.{shown(alias)}"
     if alias not in aliases:
-        if backend.kind in ("postgres", "qdrant"):
-            notes.warn(
-                f"There is no [storage.{shown(backend.kind)}.{shown(alias)}]; ZeroClaw does not start "
-                f"{shown(backend.kind)} without."
-            )
+        if kind in ("postgres", "qdrant"):
+            notes.warn(f"There is no [{place}]; ZeroClaw does not start {kind} without.")
         return {}
-    table = _with_url(notes.table(aliases, alias))
-    settings = _typed(table, table_keys(backend.kind), f"storage.{backend.kind}.{alias}", notes)
-    for name in ("path", "directory"):
-        if name in settings:
-            notes.warn(f"storage.{backend.kind}.{shown(alias)}.{name} is read by ZeroClaw but never used.")
+    settings = _typed(_with_url(notes.table(aliases, alias)), table_keys(kind), f"storage.{kind}.{alias}", notes)
     for name in settings:
-        source = notes.sources.get(f"storage.{backend.kind}.{alias}.{name}")
+        if name in ("path", "directory"):
+            notes.warn(f"{place}.{name} is read by ZeroClaw but never used.")
+        source = notes.sources.get(f"storage.{kind}.{alias}.{name}")
         if source:
             notes.sources[f"storage.{name}"] = source
     return settings
@@ -315,24 +277,18 @@ def _before_aliases(
     for setting in settings_of(kind):
         section, _, key = setting.old_key.partition(".")
         value = memory.get(key) if section == "memory" else provider.get(setting.key)
-        source = ""
-        if setting.variable and not (value and setting.variable_fills) and setting.variable != STORAGE_DB_URL:
-            value, source = _overridden(value, setting, environ, notes)
+        if setting.variable not in ("", STORAGE_DB_URL) and not (value and setting.variable_fills):
+            from_variable = value_of_variable(setting, environ, notes)
+            if from_variable is not None:
+                value = from_variable
+                notes.sources[f"storage.{setting.key}"] = source_of(setting.variable)
         if value is not None:
             settings[setting.key] = value
-        if source:
-            notes.sources[f"storage.{setting.key}"] = source
     return settings
 
 
-def _overridden(value: Any, setting: Setting, environ: Mapping[str, str], notes: Notes) -> tuple[Any, str]:
-    """The value of a setting's variable with its source, else the value as it is."""
-    from_variable = value_of_variable(setting, environ, notes)
-    return (value, "") if from_variable is None else (from_variable, source_of(setting.variable))
-
-
 def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> None:
-    """Put the URL that counts into the settings: the agent's own variable, ours, everybody's, then the config's."""
+    """Put the URL that counts into the settings: ZeroClaw's variable, ours, everybody's, then that of config.toml."""
     variables = (*OUR_DB_URLS, OTHERS_DB_URL) if form.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
     for variable in variables:
         url = given(environ, variable)
@@ -346,6 +302,7 @@ def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Fo
 
 
 def _with_url(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the URL under its usual name."""
     for alias in DB_URL_ALIASES:
         if alias in settings:
             settings.setdefault("db_url", settings.pop(alias))
@@ -358,21 +315,21 @@ def _typed(settings: Mapping[str, Any], kinds: Mapping[str, Kind], where: str, n
 
 
 def note_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, kind: str) -> None:
-    """Tell of the keys of [storage], as the file has them, that neither ZeroClaw knows nor the backend in use."""
+    """Warn of the keys of [storage] that neither ZeroClaw knows nor the backend in use."""
+    is_moved = form.schema < NEWEST_SCHEMA
     for name in notes.table(document, "storage"):
-        if name == "provider" and form.schema < NEWEST_SCHEMA:
-            settings = notes.table(document, "storage", "provider", "config")
-            _note_unknown(settings, PROVIDER_CONFIG_KEYS, "[storage.provider.config]", notes)
+        if name == "provider" and is_moved:
+            settings = notes.table(document, *PROVIDER_CONFIG.split("."))
+            _note_unknown(settings, PROVIDER_CONFIG_KEYS, f"[{PROVIDER_CONFIG}]", notes)
         elif form.is_modern and name in STORE_KINDS:
             for alias in notes.table(document, "storage", name):
                 settings = notes.table(document, "storage", name, alias)
                 _note_unknown(settings, table_keys(name), f"[storage.{name}.{shown(alias)}]", notes)
         elif name != kind or name in ZEROCLAW_BACKENDS:
             notes.unknown(name, "[storage]", STORE_KINDS if form.is_modern else ("provider",))
-    if form.is_modern and form.schema < NEWEST_SCHEMA:
-        # These tables move to [storage] before [memory] is checked.
-        for name in ("qdrant", "postgres"):
-            _note_unknown(notes.table(document, "memory", name), table_keys(name), f"[memory.{name}]", notes)
+    # These tables move to [storage] before [memory] is checked.
+    for name in ("qdrant", "postgres") if form.is_modern and is_moved else ():
+        _note_unknown(notes.table(document, "memory", name), table_keys(name), f"[memory.{name}]", notes)
 
 
 def _note_unknown(settings: Mapping[str, Any], known: Mapping[str, Kind], place: str, notes: Notes) -> None:

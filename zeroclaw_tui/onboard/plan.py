@@ -10,7 +10,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.memory_config import check_change, shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.save import save_config
 from zeroclaw_tui.config.schema import (
     SETTINGS,
@@ -35,6 +35,7 @@ from zeroclaw_tui.config.setting_names import (
 )
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.config.toml import KeyPath
+from zeroclaw_tui.config.validate import check_change
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import (
     DB_URL,

@@ -115,7 +115,7 @@ def test_days_of_a_category_asked_by_name_are_told_from_what_holds_today(tmp_pat
 @pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
 def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, name: str) -> None:
     world = world_of(tmp_path, f"schema_version = 3\n{SQLITE}{name.removeprefix('memory.')} = true\n", "data")
-    with pytest.raises(UsageError, match=f"{name} = true takes memory.backend = sqlite") as refused:
+    with pytest.raises(UsageError, match=f"{name} = true needs sqlite") as refused:
         world.plan(memory="markdown")
     assert f"--set {name}=false" in (refused.value.hint or "")
     assert not world.plan(f"{name}=false", memory="markdown").is_empty

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from zeroclaw_tui.config.memory_config import check_change, violations
+from zeroclaw_tui.config.validate import check_change, violations
 from zeroclaw_tui.memory.errors import UsageError
 
 V3 = "schema_version = 3\n"
@@ -67,5 +67,5 @@ def test_what_was_wrong_elsewhere_is_no_reason_to_refuse_another_change() -> Non
     check_change(before, after, ["memory.purge_after_days"], "0.8.4")
     with pytest.raises(UsageError, match="mmr_lambda is 4 and must be a number from 0 to 1"):
         check_change(before, tomllib.loads(wrong.replace("3.0", "4.0")), ["memory.mmr_lambda"], "0.8.4")
-    with pytest.raises(UsageError, match="that is qdrant"):
+    with pytest.raises(UsageError, match=r"memory\.backend is qdrant"):
         check_change(before, tomllib.loads(wrong.replace("markdown", "qdrant")), ["memory.backend"], "0.8.4")
