@@ -34,7 +34,7 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
         f"Copy 8 memories to {notes}?",
         f"  The directory {notes} is created first.",
         "  8 new",
-        "  Markdown does not store the session (3).",
+        "  Markdown does not store: session (3).",
         "  Markdown has a line for each memory: no ids, dates in place of times, the categories core and daily only, no"
         " line breaks, and no ** in keys (8).",
         "  1 superseded memory is left out; --superseded show takes it along.",
@@ -98,7 +98,7 @@ def test_it_asks_in_a_terminal(
     notes = tmp_path / "n"
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "copy", "--to", "markdown"]
     with Terminal([*command, "--to-location", str(notes)], columns=150, lines=30) as screen:
-        screen.wait_for("Copy 8 memories to", "Markdown does not store the session (3).", "Go on? [y/N]")
+        screen.wait_for("Copy 8 memories to", "Markdown does not store: session (3).", "Go on? [y/N]")
         screen.press(answer, "enter")
         assert screen.wait_exit() == code
     assert notes.exists() is (code == 0)

@@ -121,9 +121,9 @@ def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
     for place in plan.places:
         kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
         why = (Styled(f"  {place.why}", DIM),) if place.why else ()
-        stays = () if place.takes else (Styled("  stays:", YELLOW),)
-        yield ("  ", kind, f" {place.found or 0:>7,}  ", where, *stays, *why)
-    for one in plan.skipped:
+        stays = () if place.can_clean else (Styled("  stays:", YELLOW),)
+        yield ("  ", kind, f" {place.count or 0:>7,}  ", where, *stays, *why)
+    for one in plan.scan.skipped:
         yield (Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM),)
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.curation.traces.copies import Copy, Text
+    from zeroclaw_tui.curation.traces.copies import Text
+    from zeroclaw_tui.curation.traces.files import TextPlace
     from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -275,10 +276,10 @@ async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> Purg
 
 
 async def plan_lines(
-    library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[Copy]
+    library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[TextPlace]
 ) -> list[Line]:
     """Say how many memories go, of what and how old; show the first few, and say where they go and what stays."""
-    from zeroclaw_tui.curation.traces.copies import planned_sentence
+    from zeroclaw_tui.curation.traces.copies import found_sentence
     from zeroclaw_tui.memory.query import EXCERPTS, Query
 
     samples = await library.memory.rows(Query(EXCERPTS, handles=[version.handle for version in plan.samples]))
@@ -293,7 +294,7 @@ async def plan_lines(
     else:
         they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
         lines.append((runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."),))
-    return [*lines, *([(f"  {planned_sentence(copies)}",)] if copies else [])]
+    return [*lines, *([(f"  {found_sentence(copies)}",)] if copies else [])]
 
 
 def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
@@ -316,7 +317,7 @@ def _sample_line(entry: MemoryEntry) -> Line:
 class Copies(NamedTuple):
     """Where else the texts of a change are, and what was cleaned; `failure` is why that is not known in full."""
 
-    found: tuple[Copy, ...] = ()
+    found: tuple[TextPlace, ...] = ()
     cleaned: Outcome | None = None
     failure: InspectorError | None = None
 
@@ -377,14 +378,14 @@ def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
 
 def print_copies(copies: Copies, *, cleaning: bool) -> None:
     """Print what --clean-copies cleaned, then where else the text is: a line for all, and one for each place."""
-    from zeroclaw_tui.curation.traces.copies import cleaned_sentence, left_sentence
+    from zeroclaw_tui.curation.traces.copies import cleaned_sentence, found_sentence
 
     lines: list[Line] = []
     if copies.cleaned is not None and copies.cleaned.count:
         sentence = "That is a separate change, and undo reverses it first."
         lines.append((f"{cleaned_sentence(copies.cleaned)} {sentence}",))
     if copies.found:
-        lines.append((Styled(left_sentence(copies.found), YELLOW),))
+        lines.append((Styled(found_sentence(copies.found), YELLOW),))
     for copy in copies.found:
         mark = (" ", Styled("(can be cleaned)", YELLOW)) if copy.can_clean else ()
         lines.append(("  ", copy.sentence, *mark))
@@ -451,7 +452,7 @@ async def print_done(
     return REFUSED if outcome.changed else copies.exit_code
 
 
-async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
+async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[TextPlace, ...]:
     """Where the texts of a plan lie besides; empty for a plan too large to look for."""
     from zeroclaw_tui.curation.traces.copies import find_copies, texts_of_plan
 

@@ -36,7 +36,15 @@ from zeroclaw_tui.memory.errors import (
     Unreadable,
     UsageError,
 )
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, renamed_sentences, size_shown
+from zeroclaw_tui.memory.text import (
+    counted,
+    display_text,
+    first_names,
+    mask_secrets,
+    one_line,
+    renamed_sentences,
+    size_shown,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,7 +72,6 @@ _CLASHES = (
 
 STDOUT = "-"
 _BUFFER = 1 << 18
-_STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
 def _export_options(parser: argparse.ArgumentParser) -> None:
@@ -328,7 +335,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled(f"Import {counted(plan.brings(on_clash))} from {one_line(plan.path.name)}?", BOLD),)
     if plan.why:
         yield ("  ", plan.source_text)
-    yield from fact_lines(plan, on_clash)
+    yield from _fact_lines(plan, on_clash)
     for key, about, content in plan.preview_texts():
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
@@ -349,7 +356,7 @@ def _print_plan(
     else:
         name = one_line(plan.path.name)
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} holds no memory"
-        write_lines([("Nothing to import: ", what), *fact_lines(plan, given.on_clash)])
+        write_lines([("Nothing to import: ", what), *_fact_lines(plan, given.on_clash)])
     if given.dry_run:
         note(NOTHING_DONE)
 
@@ -472,23 +479,20 @@ def _copy_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[L
         yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
     else:
         yield _nothing(target, plan)
-    yield from fact_lines(plan, on_clash)
+    yield from _fact_lines(plan, on_clash)
     if plan.left_out:
         yield (Styled(f"  {plan.left_out}", YELLOW),)
     if plan.brings(on_clash):
         yield (f"  {_undo(target)}",)
 
 
-def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
-    """What a copy or an import would bring, a fact a line, the numbers one below the other."""
-    facts = list(plan.facts(on_clash))
-    width = max(len(f"{fact.number:,}") for fact in facts if fact.number is not None)
-    for fact in facts:
-        indent = "" if fact.number is None else f"{fact.number:>{width},} "
-        if fact.number is None and fact.tone == "dim":
-            indent = " " * (width + 1)
-        words = one_line(mask_secrets(fact.words))
-        yield (Styled(f"  {indent}{words}", _STYLES[fact.tone]),) if fact.tone in _STYLES else (f"  {indent}", words)
+def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
+    """What a copy or an import would bring, a fact a line."""
+    makes = [plan.makes] if plan.makes else []
+    yield from ((f"  {one_line(mask_secrets(fact))}",) for fact in (*makes, *plan.counts(on_clash)))
+    if plan.taken:
+        yield (Styled(f"    {first_names(plan.samples, plan.taken)}", DIM),)
+    yield from ((f"  {one_line(mask_secrets(sentence))}",) for sentence in plan.sentences())
 
 
 def _nothing(target: Target, plan: CopyPlan) -> Line:

@@ -47,7 +47,6 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The backend, with its alias if it has one."""
         return backend_name(self.config)
 
     @property

@@ -103,7 +103,6 @@ class Sample:
         return beginning_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
 
     def as_json(self) -> dict[str, Any]:
-        """The memory as the command prints it."""
         version = self.version
         return {
             "id": version.id,
@@ -135,12 +134,10 @@ class Finding:
 
     @property
     def count(self) -> int:
-        """The number of memories."""
         return len(self.samples)
 
     @property
     def versions(self) -> tuple[RowVersion, ...]:
-        """The versions of the memories that were checked."""
         return tuple(sample.version for sample in self.samples)
 
     @property
@@ -149,7 +146,6 @@ class Finding:
         return plan_merge([self]).to_delete.size if self.kind in DUPLICATES else self.size
 
     def as_json(self, limit: int) -> dict[str, Any]:
-        """The finding with its first memories as the command prints it."""
         return {
             "kind": self.kind,
             "count": self.count,
@@ -172,16 +168,13 @@ class CleanUpReport:
     """How many of the rows a newer memory replaced."""
 
     def finding(self, kind: FindingKind) -> Finding | None:
-        """The finding of one kind, if there is one."""
         return next((finding for finding in self.findings if finding.kind == kind), None)
 
     def headline(self) -> str:
-        """How many memories were checked, and their size."""
         superseded = f", {self.superseded:,} of them superseded" if self.superseded else ""
         return f"{counted(self.rows)}{superseded}, {size_shown(self.size)}"
 
     def as_json(self, kinds: Collection[FindingKind], limit: int) -> dict[str, Any]:
-        """The report on some kinds as the command prints it."""
         return {
             "rows": self.rows,
             "superseded": self.superseded,
@@ -270,7 +263,6 @@ class _Check:
         self._found: dict[FindingKind, list[Sample]] = {kind: [] for kind in KINDS}
 
     def visit(self, row: Row) -> None:
-        """Check one row."""
         version, value = self._library.memory.stamp_of(row), row.values.get
         content = column_text(value("content"))
         session = None if value("session_id") is None else column_text(value("session_id"))

@@ -43,11 +43,9 @@ class DoctorReport:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing is serious."""
         return all(finding.risk != "serious" for finding in self.findings)
 
     def headline(self) -> str:
-        """How many findings of each risk there are."""
         counts = Counter(finding.risk for finding in self.findings)
         if counts["serious"] or counts["worth knowing"]:
             return f"{', '.join(f'{counts[risk]:,} {risk}' for risk in RISKS if counts[risk])}."
@@ -65,7 +63,6 @@ class DoctorReport:
         return "".join(f"{one_line(mask_secrets(line))}\n" for line in lines)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as the command prints it."""
         return {
             "deep": self.is_deep,
             "healthy": self.is_healthy,

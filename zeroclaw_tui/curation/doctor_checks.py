@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -42,11 +42,9 @@ class DoctorFinding:
 
     @property
     def repair_steps(self) -> tuple[str, ...]:
-        """What the repair would do."""
         return () if self.repair is None else REPAIR_STEPS[self.repair]
 
     def as_json(self) -> dict[str, Any]:
-        """The finding as the command prints it, secrets masked."""
         return {
             "id": self.id,
             "title": mask_secrets(self.title),
@@ -77,12 +75,24 @@ class Database:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What its health counts."""
         return self.store.health.facts
 
 
-def _contents(database: Database) -> Findings:
+def check_database(database: Database) -> Findings:
+    """The findings of all checks that fit a database."""
+    yield from _memories(database)
+    yield from _file(database)
+    if not database.store.is_hydrated:
+        yield from _tables(database)
+    if "vectors" not in database.library.memory.why_not:
+        yield from _vectors(database)
+        yield from _vector_lengths(database)
+        yield from _vector_model(database)
+
+
+def _memories(database: Database) -> Findings:
     """Memories that no agent recalls, or that ZeroClaw treats in an unexpected way."""
+    facts = database.facts
     if database.store.is_hydrated:
         yield DoctorFinding(
             "hydrated",
@@ -91,8 +101,7 @@ def _contents(database: Database) -> Findings:
             "The agent runs without its memory, or does not start. The memories themselves are intact.",
             "repair hydrated database",
         )
-    unknown = database.facts.get("of unknown agents")
-    if unknown:
+    if unknown := facts.get("of unknown agents"):
         yield DoctorFinding(
             "unknown-agents",
             f"{are(unknown)} owned by agents that do not exist.",
@@ -110,8 +119,7 @@ def _contents(database: Database) -> Findings:
             by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
             "makes one visible to the agent again.",
         )
-    undated = database.facts.get("without a readable date")
-    if undated:
+    if undated := facts.get("without a readable date"):
         yield DoctorFinding(
             "dates",
             f"{are(undated)} without a readable date.",
@@ -124,70 +132,57 @@ def _contents(database: Database) -> Findings:
 
 def _file(database: Database) -> Findings:
     """The write-ahead log, the free pages, and the other programs that have the database open."""
-    log, title = database.facts["write-ahead log bytes"], ""
-    others = database.store.holders
-    follows = "Every start reads all of it, and a copy of the database file alone lacks its memories."
+    log, others = database.facts["write-ahead log bytes"], database.store.holders
+    is_left = log and database.library.config.install.layout == "workspace" and others == ()
     if log > _LARGE_LOG:
         title = f"The write-ahead log is large: {format_bytes(log)}."
-    elif log and database.library.config.install.layout == "workspace" and others == ():
+        follows = "Every start reads all of it, and a copy of the database file alone lacks its memories."
+        yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
+    elif is_left:
         title = f"{format_bytes(log)} of writes are only in the write-ahead log, and no program has it open."
         follows = "ZeroClaw's move to 0.8 takes the database without the log, so these writes would be lost."
-    if title:
         yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
     else:
         yield fine("log-size", f"The write-ahead log is {format_bytes(log) if log else 'empty'}.")
     size, free = database.facts["bytes"], database.store.free_bytes
     if free > max(_MUCH_FREE_BYTES, _MUCH_FREE_SHARE * size):
-        yield DoctorFinding(
-            "free-space",
-            f"{format_bytes(free)} of the {format_bytes(size)} of the database are free pages.",
-            risk_sentence="Whoever gets the file may read deleted memories in these pages.",
-            repair="compact",
-        )
+        title = f"{format_bytes(free)} of the {format_bytes(size)} of the database are free pages."
+        follows = "Whoever gets the file may read deleted memories in these pages."
+        yield DoctorFinding("free-space", title, risk_sentence=follows, repair="compact")
     else:
         share = f"{format_bytes(free)} of them" if free else "none of it"
         yield fine("free-space", f"The database has {format_bytes(size)}, {share} free.")
-    if others:
-        programs = describe_processes(others)
-        yield fine("open-elsewhere", f"The database is open in {programs}; repairs wait for their turn.")
-    elif others is not None:
-        yield fine("open-elsewhere", "No other program has the database open.")
+    if others is not None:
+        programs = f"in {describe_processes(others)}; repairs wait for their turn" if others else "in no other program"
+        yield fine("open-elsewhere", f"The database is open {programs}.")
 
 
 def _tables(database: Database) -> Findings:
     """The tables, the keyword index and its triggers."""
-    store = database.store
+    store, facts = database.store, database.facts
     if store.shape_because:
-        yield DoctorFinding(
-            "shape",
-            store.shape_because,
-            "serious",
-            "You can browse it here, but not change it.",
-            by_hand="Export the memories, and import them into a store that ZeroClaw made.",
-        )
+        follows = "You can browse it here, but not change it."
+        by_hand = "Export the memories, and import them into a store that ZeroClaw made."
+        yield DoctorFinding("shape", store.shape_because, "serious", follows, by_hand=by_hand)
     else:
-        yield fine("shape", f"The tables are those of ZeroClaw {database.facts['zeroclaw versions']}.")
+        yield fine("shape", f"The tables are those of ZeroClaw {facts['zeroclaw versions']}.")
     title = ""
     if not store.has_keyword_index:
         title = "There is no keyword index."
     elif not store.is_keyword_index_readable:
         title = "The keyword index is damaged."
-    elif missing := database.facts.get("not in the keyword index", 0):
+    elif missing := facts.get("not in the keyword index", 0):
         title = f"{are(missing)} not in the keyword index."
-    elif extra := database.facts.get("only in the keyword index", 0):
+    elif extra := facts.get("only in the keyword index", 0):
         title = f"The keyword index still contains {counted(extra)} that no longer exist."
     if title:
         yield DoctorFinding("keyword-index", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
     else:
         yield fine("keyword-index", "The keyword index contains every memory.")
     if store.has_keyword_index and not store.has_triggers:
-        yield DoctorFinding(
-            "triggers",
-            "The triggers that update the keyword index are missing.",
-            "serious",
-            "Keyword recall misses every memory stored from now on, and nothing can be changed here.",
-            "rebuild keyword index",
-        )
+        title = "The triggers that update the keyword index are missing."
+        follows = "Keyword recall misses every memory stored from now on, and nothing can be changed here."
+        yield DoctorFinding("triggers", title, "serious", follows, "rebuild keyword index")
     elif store.has_keyword_index:
         yield fine("triggers", "The triggers that update the keyword index exist.")
 
@@ -201,18 +196,13 @@ def _vectors(database: Database) -> Findings:
         for category, (with_vector, without) in store.embedded.items()
     )
     if library.embedder is None and not embedded:
-        title = "No embeddings are configured, and no memory has a vector, so recall uses keywords only."
-        yield fine("vectors", title)
+        yield fine("vectors", "No embeddings are configured, and no memory has a vector, so recall uses keywords only.")
     elif not store.without_vector:
         yield fine("vectors", "Every memory has a vector.", details=by_category)
     else:
-        finding = DoctorFinding(
-            "vectors",
-            f"{are(store.without_vector)} without a vector, {embedded:,} with one.",
-            risk_sentence="Vector recall never finds those without.",
-            details=by_category,
-        )
-        yield _with_fill(library, finding)
+        title = f"{are(store.without_vector)} without a vector, {embedded:,} with one."
+        follows = "Vector recall never finds those without."
+        yield _with_fill(library, DoctorFinding("vectors", title, risk_sentence=follows, details=by_category))
     if cut := database.facts.get("cut vectors", 0):
         title = f"{are(cut)} embedded with a truncated vector."
         follows = "A program wrote half a vector; vector recall never finds these memories."
@@ -220,11 +210,11 @@ def _vectors(database: Database) -> Findings:
 
 
 def _vector_lengths(database: Database) -> Findings:
-    library = database.library
-    lengths: Mapping[str, int] = database.facts.get("embedded by dimensions", {})
+    library, facts = database.library, database.facts
+    lengths: Mapping[str, int] = facts.get("embedded by dimensions", {})
     if not lengths:
         return
-    noted = str(database.facts.get("embedding identity", {}).get("embedding_dimensions", ""))
+    noted = str(facts.get("embedding identity", {}).get("embedding_dimensions", ""))
     if noted.isdecimal():
         expected, source = int(noted), "the store's own note"
     elif library.config.embedding.is_on:
@@ -307,14 +297,3 @@ def check_pages(pages: Pages) -> Findings:
     elif pages.index_in_step is not None:
         title = "The keyword index does not contain the words of the memories."
         yield DoctorFinding("index-words", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
-
-
-def check_database(database: Database) -> Findings:
-    """The findings of all checks that fit a database."""
-    checks: list[Callable[[Database], Findings]] = [_contents, _file]
-    if not database.store.is_hydrated:
-        checks.append(_tables)
-    if "vectors" not in database.library.memory.why_not:
-        checks += [_vectors, _vector_lengths, _vector_model]
-    for check in checks:
-        yield from check(database)

@@ -192,7 +192,6 @@ class _Groups:
         self._parents[second] = first
 
     def found(self) -> list[list[int]]:
-        """The groups, each sorted."""
         groups: defaultdict[int, list[int]] = defaultdict(list)
         for number in sorted(self._parents):
             groups[self._root(number)].append(number)

@@ -44,7 +44,6 @@ class ExportOutcome:
     cancelled: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """What the command prints."""
         return {"count": self.count, "size": self.size, "format": self.format, "lost": list(self.lost)}
 
 
@@ -65,7 +64,6 @@ class _Writer:
     lost: dict[str, None] = field(default_factory=dict)
 
     def write(self, data: bytes) -> None:
-        """Write some bytes and count them."""
         self.out.write(data)
         self.size += len(data)
 

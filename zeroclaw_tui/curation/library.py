@@ -66,7 +66,6 @@ class Library:
 
     @property
     def embedding_host(self) -> str:
-        """The host that texts are sent to for their vectors."""
         return one_line(endpoint_host(self.config.embedding.provider) or self.config.embedding.provider)
 
     def on_first_request(self, announce: Announce) -> None:
@@ -80,7 +79,6 @@ class Library:
         return self.embedder is not None and not self.embedder.is_cached(query)
 
     def with_profile(self, version: str) -> None:
-        """Score by the rules of another version from now on."""
         self.profile = ProfileChoice.from_version(version, "chosen here")
 
     def trial(self, request: RecallRequest, settings: ScoringSettings | None = None) -> Trial:
@@ -147,7 +145,6 @@ class Library:
                 raise unknown_agent(min(nobody), known)
 
     async def close(self) -> None:
-        """Close the store and the embedder."""
         await self.memory.close()
         if self.embedder is not None:
             await self.embedder.close()

@@ -28,7 +28,6 @@ class PolicyVerdict:
     refusal: str | None = None
 
     def sentences(self) -> tuple[str, ...]:
-        """What ZeroClaw would do; nothing if it would store the memory as it is."""
         if self.refusal is not None:
             return (f"ZeroClaw would refuse this: {self.refusal}.",)
         if self.redacted:

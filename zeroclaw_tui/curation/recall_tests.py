@@ -149,7 +149,6 @@ class RecallTestResult:
 
     @classmethod
     def of(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
-        """Measure a recall at its limit."""
         k = result.request.limit
         # Where ZeroClaw reranks, that is the order in which memories compete; what it recalls is only the pool.
         recalled = tuple(scored.entry.key for scored in result.ranked)
@@ -174,18 +173,15 @@ class RecallTestResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every expected key reaches the prompt and no rejected key does."""
         return not self.missing and not self.unwanted
 
     @property
     def failure(self) -> str:
-        """Why the test fails; "" if it passes."""
         missing = [f"missing: {', '.join(self.missing)}"] if self.missing else []
         unwanted = [f"rejected but in the prompt: {', '.join(self.unwanted)}"] if self.unwanted else []
         return "; ".join(missing + unwanted)
 
     def as_json(self) -> dict[str, Any]:
-        """The result as the command prints it."""
         measured = asdict(self)
         return {**measured.pop("test"), **measured, "passed": self.passed}
 
@@ -211,16 +207,13 @@ class RecallTestRun:
 
     @property
     def k(self) -> int:
-        """How many memories each test recalls."""
         return self.first.request.limit
 
     @property
     def passed(self) -> int:
-        """How many tests pass."""
         return sum(result.passed for result in self.results)
 
     def as_json(self) -> dict[str, Any]:
-        """The run as the command prints it."""
         vector, keyword = self.first.weights
         return {
             "file": self.file,
@@ -239,7 +232,6 @@ class RecallTestRun:
         }
 
     def sentences(self) -> tuple[str, str, str]:
-        """The file, the settings, and how many tests pass."""
         failed = len(self.results) - self.passed
         vector, keyword = self.first.weights
         settings = [f"scoring {self.first.profile}"]
@@ -256,7 +248,6 @@ class RecallTestRun:
         )
 
     def measure_rows(self) -> tuple[tuple[str, float, str], ...]:
-        """Each measure with its name and its meaning."""
         found = self.measures
         return (
             ("hit rate", found["hit_rate"], f"share with an expected key among the first {self.k}"),

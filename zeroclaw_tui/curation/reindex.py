@@ -42,11 +42,9 @@ class ReindexPlan:
 
     @property
     def count(self) -> int:
-        """How many embeddings to create."""
         return len(self.missing) + len(self.outdated)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as the command prints it."""
         return {
             "model": self.model,
             "remote": self.is_remote,
@@ -57,7 +55,6 @@ class ReindexPlan:
         }
 
     def sentences(self) -> Iterator[str]:
-        """How many embeddings to create, and where the texts are sent."""
         if not self.count:
             yield "Every memory with text has a matching embedding."
             return
@@ -84,7 +81,6 @@ class ReindexOutcome:
     stopped: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """The outcome as the command prints it."""
         return {"filled": self.filled, "left": self.skipped, "failed": self.failed, "stopped": self.stopped}
 
     def sentences(self, planned: int) -> Iterator[str]:

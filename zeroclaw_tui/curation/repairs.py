@@ -89,7 +89,6 @@ class RepairOutcome:
     backup: Path | None
 
     def sentences(self) -> tuple[str, ...]:
-        """What was done, each sentence on one line."""
         return tuple(map(one_line, self.done)) or ("Nothing to do.",)
 
     def backup_sentence(self) -> str:
@@ -97,7 +96,6 @@ class RepairOutcome:
         return f"The backup is {self.backup}." if self.backup is not None else ""
 
     def as_json(self) -> dict[str, Any]:
-        """The outcome as the command prints it."""
         return {"done": list(self.done), "backup": None if self.backup is None else str(self.backup)}
 
 
@@ -151,11 +149,9 @@ class CompactPlan:
     open_in: str
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as the command prints it."""
         return {"location": str(self.database), "before": self.size, "free": self.free, "open_in": self.open_in}
 
     def sentences(self) -> Iterator[str]:
-        """What compacting would do, and which programs prevent it."""
         size, free = size_shown(self.size), size_shown(self.free)
         yield f"{one_line(str(self.database))} is {size}, of which {free} are free."
         yield "A backup is created first. Then the file is rewritten, and every memory is compared with the backup."

@@ -47,7 +47,6 @@ class SettingChange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the file stays as it is."""
         return self.before == self.after
 
 

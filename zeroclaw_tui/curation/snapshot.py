@@ -57,7 +57,6 @@ class SnapshotPlan:
     has_vectors: bool
 
     def as_json(self) -> dict[str, Any]:
-        """The plan for scripts."""
         old = self.replaces
         replaces = None if old is None else {
             "is_zeroclaws": old.is_zeroclaws,

@@ -35,7 +35,6 @@ class Growth:
 
     @property
     def busiest(self) -> tuple[date, int] | None:
-        """The day on which most memories were created, the earliest of several."""
         return max(self.days, key=lambda day: day[1], default=None)
 
 

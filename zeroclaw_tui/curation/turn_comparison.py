@@ -43,7 +43,6 @@ class ComparedTurn:
     changed_since: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The document of `memory tail`."""
         turn = self.turn
         return {
             "turn": turn.id,

@@ -83,7 +83,6 @@ class Turn:
 
     @property
     def moment(self) -> datetime:
-        """When it was sent."""
         return datetime.fromisoformat(self.at)
 
 

@@ -210,8 +210,7 @@ def _import_title(plan: ImportPlan) -> str:
 
 def plan_body(plan: Plan) -> Content:
     """What is new, what already exists, what is created first, and what gets lost."""
-    facts = [f"{fact.number:,} {fact.words}" for fact in plan.facts() if fact.number is not None]
-    parts: list[str | tuple[str, str]] = [" · ".join(facts)]
+    parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
     if isinstance(plan, ImportPlan) and plan.why:
         parts.append((f"\n{_line(plan.source_text)}", MUTED))
         parts += [

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from copies_samples import SECRET, Place
 from support import small_store
 
-from zeroclaw_tui.curation.traces.copies import Copy, Text, find_copies
+from zeroclaw_tui.curation.traces.copies import Text, find_copies
+from zeroclaw_tui.curation.traces.files import TextPlace
 
 DOOR = Text("id-gone", "door", SECRET)
 Make = Callable[..., Place]
 
 
-async def _found(place: Place, *texts: Text) -> dict[str, list[Copy]]:
+async def _found(place: Place, *texts: Text) -> dict[str, list[TextPlace]]:
     async with place.opened() as library:
-        by_kind: dict[str, list[Copy]] = {}
+        by_kind: dict[str, list[TextPlace]] = {}
         for copy in await find_copies(library, texts or (DOOR,)):
             by_kind.setdefault(copy.kind, []).append(copy)
         return by_kind
@@ -28,8 +29,8 @@ async def test_other_memories_with_the_same_content_are_reported(make_place: Mak
     itself = Text("1", "door", SECRET)
     (copy,) = (await _found(place, itself))["memories"]
     assert (copy.count, copy.can_clean) == (1, False)
-    assert "hidden" in copy.remark
-    assert "door" not in copy.remark
+    assert "hidden" in copy.why
+    assert "door" not in copy.why
 
 
 async def test_unreadable_places_are_reported(place: Place) -> None:
@@ -44,7 +45,7 @@ async def test_unreadable_places_are_reported(place: Place) -> None:
     for kind in ("audit", "response cache", "backup", "chat"):
         (copy,) = found[kind]
         assert (copy.count, copy.can_clean) == (None, False)
-        assert copy.remark
+        assert copy.why
 
 
 async def test_an_unindexed_log_is_not_read(place: Place) -> None:
@@ -53,7 +54,7 @@ async def test_an_unindexed_log_is_not_read(place: Place) -> None:
     wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)
     (copy,) = (await _found(place))["other database"]
     assert copy.count is None
-    assert wal.name in copy.remark
+    assert wal.name in copy.why
     assert not backup.with_name("discord.db-shm").exists()
 
 

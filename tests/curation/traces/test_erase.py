@@ -77,7 +77,7 @@ async def test_the_trash_loses_only_the_erased_text(alone: Planted) -> None:
             await remove_memories(library, await plan_purge(library, MemoryFilter(contains=words)), "purge")
         report = await _erase(library)
         assert report.is_complete
-        assert [place.found for place in report.erased if place.kind == "trash"] == [2]
+        assert [place.count for place in report.erased if place.kind == "trash"] == [2]
         kept, total = await library.trash.listing()
         assert (total, kept[0].row.entry().content) == (1, OTHERS[3])
         await undo(library)
@@ -164,7 +164,7 @@ async def test_packed_and_binary_files_are_reported_and_left(alone: Planted) -> 
     assert why.keys().isdisjoint(Path(one.place).name for one in report.erased)
     assert "cannot be cut out" in why["picture.png"]
     assert "file of your own" in why["theirs.db"]
-    assert ["packed" in one.why for one in report.skipped if one.place.endswith("old.log.gz")] == [True]
+    assert ["packed" in one.why for one in report.scan.skipped if one.place.endswith("old.log.gz")] == [True]
     assert rows(alone.root / "theirs.db", "SELECT said FROM mine") == [TEXT]
 
 
@@ -209,7 +209,7 @@ async def test_copies_of_a_named_store_are_erased_too(alone: Planted, tmp_path: 
         report = await erase_texts(library, plan)
         assert report.is_complete
         assert report.outcome == "Nothing is left in the places that could be searched"
-        assert any(one.place == str(alone.root) and "named by its path" in one.why for one in report.skipped)
+        assert any(one.place == str(alone.root) and "named by its path" in one.why for one in report.scan.skipped)
     async with alone.opened() as library:
         plan = await _plan(library)
         assert plan.taken == ()
@@ -242,7 +242,7 @@ async def test_links_that_zeroclaw_does_not_read_are_reported_and_left(alone: Pl
     async with alone.opened() as library:
         report = await _erase(library)
     assert outside.read_text() == f"- {TEXT}\n"
-    told = {Path(one.place).name: one.why for one in report.skipped}
+    told = {Path(one.place).name: one.why for one in report.scan.skipped}
     assert told["link.md"] == told["diary"] == "It is a link, which was not followed."
 
 
@@ -263,6 +263,6 @@ async def test_in_notes_only_the_marked_line_is_erased(tmp_path: Path) -> None:
             "**c**: three",
         ]
         by_text = await _plan(library, "FOUR")
-        assert [(place.kind, place.place, place.found) for place in by_text.places] == [("store", str(notes), 1)]
-        assert (await erase_texts(library, by_text)).files == 1
+        assert [(place.kind, place.place, place.count) for place in by_text.places] == [("store", str(notes), 1)]
+        assert (await erase_texts(library, by_text)).scan.files == 1
     assert bytes_left(tmp_path, text="four") == []

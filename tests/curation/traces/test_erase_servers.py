@@ -101,18 +101,18 @@ async def test_rows_are_erased_and_what_a_server_keeps_is_reported(
         plan = await plan_erase(library, TextMatcher([TEXT]))
         # Of new rows of a store with transactions the journal has no content.
         in_trash = 1 if store.backend == "postgres" else 3
-        assert {(place.kind, place.found) for place in plan.places} == {("store", 1), ("trash", in_trash)}
+        assert {(place.kind, place.count) for place in plan.places} == {("store", 1), ("trash", in_trash)}
         report = await erase_texts(library, plan)
         assert report.left == ()
         assert report.is_complete
-        kept = {one.place: one.why for one in report.skipped}[library.memory.about.location]
+        kept = {one.place: one.why for one in report.scan.skipped}[library.memory.about.location]
         assert KEPT[store.backend] in kept
         assert any(words in kept for words in ("not ours to look into", "this program cannot read"))
         assert report.sentences()[-1] == "Nothing is left in the places that could be searched."
         assert await _contents(library) == sorted(OTHERS[:2])
         again = await _erased(library)
         assert again.is_complete
-        assert [one.place for one in again.skipped] == [library.memory.about.location]
+        assert [one.place for one in again.scan.skipped] == [library.memory.about.location]
     assert bytes_left(tmp_path) == []
 
 
@@ -125,7 +125,7 @@ async def test_a_memory_that_the_server_writes_again_is_reported(place: Postgres
     async with opened("postgres", place.url) as library:
         await store_memory(library, Draft("key", TEXT))
         report = await _erased(library)
-        assert [(one.kind, one.found, one.place) for one in report.left] == [
+        assert [(one.kind, one.count, one.place) for one in report.left] == [
             ("store", 1, library.memory.about.location)
         ]
         assert not report.is_complete
@@ -162,7 +162,7 @@ async def test_lucids_own_database_is_reported_and_left(lucid: Path) -> None:
     before = theirs.read_bytes()
     async with library_of(config_dir=lucid / ".zeroclaw") as library:
         report = await _erased(library)
-        assert [(one.kind, one.place, one.found) for one in report.left] == [("lucid", str(theirs), 10)]
+        assert [(one.kind, one.place, one.count) for one in report.left] == [("lucid", str(theirs), 10)]
         assert "has no delete" in report.left[0].why
         assert await _contents(library) == sorted(OTHERS[:2])
     assert theirs.read_bytes() == before

@@ -95,7 +95,7 @@ async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_rea
     tested = list(install.planted.values())
     assert [place for place in PLACES if place not in tested] == []
     for path, place in install.planted.items():
-        assert (named[str(path)].kind, named[str(path)].takes) == (place.kind, not place.stays), path
+        assert (named[str(path)].kind, named[str(path)].can_clean) == (place.kind, not place.stays), path
         if place.form == "trash":
             assert not path.exists(), "the backup of an earlier trash goes as a whole"
             continue

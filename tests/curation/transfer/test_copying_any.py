@@ -70,8 +70,7 @@ async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(
         plan = await plan_copy(library, target, EVERYTHING)
         assert (plan.new, plan.taken, plan.samples) == (4, 1, ("k1",))
         assert plan.losses == (
-            "The store plain does not store the session (4).",
-            "The store plain does not store the importance (5).",
+            "The store plain does not store: importance (5), session (4).",
             "The store plain gives each memory a new id and new times (5).",
         )
         outcome = await copy_memories(library, target, EVERYTHING, "rename")

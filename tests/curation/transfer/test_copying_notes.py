@@ -47,8 +47,7 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
     async with opened(tmp_path) as library:
         plan = await planned(library, "markdown", notes)
         assert plan.losses == (
-            "Markdown does not store the session (1).",
-            "Markdown does not store the vector (1).",
+            "Markdown does not store: session (1), vector (1).",
             "Markdown has a line for each memory: no ids, dates in place of times, the categories core and daily only,"
             " no line breaks, and no ** in keys (4).",
         )

@@ -72,7 +72,7 @@ async def test_missing_agents_are_added(tmp_path: Path) -> None:
         older = tmp_path / "older.db"
         plan = await planned(library, "sqlite", older)
         assert (plan.new, plan.taken) == (1, 1)
-        assert "SQLite does not store the agent (1)." in plan.losses
+        assert "SQLite does not store: agent (1)." in plan.losses
         assert (await copied(library, "sqlite", older, "rename")).count == 2
         again = await copied(library, "sqlite", older, "rename")
         assert again.left == 0
@@ -90,11 +90,7 @@ async def test_an_older_schema_says_what_it_does_not_keep(tmp_path: Path) -> Non
     async with opened(tmp_path) as library:
         plan = await planned(library, "sqlite", tmp_path / "old.db", "0.1.7")
         outcome = await copied(library, "sqlite", tmp_path / "old.db", profile="0.1.7")
-    assert plan.losses == (
-        "SQLite does not store the namespace (3).",
-        "SQLite does not store the importance (4).",
-        "SQLite does not store the superseding memory (1).",
-    )
+    assert plan.losses == ("SQLite does not store: importance (4), namespace (3), superseding memory (1).",)
     assert (outcome.count, outcome.verified) == (12, 12)
 
 

@@ -126,7 +126,7 @@ async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (2, 1)
         assert (*plan.losses, *plan.notes) == (
-            "SQLite does not know the agent gone: their memories go to the agent default (1).",
+            "SQLite does not know these agents, so default gets their memories (1): gone.",
         )
         await import_memories(library, plan, "skip")
         held = {(entry.agent, entry.content) for entry in await library.memory.list()}

@@ -13,18 +13,19 @@ from textual.app import App
 from tui_samples import STILL
 
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.traces.copies import Copy, Text, find_copies
+from zeroclaw_tui.curation.traces.copies import Text, find_copies
+from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.tui.rooms.copies import clean
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
-FIXED = Copy("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
+FIXED = TextPlace("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
 
 
 class CopiesApp(App[None]):
     """Cleans copies, and keeps the report."""
 
-    def __init__(self, sample: Sample, copies: Sequence[Copy]) -> None:
+    def __init__(self, sample: Sample, copies: Sequence[TextPlace]) -> None:
         super().__init__()
         self._sample, self._copies = sample, copies
         self.given: list[str | None] = []
@@ -51,7 +52,7 @@ def archived(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def found(tmp_path: Path, archived: Path) -> tuple[Sample, list[Copy]]:
+async def found(tmp_path: Path, archived: Path) -> tuple[Sample, list[TextPlace]]:
     """A library whose folders are real, and the copies found there."""
     sample = Sample(tmp_path, location=str(tmp_path))
     copies = await find_copies(sample.library, [TEXT])
@@ -60,7 +61,7 @@ async def found(tmp_path: Path, archived: Path) -> tuple[Sample, list[Copy]]:
 
 
 async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing(
-    found: tuple[Sample, list[Copy]], archived: Path
+    found: tuple[Sample, list[TextPlace]], archived: Path
 ) -> None:
     sample, copies = found
     before = bytes_of(archived)
@@ -75,7 +76,7 @@ async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing
     assert bytes_of(archived) == before
 
 
-async def test_what_is_chosen_is_cleaned_after_a_question(found: tuple[Sample, list[Copy]], archived: Path) -> None:
+async def test_what_is_chosen_is_cleaned_after_asking(found: tuple[Sample, list[TextPlace]], archived: Path) -> None:
     sample, copies = found
     before = bytes_of(archived)
     async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
@@ -106,7 +107,7 @@ async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample)
     assert app.given == [None]
 
 
-async def test_nothing_is_chosen_in_a_store_that_is_only_read(found: tuple[Sample, list[Copy]], archived: Path) -> None:
+async def test_nothing_is_chosen_in_a_read_only_store(found: tuple[Sample, list[TextPlace]], archived: Path) -> None:
     sample, copies = found
     sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
     async with running(CopiesApp(sample, copies), WIDE) as (app, pilot):

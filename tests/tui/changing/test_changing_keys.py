@@ -15,6 +15,7 @@ from tui_samples import Inspector, paced
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, undo
 from zeroclaw_tui.curation.traces import copies
+from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.external import Edited
@@ -23,15 +24,15 @@ from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 
-def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
-    async def find(*_: Any) -> list[copies.Copy]:
+def found_in(monkeypatch: pytest.MonkeyPatch, *found: TextPlace) -> None:
+    async def find(*_: Any) -> list[TextPlace]:
         return list(found)
 
     monkeypatch.setattr(copies, "find_copies", find)
 
 
-SNAPSHOT = copies.Copy("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
-LUCID = copies.Copy("lucid", "lucid", None, False, "It has no delete.")
+SNAPSHOT = TextPlace("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
+LUCID = TextPlace("lucid", "lucid", None, False, "It has no delete.")
 
 
 async def changed(inspector: Inspector, pilot: Pilot[Any], key: str, content: str) -> None:

@@ -47,7 +47,6 @@ class Block:
 
     @property
     def has_text(self) -> bool:
-        """Whether it says more than its bold title."""
         return bool(_TITLE.sub("", self.text, 1).strip())
 
 

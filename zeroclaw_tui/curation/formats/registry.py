@@ -39,7 +39,6 @@ class Format:
 
     @property
     def is_ours(self) -> bool:
-        """Whether ZeroClaw or this program writes it."""
         return not self.why
 
     def read(self, source: Source, lost: Counter[str]) -> Iterator[Row]:

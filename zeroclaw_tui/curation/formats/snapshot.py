@@ -68,7 +68,6 @@ class Snapshot:
 
     @property
     def is_zeroclaws(self) -> bool:
-        """Whether ZeroClaw or this program wrote it."""
         return not self.because
 
 

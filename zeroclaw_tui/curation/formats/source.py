@@ -61,7 +61,6 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The last part of its path, for people."""
         return one_line(self.path.name)
 
     @cached_property

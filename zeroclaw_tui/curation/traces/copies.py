@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
@@ -16,22 +15,20 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.traces.databases import Hit, rows_with_texts, search
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles
+from zeroclaw_tui.curation.traces.databases import rows_with_texts, search
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
-from zeroclaw_tui.curation.traces.places import Kind
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, Query
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names
 
 SHORT = 8
 """Texts of fewer characters are everywhere: they are only found as other memories of the same content."""
 _BATCH_ROWS = 500
 _SECONDS = 5.0
 """For so long a store searches for other memories of the same content."""
-_MAYBE = " It may contain the text."
 _NOT_WHOLE = "There are too many memories to compare quickly; others may have the same content."
 _LUCID = "ZeroClaw also stored these memories in lucid, which has no delete command."
 
@@ -43,32 +40,6 @@ class Text:
     id: str
     key: str
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A place where texts still are: `count` rows, entries or occurrences; None means that they may be there.
-
-    `remark` says what that means, or why it cannot be cleaned here. `texts` are those that were searched for, `file`
-    the file to clean.
-    """
-
-    kind: Kind
-    place: str
-    count: int | None
-    can_clean: bool
-    remark: str
-    texts: tuple[Text, ...] = ()
-    file: PlacedFile | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """By the names of `also_found_in`."""
-        return {name: getattr(self, name) for name in ("kind", "place", "count", "can_clean", "remark")}
-
-    @property
-    def sentence(self) -> str:
-        """The place, and what is to be known of it."""
-        return one_line(f"{self.kind}, {self.place}: {self.remark}")
 
 
 def matcher_for(texts: Sequence[Text], typed: str = "") -> TextMatcher:
@@ -113,7 +84,7 @@ async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
     return texts
 
 
-def summary(copies: Sequence[Copy]) -> str:
+def summary(copies: Sequence[TextPlace]) -> str:
     """One line: "archive (2), lucid", several places of one kind together; "" for none."""
     counts = Counter[str]()
     for copy in copies:
@@ -121,14 +92,9 @@ def summary(copies: Sequence[Copy]) -> str:
     return ", ".join(f"{kind} ({count:,})" if count else kind for kind, count in counts.items())
 
 
-def planned_sentence(copies: Sequence[Copy]) -> str:
-    """Where else the texts of a plan are."""
-    return f"Also found in: {summary(copies)}" if copies else "No other copies were found."
-
-
-def left_sentence(copies: Sequence[Copy]) -> str:
-    """Where else the texts of a change still are once it is done; "" where nowhere."""
-    return planned_sentence(copies) if copies else ""
+def found_sentence(copies: Sequence[TextPlace]) -> str:
+    """Where else the texts are; "" where nowhere."""
+    return f"Also found in: {summary(copies)}" if copies else ""
 
 
 def cleaned_sentence(cleaned: Outcome) -> str:
@@ -136,7 +102,7 @@ def cleaned_sentence(cleaned: Outcome) -> str:
     return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing to clean."
 
 
-async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
+async def find_copies(library: Library, texts: Iterable[Text]) -> list[TextPlace]:
     """Every place besides the store itself where one of these texts still is.
 
     Before a removal the memories of the texts do not count. Only the first MAX_TEXTS of at least SHORT characters are
@@ -147,13 +113,13 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     copies = await _in_memories(library, wanted)
     if any(map(_is_long, wanted)):
         task = CancellableTask()
-        copies += await task.run(lambda: list(_in_files(library, wanted, task.check)))
+        copies += await task.run(lambda: list(_in_files(library, matcher_for(wanted), task.check)))
     if wanted and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
-        copies.append(Copy("lucid", "lucid", None, False, _LUCID))
+        copies.append(TextPlace("lucid", "lucid", None, why=_LUCID))
     return copies
 
 
-async def _in_memories(library: Library, texts: Sequence[Text]) -> list[Copy]:
+async def _in_memories(library: Library, texts: Sequence[Text]) -> list[TextPlace]:
     """Other memories with the same content, superseded ones and those of other agents too."""
     about = library.memory.about
     contents = sorted({text.content for text in texts if text.content.strip(WHITE_SPACE)})[:MAX_TEXTS]
@@ -163,51 +129,49 @@ async def _in_memories(library: Library, texts: Sequence[Text]) -> list[Copy]:
         async with asyncio.timeout(_SECONDS):
             entries = await library.memory.rows(Query(ENTRIES, contents=contents))
     except TimeoutError:
-        return [Copy("memories", about.location, None, False, _NOT_WHOLE)]
+        return [TextPlace("memories", about.location, None, why=_NOT_WHOLE)]
     own = {(text.id, text.content) for text in texts}
     same = [entry for entry in entries if (entry.id, entry.content) not in own]
     if not same:
         return []
     keys = first_names(list(dict.fromkeys(entry.key for entry in same)))
     advice = about.keeps_deleted if about.program else "Select and delete them."
-    remark = f"Other memories have the same content: {keys}. {advice}"
-    return [Copy("memories", about.location, len(same), False, remark)]
+    return [
+        TextPlace("memories", about.location, len(same), why=f"Other memories have the same content: {keys}. {advice}")
+    ]
 
 
-def _in_files(library: Library, texts: tuple[Text, ...], check: Callable[[], None]) -> Iterator[Copy]:
+def _in_files(library: Library, matcher: TextMatcher, check: Callable[[], None]) -> Iterator[TextPlace]:
     """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
-    matcher = matcher_for(texts)
     for one in search(PlacedFiles.with_copies(library.config, library.memory.name), matcher, check):
-        if isinstance(one, Hit):
-            place, path = one.file.place, str(one.file.path)
-            remark = f"{place.remark} {matcher.remark}".rstrip()
-            yield Copy(place.kind, path, one.count, place.can_clean, remark, texts, one.file)
+        if not isinstance(one, SkippedPlace):
+            file, count = one
+            why = f"{file.place.remark} {matcher.remark}".rstrip()
+            yield TextPlace(file.kind, str(file.path), count, file.place.can_clean, why, file, matcher)
         elif one.may_hold:
-            yield Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}")
+            yield TextPlace(one.kind, one.place, None, why=f"{one.why} It may contain the text.")
 
 
-async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
+async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome:
     """Remove the texts from those places that allow it, as one change that undo reverses.
 
     `count` is how many places were cleaned. A place that cannot be cleaned becomes a note. Raises Refused where the
     store is read-only, and what the journal raises.
     """
     refuse_read_only(library)
-    chosen = list({(copy.kind, copy.place): copy for copy in copies if copy.can_clean}.values())
+    chosen = [copy for copy in copies if copy.can_clean]
     if not chosen:
         return Outcome("clean", 0)
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         count, notes = 0, list[str]()
         for copy in chosen:
-            if copy.file is None or not on_progress(count):
+            if copy.file is None or copy.matcher is None or not on_progress(count):
                 break
             try:
-                count += await _clean(copy.file, matcher_for(copy.texts), action, notes)
-            except InspectorError as error:
-                notes.append(str(error))
-            except OSError as error:
-                notes.append(f"{copy.place} cannot be read: {error.strerror}.")
+                count += await _clean(copy.file, copy.matcher, action, notes)
+            except (OSError, InspectorError) as error:
+                notes.append(not_read(error))
         return Outcome("clean", count, notes=tuple(notes))
 
     outcome = await run_change(library, "clean", f"cleaned {summary(chosen)}", work)

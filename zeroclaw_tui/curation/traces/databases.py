@@ -55,33 +55,28 @@ class FoundRow:
     values: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A file that has the texts, in how many rows or how often."""
-
-    file: PlacedFile
-    count: int
-
-
 def search(
     found: PlacedFiles, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False
-) -> Iterator[Hit | SkippedPlace]:
-    """Search every file, and give those that have a text or could not be searched. Blocks; `check` may end it."""
+) -> Iterator[tuple[PlacedFile, int] | SkippedPlace]:
+    """Search every file: those that have a text, with how often, and those that could not be searched.
+
+    It blocks; `check` may end it by raising.
+    """
     yield from found.skipped
     for file in found.files:
         check()
         try:
             skipped = file.why_not_searched()
-            if skipped is None and (count := count_hits(file, matcher, check, free_pages=free_pages)):
-                yield Hit(file, count)
-            elif skipped is None and file.is_database():
+            count = 0 if skipped else count_hits(file, matcher, check, free_pages=free_pages)
+            if not (count or skipped or free_pages) and file.is_database():
                 with open_immutable(file.path) as (_, notice):
-                    if notice and not free_pages:
-                        yield SkippedPlace(str(file.path), notice.strip(), kind=file.kind)
-            elif skipped is not None:
-                yield skipped
+                    skipped = SkippedPlace(str(file.path), notice.strip(), kind=file.kind) if notice else None
         except (OSError, InspectorError) as error:
-            yield SkippedPlace(str(file.path), not_read(error), kind=file.kind)
+            skipped, count = SkippedPlace(str(file.path), not_read(error), kind=file.kind), 0
+        if skipped:
+            yield skipped
+        elif count:
+            yield file, count
 
 
 def count_hits(file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.traces.databases import (
     search,
     wipe,
 )
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, not_read
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
@@ -52,33 +52,22 @@ _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 _LINES = "Every line that contains it is deleted."
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlace:
-    """A place that has the texts: how many rows, or how often in its bytes; `found` None where nobody can count.
-
-    `takes` says whether a run erases it, `why` why not or what follows.
-    """
-
-    kind: str
-    place: str
-    found: int | None
-    takes: bool = False
-    why: str = ""
-
-
 @dataclass(slots=True)
-class _Scan:
-    """What a search of all files of an install found, and what it could not search."""
+class Scan:
+    """What a search of all files of an install found, what it could not search, and how much that was."""
 
     places: list[TextPlace] = field(default_factory=list)
     skipped: list[SkippedPlace] = field(default_factory=list)
     files: int = 0
     size: int = 0
 
+    def skipped_json(self) -> list[dict[str, str]]:
+        return [{"place": one.place, "why": one.why} for one in self.skipped]
+
 
 @dataclass(frozen=True, slots=True)
 class ErasePlan:
-    """What a run would do. `files` and `size` are how many files were searched and their bytes.
+    """What a run would do.
 
     `memories` are those of the open store that go as a whole; `marked` are the ids of those that go whatever they say.
     `changes` are the numbers of the changes that undo can then no longer restore in full.
@@ -86,51 +75,51 @@ class ErasePlan:
 
     matcher: TextMatcher
     marked: frozenset[str]
-    places: tuple[TextPlace, ...]
-    skipped: tuple[SkippedPlace, ...]
-    files: int
-    size: int
+    scan: Scan
     memories: tuple[RowVersion, ...] = field(default=(), repr=False)
     changes: tuple[int, ...] = ()
 
     @property
+    def places(self) -> Sequence[TextPlace]:
+        return self.scan.places
+
+    @property
     def taken(self) -> tuple[TextPlace, ...]:
-        """The places that a run would erase."""
-        return tuple(place for place in self.places if place.takes)
+        return tuple(place for place in self.places if place.can_clean)
 
     @property
     def title(self) -> str:
-        """In how many places the texts are."""
         where = f"in {counted(len(self.places), 'place')}" if self.places else "nowhere"
-        return f"Found {where}; searched {counted(self.files, 'file')}."
+        return f"Found {where}; searched {counted(self.scan.files, 'file')}."
 
     def sentences(self) -> list[str]:
-        """What goes with the places, for people."""
         lines = []
         if count := len(self.memories):
             keys = [masked(version.key) for version in self.memories[:_MAX_NAMED]]
             go = "memory goes" if count == 1 else "memories go"
             lines.append(f"{count:,} {go}: {first_names(keys, count, most=_MAX_NAMED)}")
         if self.changes:
-            named = first_names(list(map(str, self.changes[:_MAX_NAMED])), len(self.changes), most=_MAX_NAMED)
+            named = first_names(list(map(str, self.changes)), most=_MAX_NAMED)
             lines.append(f"The trash also loses it, so undo no longer restores these changes in full: {named}.")
-        return [*lines, *([self.matcher.remark] if self.matcher.remark else [])]
+        return [*lines, *filter(None, [self.matcher.remark])]
 
     def as_json(self) -> dict[str, Any]:
-        """The document of a dry run."""
         return {
             "texts": len(self.matcher.texts),
-            "places": [asdict(place) for place in self.places],
+            "places": [
+                {"kind": one.kind, "place": one.place, "found": one.count, "takes": one.can_clean, "why": one.why}
+                for one in self.places
+            ],
             "memories": [{"id": version.id, "key": version.key} for version in self.memories],
             "changes": list(self.changes),
-            "not_looked_at": [{"place": one.place, "why": one.why} for one in self.skipped],
-            "looked_into": {"files": self.files, "bytes": self.size},
+            "not_looked_at": self.scan.skipped_json(),
+            "looked_into": {"files": self.scan.files, "bytes": self.scan.size},
         }
 
 
 @dataclass(frozen=True, slots=True)
 class EraseReport:
-    """What a run did, without the texts. `files` and `size` were searched at the end."""
+    """What a run did, without the texts. `scan` is the second look; `left` is what it found, each with the reason."""
 
     at: str
     backend: str
@@ -138,9 +127,7 @@ class EraseReport:
     texts: int
     erased: tuple[TextPlace, ...]
     left: tuple[TextPlace, ...]
-    skipped: tuple[SkippedPlace, ...]
-    files: int
-    size: int
+    scan: Scan
     remark: str
 
     @property
@@ -150,13 +137,11 @@ class EraseReport:
 
     @property
     def outcome(self) -> str:
-        """What became of it in a few words."""
         if not self.is_complete:
             return "Something is left"
-        return "Nothing is left in the places that could be searched" if self.skipped else "Nothing is left"
+        return "Nothing is left in the places that could be searched" if self.scan.skipped else "Nothing is left"
 
     def as_json(self) -> dict[str, Any]:
-        """The document of a run."""
         return {
             "at": self.at,
             "backend": self.backend,
@@ -164,31 +149,31 @@ class EraseReport:
             "texts": self.texts,
             "complete": self.is_complete,
             "erased": [
-                {"kind": one.kind, "place": one.place, "found": one.found, "why": one.why} for one in self.erased
+                {"kind": one.kind, "place": one.place, "found": one.count, "why": one.why} for one in self.erased
             ],
-            "left": [{"kind": one.kind, "place": one.place, "count": one.found, "why": one.why} for one in self.left],
-            "not_looked_at": [{"place": one.place, "why": one.why} for one in self.skipped],
-            "scanned": {"files": self.files, "bytes": self.size, "hits": self._hits},
+            "left": [{"kind": one.kind, "place": one.place, "count": one.count, "why": one.why} for one in self.left],
+            "not_looked_at": self.scan.skipped_json(),
+            "scanned": {"files": self.scan.files, "bytes": self.scan.size, "hits": self._hits},
         }
 
     def sentences(self) -> list[str]:
-        """The same for people, a line each."""
+        searched = f"{counted(self.scan.files, 'file')}, {self.scan.size:,} bytes"
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')}, case-insensitive.",
-            f"Searched {counted(self.files, 'file')}, {self.size:,} bytes: {counted(self._hits, 'hit')} left.",
+            f"Searched {searched}: {counted(self._hits, 'hit')} left.",
         ]
-        lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in self.erased]
+        lines += [f"Erased: {place.kind}, {place.place} ({place.count:,})." for place in self.erased]
         if not self.erased:
             lines.append("Nothing was erased." if self.left else "Nothing had to be erased.")
         for one in self.left:
-            count = "" if one.found is None else f" ({one.found:,})"
+            count = "" if one.count is None else f" ({one.count:,})"
             lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
-        lines += [f"Not searched: {one.place}: {one.why}" for one in self.skipped]
-        return [*lines, *([self.remark] if self.remark else []), f"{self.outcome}."]
+        lines += [f"Not searched: {one.place}: {one.why}" for one in self.scan.skipped]
+        return [*lines, *filter(None, [self.remark]), f"{self.outcome}."]
 
     @property
     def _hits(self) -> int:
-        return sum(one.found or 0 for one in self.left)
+        return sum(one.count or 0 for one in self.left)
 
 
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
@@ -200,17 +185,17 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
     places = [place for place in scan.places if place.place != str(trash.file)]
     # A search of files does not find what is on a server, nor memories that have none of the texts.
     if count := marked_only if _is_in_files(library) else len(memories):
-        own = TextPlace("store", memory.about.location, 0, takes=True)
+        own = TextPlace("store", memory.about.location, 0, can_clean=True)
         if has_database(memory.name):
             own = next((place for place in places if place.kind == "store"), own)
-        places = [replace(own, found=(own.found or 0) + count), *(place for place in places if place != own)]
+        places = [replace(own, count=(own.count or 0) + count), *(place for place in places if place != own)]
     has_text = partial(_has_text, matcher, _lasting(library, ids))
     changes: tuple[int, ...] = ()
     if journaled := await trash.erase(has_text, matcher.found_in, dry_run=True):
-        places.append(TextPlace("trash", str(trash.file), journaled, takes=True))
+        places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
         changes = await _changes_with(library, has_text)
-    places.sort(key=lambda place: place.kind != "store")
-    return ErasePlan(matcher, ids, tuple(places), tuple(scan.skipped), scan.files, scan.size, memories, changes)
+    scan.places = sorted(places, key=lambda place: place.kind != "store")
+    return ErasePlan(matcher, ids, scan, memories, changes)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -258,7 +243,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     if not _is_in_files(library):
         try:
             remaining, _ = await _memories(library, matcher, frozenset())
-            scan.places += [TextPlace("store", location, len(remaining), takes=True)] if remaining else []
+            scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
         except InspectorError as error:
             scan.skipped.append(SkippedPlace(location, str(error)))
     if memory.about.keeps_deleted is not None:
@@ -266,9 +251,9 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     return _report(library, plan, run, scan)
 
 
-async def _scan(library: Library, matcher: TextMatcher) -> _Scan:
+async def _scan(library: Library, matcher: TextMatcher) -> Scan:
     """Search every file of the install: the rows of databases, all bytes, and the names."""
-    task, scan = CancellableTask(), _Scan()
+    task, scan = CancellableTask(), Scan()
 
     def look() -> None:
         found = PlacedFiles.everything(library.config, library.memory.name)
@@ -278,9 +263,10 @@ async def _scan(library: Library, matcher: TextMatcher) -> _Scan:
             if isinstance(one, SkippedPlace):
                 scan.skipped.append(one)
                 continue
-            stays = one.file.why_it_stays() or (one.file.kind == "store" and library.read_only_because) or ""
-            why = stays or (_LINES if one.file.form == "notes" else "")
-            scan.places.append(TextPlace(one.file.kind, str(one.file.path), one.count, takes=not stays, why=why))
+            file, count = one
+            stays = file.why_it_stays() or (file.kind == "store" and library.read_only_because) or ""
+            why = stays or (_LINES if file.form == "notes" else "")
+            scan.places.append(TextPlace(file.kind, str(file.path), count, not stays, why))
         hits = {place.place for place in scan.places}
         named = [file for file in found.files if matcher.found_in(file.path.name) and str(file.path) not in hits]
         scan.places += [TextPlace(file.kind, str(file.path), 1, why=_NAME) for file in named]
@@ -328,18 +314,14 @@ class _Run:
                 self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
 
     def _files(self) -> list[PlacedFile]:
-        """The files that may be changed, first the store: where it is locked nothing at all is done."""
         found = PlacedFiles.everything(self._library.config, self._library.memory.name).files
         files = [file for file in found if file.form != "trash" and not file.why_it_stays()]
         return sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))
 
     def _clean(self, file: PlacedFile) -> None:
-        name = str(file.path)
-        if file.why_not_searched() is not None:
-            return
-        is_database = file.is_database()
+        name, is_database = str(file.path), file.is_database()
         prunes = is_database and self._has_deleted and file.kind == "store"
-        if not prunes and not count_hits(file, self._matcher, lambda: None):
+        if file.why_not_searched() or not (prunes or count_hits(file, self._matcher, lambda: None)):
             return
         if is_database:
             self.changed.add(name)
@@ -363,19 +345,20 @@ def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
     return True
 
 
-def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan) -> EraseReport:
+def _report(library: Library, plan: ErasePlan, run: _Run, scan: Scan) -> EraseReport:
     """What became of it, by what the second look found, without the texts."""
     out_of = plan.matcher.out_of
-    found = {place.place for place in scan.places}
     left = []
     for place in scan.places:
-        why = run.reasons.get(place.place) or (_STILL if place.takes else place.why)
-        left.append(replace(place, takes=False, why=why))
+        why = run.reasons.get(place.place) or (_STILL if place.can_clean else place.why)
+        left.append(replace(place, why=why))
     left += [TextPlace("not readable", one.place, None, why=one.why) for one in scan.skipped if one.may_hold]
     named = {place.place for place in left}
     left += [TextPlace("file", path, None, why=why) for path, why in run.reasons.items() if path not in named]
     # What a place still has was not erased, unless some of it went.
+    found = {place.place for place in scan.places}
     erased = [place for place in plan.taken if place.place in run.changed or place.place not in found]
+    scan.skipped = [replace(one, place=out_of(one.place), why=out_of(one.why)) for one in scan.skipped]
     return EraseReport(
         at=library.trash.now().isoformat(timespec="seconds"),
         backend=library.memory.name,
@@ -383,9 +366,7 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: _Scan) -> EraseR
         texts=len(plan.matcher.texts),
         erased=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in erased),
         left=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in left),
-        skipped=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in scan.skipped),
-        files=scan.files,
-        size=scan.size,
+        scan=scan,
         remark=plan.matcher.remark,
     )
 

@@ -14,10 +14,12 @@ from typing import Any
 from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, holds_loose_notes, notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
 from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import one_line
 
 _SIDECARS = ("-wal", "-journal", "-shm")
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
@@ -57,12 +59,10 @@ class PlacedFile:
 
     @property
     def kind(self) -> Kind:
-        """What it is to ZeroClaw or to this program."""
         return self.place.kind
 
     @property
     def form(self) -> Form:
-        """How it is read: a file of any form by its ending."""
         if self.place.form != "anything":
             return self.place.form
         if self.path.suffix == ".md":
@@ -90,6 +90,31 @@ class PlacedFile:
     def why_it_stays(self) -> str:
         """Why `erase` leaves it as it is; "" where it does not."""
         return _IN_GIT if ".git" in self.path.parts else self.place.stays
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """A place that has texts: how many rows, or how often in its bytes; None where nobody can count.
+
+    `can_clean` says whether the texts can be taken out of it, `why` what that means or why not. What `matcher` finds is
+    in `file`.
+    """
+
+    kind: str
+    place: str
+    count: int | None
+    can_clean: bool = False
+    why: str = ""
+    file: PlacedFile | None = None
+    matcher: TextMatcher | None = None
+
+    @property
+    def sentence(self) -> str:
+        return one_line(f"{self.kind}, {self.place}: {self.why}")
+
+    def as_json(self) -> dict[str, Any]:
+        about = {"kind": self.kind, "place": self.place, "count": self.count}
+        return {**about, "can_clean": self.can_clean, "remark": self.why}
 
 
 def not_read(error: OSError | InspectorError) -> str:
@@ -135,7 +160,6 @@ class PlacedFiles:
 
     @property
     def files(self) -> list[PlacedFile]:
-        """Every file that was found."""
         return list(self._files.values())
 
     def _take_store(self) -> None:
@@ -209,7 +233,6 @@ class PlacedFiles:
                 self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
 
     def _matching(self, place: Place, start: Path) -> Iterator[Path]:
-        """The files of a place below one folder."""
         for name in place.names:
             pattern = name.format(config=self._config_dir.name if self._config_dir else "")
             *inner, last = pattern.rstrip("/").split("/")
@@ -249,7 +272,6 @@ class PlacedFiles:
         return [*dict.fromkeys([*usual, *agent_folders(self._config).values()])]
 
     def _configured(self, place: Place, document: Mapping[str, Any], root: Path) -> Iterator[Path]:
-        """The files of a place that the config puts somewhere else."""
         for setting in place.settings:
             section, _, key = setting.partition(".")
             table = document.get(section)

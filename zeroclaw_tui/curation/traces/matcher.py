@@ -48,7 +48,6 @@ class TextMatcher:
         self._mark = "" if self.found_in(REMOVED) else REMOVED
 
     def found_in(self, value: str) -> bool:
-        """Whether a value has one of the texts."""
         return bool(self.spans_in(composed(value)))
 
     def found_in_field(self, name: str, value: object) -> bool:
@@ -70,7 +69,6 @@ class TextMatcher:
         return "".join([*parts, text[last:]])
 
     def out_of_bytes(self, value: bytes) -> bytes:
-        """The same for bytes."""
         return self.out_of(_decoded(value)).encode("utf-8", "surrogateescape")
 
     def spans_in(self, text: str) -> list[tuple[int, int]]:

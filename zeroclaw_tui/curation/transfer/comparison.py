@@ -81,7 +81,6 @@ class Comparison:
         return cls(memory, incoming, not exists or await memory.count() == 0, with_vectors)
 
     async def compare(self, rows: Sequence[Row]) -> list[Compared]:
-        """Compare a batch, in the same order."""
         completed = await asyncio.to_thread(lambda: list(map(self.incoming.completed, rows)))
         stored = await self.memory.as_stored(completed)
         if self.memory.about.keeps_lines:

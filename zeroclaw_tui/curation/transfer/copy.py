@@ -109,7 +109,6 @@ class CopyPlan(Plan):
         return left_out_sentences(self.superseded_hidden, self.filtered_out)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan's part of the document of copy."""
         # The dataclass is rebuilt with slots, so that super() needs its names.
         return {
             **super(CopyPlan, self).as_json(),
@@ -132,7 +131,6 @@ class CopyOutcome(Outcome):
     left: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """What the command prints."""
         return {
             **super(CopyOutcome, self).as_json(),
             "verified": self.verified,

@@ -66,11 +66,9 @@ class ImportPlan(Plan):
 
     @property
     def source_text(self) -> str:
-        """What the file is taken for, and why."""
         return f"{cut(one_line(self.path.name), _NAME_CELLS)} looks like {self.format.title}: {self.why}."
 
     def as_json(self) -> dict[str, Any]:
-        """The plan's part of the document of import."""
         previews = [
             {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
             for entry in self.previews
@@ -128,7 +126,6 @@ class _Reading:
                 yield row
 
     def notes(self) -> Iterator[str]:
-        """What was left out and why."""
         yield from (name for name in self.lost if name.endswith("."))
         counts = [(name, count) for name, count in self.lost.most_common() if not name.endswith(".")]
         if counts:

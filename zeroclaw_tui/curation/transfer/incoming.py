@@ -158,7 +158,6 @@ class Incoming:
         return Row(new_id, values, handle, owner)
 
     def with_key(self, row: Row, key: str) -> Row:
-        """Return a row under a key with a new id."""
         new_id = self._new_id(key, row.values["content"], row.agent)
         return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
 
@@ -207,7 +206,6 @@ class Incoming:
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {owner!r} {key!r} {content!r}"))
 
     def _takes_vector(self, vector: Value) -> bool:
-        """Whether a vector fits among those of the store, which may be of key and content together."""
         is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
         return is_alike and self.vectors.fits(vector, self.supply.vectors_by)
 

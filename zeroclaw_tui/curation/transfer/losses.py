@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.curation.transfer.incoming import (
     DEFAULT_AGENT,
-    FIELDS,
     OF_THE_STORE,
     TIMES,
     VECTOR,
@@ -21,17 +20,10 @@ from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.note_lines import is_line
 from zeroclaw_tui.memory.text import first_names, one_line
 
-_USUAL: dict[str, tuple[Value, ...]] = {"namespace": ("default",), "pinned": (0,), "importance": (0.5,)}
+_USUAL: dict[str, Sequence[Value]] = {"namespace": ("default",), "pinned": (0,), "importance": (0.5,)}
 """Values that ZeroClaw gives by itself."""
+_NAMES = {VECTOR: "vector", "session_id": "session", "superseded_by": "superseding memory", "pinned": "pin"}
 _SENTENCES = {
-    "session_id": "{} does not store the session ({:,}).",
-    "namespace": "{} does not store the namespace ({:,}).",
-    "importance": "{} does not store the importance ({:,}).",
-    "pinned": "{} does not store the pin ({:,}).",
-    "superseded_by": "{} does not store the superseding memory ({:,}).",
-    "kind": "{} does not store the kind ({:,}).",
-    "agent": "{} does not store the agent ({:,}).",
-    VECTOR: "{} does not store the vector ({:,}).",
     "re-embedded": "{} embeds key and content together, so vectors of contents alone are made again ({:,}).",
     "other vectors": "Vectors of another model or length than those of {} are left out ({:,});"
     " run `zeroclaw memory reindex` afterwards.",
@@ -43,7 +35,7 @@ _SENTENCES = {
 }
 _OF_DOCUMENTS = frozenset({"id", "key", "content", "category", "timestamp", "session_id", "agent_id"})
 """The fields of a memory in a JSON document."""
-_MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 6, 30
+_MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 
 
 class Losses:
@@ -51,55 +43,52 @@ class Losses:
 
     def __init__(self, incoming: Incoming) -> None:
         self._incoming = incoming
-        self._counts: Counter[str] = Counter()
-        self._columns: Counter[str] = Counter()
+        self._fields: Counter[str] = Counter()
+        """The names of what the store has no place for."""
+        self._kinds: Counter[str] = Counter()
         self._agents: Counter[str] = Counter()
 
     def add(self, row: Row, stored: Row) -> None:
         """Count what of one memory is lost; `stored` is as the store would have it."""
-        incoming, counts, values = self._incoming, self._counts, stored.values
+        incoming, kinds, values = self._incoming, self._kinds, stored.values
         about = incoming.memory.about
         for name, value in row.values.items():
-            if value is None or value == "" or values.get(name) is not None or name in OF_THE_STORE or name in TIMES:
+            if value in (None, "", *_USUAL.get(name, ())) or values.get(name) is not None:
                 continue
             if name == VECTOR and (about.embeds_itself or "vectors" not in incoming.memory.why_not):
-                counts["re-embedded" if about.embeds_itself else "other vectors"] += 1
-            elif name in FIELDS or name == VECTOR:
-                counts[name] += value not in _USUAL.get(name, ())
-            else:
+                kinds["re-embedded" if about.embeds_itself else "other vectors"] += 1
+            elif name not in OF_THE_STORE and name not in TIMES:
                 for field in _fields_in(name, value):
-                    _count(self._columns, field)
+                    _count(self._fields, _NAMES.get(field, field))
         if row.agent not in (None, DEFAULT_AGENT) and stored.agent is None:
-            counts["agent"] += 1
+            self._fields["agent"] += 1
         if about.keeps_lines:
-            counts["lines"] += not is_line(row)
+            kinds["lines"] += not is_line(row)
             return
         if row.agent not in (None, incoming.usual_owner(None), *incoming.agents) and stored.agent is not None:
             _count(self._agents, str(row.agent))
-        counts["text"] += any(
-            column_text(row.values.get(name)) != column_text(values.get(name)) for name in ("key", "content")
-        )
-        counts["new"] += not stored.id
-        counts["times"] += bool(stored.id) and any(
-            map(_is_other_time, map(row.values.get, TIMES), map(values.get, TIMES))
+        kinds["text"] += any(column_text(row.values[name]) != column_text(values[name]) for name in ("key", "content"))
+        kinds["new"] += not stored.id
+        kinds["times"] += bool(stored.id) and any(
+            _is_other_time(row.values.get(name), values.get(name)) for name in TIMES
         )
 
     def sentences(self) -> Iterator[str]:
-        """One for each kind of loss."""
-        profile = backend_info(self._incoming.memory.name)
-        label = f"The store {self._incoming.memory.name}" if profile is None else profile.title
+        incoming, info = self._incoming, backend_info(self._incoming.memory.name)
+        label = f"The store {incoming.memory.name}" if info is None else info.title
+        if self._fields:
+            fields = [f"{one_line(name)} ({count:,})" for name, count in self._fields.most_common()]
+            yield f"{label} does not store: {first_names(fields, most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)}."
         for name, sentence in _SENTENCES.items():
-            if count := self._counts[name]:
+            if count := self._kinds[name]:
                 yield sentence.format(label, count)
-        if self._columns:
-            yield f"{label} has no column for {_names(self._columns)}: its values are left out."
-        if self._agents and not self._incoming.supply.is_file:
-            yield f"New agents are added to {label}: {_names(self._agents)}."
-        elif self._agents:
-            number, several = sum(self._agents.values()), "agent" if len(self._agents) == 1 else "agents"
-            owner = one_line(str(self._incoming.supply.owner or self._incoming.usual_owner(None)))
-            whose = f"their memories go to the agent {owner} ({number:,})"
-            yield f"{label} does not know the {several} {_names(self._agents)}: {whose}."
+        agents = first_names(list(self._agents), most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)
+        if agents and incoming.supply.is_file:
+            owner = one_line(str(incoming.supply.owner or incoming.usual_owner(None)))
+            count = self._agents.total()
+            yield f"{label} does not know these agents, so {owner} gets their memories ({count:,}): {agents}."
+        elif agents:
+            yield f"New agents are added to {label}: {agents}."
 
 
 def _is_other_time(stated: Value, stored: Value) -> bool:
@@ -120,7 +109,3 @@ def _fields_in(name: str, value: Value) -> list[str]:
     except (ValueError, RecursionError):
         return [name]
     return [field for field, stated in document.items() if field not in _OF_DOCUMENTS and stated is not None]
-
-
-def _names(names: Counter[str]) -> str:
-    return first_names(list(names), most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)

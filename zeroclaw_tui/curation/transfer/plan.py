@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import cut, first_names, one_line
+from zeroclaw_tui.memory.text import cut, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
 
 _PREVIEW_CELLS = 100
-
-
-class Fact(NamedTuple):
-    """A sentence of a plan, and how it is shown. One with a `number` belongs under the other numbers."""
-
-    words: str
-    tone: Literal["plain", "dim", "warning"] = "plain"
-    number: int | None = None
-
-
 _CLASHES: dict[OnClash, str] = {
     "skip": "left out (--overwrite replaces the existing ones, --rename adds these under another key)",
     "overwrite": "replace the existing ones",
@@ -49,25 +39,19 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """How many memories there are to come."""
         return self.new + self.same + self.taken
 
     def brings(self, on_clash: OnClash) -> int:
-        """How many would be written."""
         return self.new + (0 if on_clash == "skip" else self.taken)
 
-    def facts(self, on_clash: OnClash | None = None) -> Iterator[Fact]:
-        """What comes, what is there, what is taken and, where it is decided, what becomes of that, and what is lost."""
-        if self.makes is not None:
-            yield Fact(one_line(self.makes))
-        yield Fact("new", number=self.new)
+    def counts(self, on_clash: OnClash | None = None) -> Iterator[str]:
+        """How many are new, already there, and whose key is taken, with what becomes of those where it is decided."""
+        yield f"{self.new:,} new"
         if self.same:
-            yield Fact("already there, the same", number=self.same)
+            yield f"{self.same:,} already there, the same"
         if self.taken:
             becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
-            yield Fact(f"whose key is taken{becomes}", "warning", self.taken)
-            yield Fact(first_names(self.samples, self.taken), "dim")
-        yield from map(Fact, self.sentences())
+            yield f"{self.taken:,} whose key is taken{becomes}"
 
     def sentences(self) -> tuple[str, ...]:
         """What the store cannot keep, then what there is to say of the source."""
@@ -80,7 +64,6 @@ class Plan:
             yield cut(one_line(entry.key), _PREVIEW_CELLS), about, cut(one_line(entry.content), _PREVIEW_CELLS)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan's part of a document; whoever prints it adds what was chosen."""
         return {
             "new": self.new,
             "same": self.same,

@@ -33,7 +33,6 @@ class Target:
 
     @classmethod
     def of(cls, library: Library) -> Target:
-        """A store that is open."""
         return cls(library.config, library, None, library.memory.about.location)
 
     @classmethod
@@ -51,7 +50,6 @@ class Target:
         return cls(config, library, profile, location if library is None else library.memory.about.location)
 
     async def close(self) -> None:
-        """Close it."""
         if self.library is not None:
             await self.library.close()
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.curation.traces.copies import Copy
+    from zeroclaw_tui.curation.traces.files import TextPlace
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
@@ -167,7 +167,7 @@ class BrowserRoom(Room[None]):
         self._panes: BrowserPanes | None = None
         self._furnishing = asyncio.Lock()
         self._changes: Changes | None = None
-        self._copies: Sequence[Copy] = ()
+        self._copies: Sequence[TextPlace] = ()
         self._other_install: str | None = None
         self._narrowed: Chip | None = None
 
@@ -658,7 +658,7 @@ class BrowserRoom(Room[None]):
         self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
 
     async def _show_copies_left(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.traces.copies import find_copies, left_sentence, texts_of
+        from zeroclaw_tui.curation.traces.copies import find_copies, found_sentence, texts_of
 
         banner = self.panes.copies_banner
         try:
@@ -667,7 +667,7 @@ class BrowserRoom(Room[None]):
             self.say_failure(error)
             return
         # An edit leaves its old text in every place that cannot be searched; only a find is reported then.
-        left = left_sentence([copy for copy in self._copies if copy.count is not None or not is_edit])
+        left = found_sentence([copy for copy in self._copies if copy.count is not None or not is_edit])
         if left:
             banner.show("quiet", left, ":", "to see them", "copies", typed="copies")
         else:

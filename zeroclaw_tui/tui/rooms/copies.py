@@ -12,8 +12,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.traces.copies import Copy, Text, clean_copies, cleaned_sentence, matcher_for
+from zeroclaw_tui.curation.traces.copies import Text, clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
@@ -35,7 +36,7 @@ TYPED = "erase"
 _FOR_EVER = "This cannot be undone: it also deletes these rows from the trash."
 
 
-class CopiesScreen(Dialog[Sequence[Copy]]):
+class CopiesScreen(Dialog[Sequence[TextPlace]]):
     """Each place with what it holds; none is marked at first. Gives the places that were marked to be cleaned."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,12 +47,12 @@ class CopiesScreen(Dialog[Sequence[Copy]]):
         Binding("escape,q", "step_out", "cancel", id="copies.out"),
     ]
 
-    def __init__(self, library: Library, copies: Sequence[Copy]) -> None:
+    def __init__(self, library: Library, copies: Sequence[TextPlace]) -> None:
         super().__init__(_sentence(copies), None)
         self.add_class("-places")
         self._why_not = library.read_only_because or ""
         self._copies = copies
-        self._places = TableList[Copy](
+        self._places = TableList[TextPlace](
             (
                 Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
                 Column("kind", lambda copy: copy.kind),
@@ -82,7 +83,7 @@ class CopiesScreen(Dialog[Sequence[Copy]]):
         return "space mark   * all   enter clean marked   esc cancel" if can_clean else "esc done"
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        remark = "" if event.row is None else shown_line(event.row.remark)
+        remark = "" if event.row is None else shown_line(event.row.why)
         self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
 
     def on_table_list_marks_changed(self) -> None:
@@ -109,12 +110,12 @@ class CopiesScreen(Dialog[Sequence[Copy]]):
     def action_mark_none(self) -> None:
         self._places.set_marks(())
 
-    def _mark_of(self, copy: Copy) -> tuple[str, str] | None:
+    def _mark_of(self, copy: TextPlace) -> tuple[str, str] | None:
         """What a place is marked by; None where it cannot be cleaned."""
         return (copy.kind, copy.place) if copy.can_clean and not self._why_not else None
 
 
-def _sentence(copies: Sequence[Copy]) -> str:
+def _sentence(copies: Sequence[TextPlace]) -> str:
     if not copies:
         return "No other copies were found."
     can = sum(copy.can_clean for copy in copies)
@@ -125,7 +126,7 @@ def _sentence(copies: Sequence[Copy]) -> str:
     return f"The text is still in {counted(len(copies), 'place')}, {cleaned}"
 
 
-async def clean(app: App[Any], library: Library, copies: Sequence[Copy], patience: float) -> str | None:
+async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
     """Show the places, ask, and clean those that are marked; gives the report, None when nothing was tried.
 
     Runs in a worker. Raises InspectorError kinds.
@@ -204,7 +205,7 @@ def _plan_content(plan: ErasePlan) -> Content:
     if plan.taken:
         parts.append(f"{_FOR_EVER}\n")
     for place in plan.places:
-        glyph, look = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
-        where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.found or 0:,}"
+        glyph, look = ((_CHOSEN, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
+        where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.count or 0:,}"
         parts += ["\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED)]
     return Content.assemble(*parts)
