@@ -66,7 +66,6 @@ class ChangeSet:
         self._journal = journal
         self._on_progress = on_progress
         self._pending: list[Change] = []
-        self._is_read = False
         self._processed = 0
         self._total = Tally()
 
@@ -74,37 +73,35 @@ class ChangeSet:
         """Apply them. Raises UsageError and Refused for values no store, or not this one, can have."""
         writer.done = self._total.written
         while batch := await writer.blocking(lambda: self._next_batch(writer)):
-            if self._processed and not self._goes_on(writer):
-                return self._result(writer, cancelled=True)
+            if self._processed and (writer.is_stopped or not self._report_progress()):
+                return self._total.result(cancelled=True, notes=(*writer.notes, *writer.summary()))
             await self._apply(writer, batch)
             self._pending = []
             self._processed += sum(change.table != AGENTS for change in batch)
             writer.done = self._total.written
-        if self._on_progress is not None:
-            self._on_progress(self._processed)
+        self._report_progress()
         if self._policy.on_conflict == "refuse" and self._total.conflict_count:
             self._total.written = 0
-        return self._result(writer)
+        return self._total.result(notes=(*writer.notes, *writer.summary()))
 
-    def _result(self, writer: RowWriter, *, cancelled: bool = False) -> ApplyResult:
-        return self._total.result(cancelled=cancelled, notes=(*writer.notes, *writer.summary()))
-
-    def _goes_on(self, writer: RowWriter) -> bool:
-        return not writer.is_stopped and (self._on_progress is None or self._on_progress(self._processed))
+    def _report_progress(self) -> bool:
+        """Say how many changes are done; False means that no further batch shall begin."""
+        return self._on_progress is None or self._on_progress(self._processed)
 
     def _next_batch(self, writer: RowWriter) -> Sequence[Change]:
         """As many changes as the writer takes at once; all of them where a conflict refuses the set."""
         batch = self._pending
         size = sum(change.size for change in batch)
-        while not self._is_read and (
-            self._is_one_batch or not batch or (len(batch) < writer.batch_rows and size < BATCH_BYTES)
-        ):
+        while self._is_one_batch or not batch or (len(batch) < writer.batch_rows and size < BATCH_BYTES):
             change = next(self._changes, None)
             if change is None:
-                self._is_read = True
-            else:
-                batch.append(_checked(change, writer))
-                size += change.size
+                break
+            if isinstance(change.after, Draft | Edit):
+                after = change.after.checked()
+                writer.check(after)
+                change = replace(change, after=after)
+            batch.append(change)
+            size += change.size
         return batch
 
     async def _apply(self, writer: RowWriter, batch: Sequence[Change]) -> None:
@@ -114,9 +111,10 @@ class ChangeSet:
                     found = await self._write(writer, batch)
             except WriteConflict:
                 continue
-            except _Conflicting as conflicting:
+            except _Refused as refused:
                 # Leaving the block by an exception has rolled the batch back.
-                found = conflicting.found
+                self._total.add(refused.tally)
+                return
             self._total.add(found.tally)
             self._policy.handled.update(found.handled)
             return
@@ -124,19 +122,18 @@ class ChangeSet:
 
     async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
         others = [change for change in batch if change.table != MEMORIES]
-        memories = [change for change in batch if change.table == MEMORIES]
+        dry_run = self._policy.dry_run
         # An agent is inserted before its memories, and deleted after them.
-        added = [await writer.write_other(one, dry_run=self._policy.dry_run) for one in others if one.after is not None]
-        found = await plan_batch(self._policy, writer, memories)
+        added = [await writer.write_other(one, dry_run=dry_run) for one in others if one.after is not None]
+        found = await plan_batch(self._policy, writer, [change for change in batch if change.table == MEMORIES])
         if self._is_one_batch and found.tally.skipped:
-            raise _Conflicting(found)
+            raise _Refused(found.tally.refused())
         found.tally.written += sum(change.table != AGENTS for change in others)
-        if self._policy.dry_run:
+        if dry_run:
             return found
         found.adopt(await writer.prepare([one.new for one in found.net() if one.new is not None]))
         net = found.net()
         agents = [change for change in (*added, *found.agents) if change is not None]
-        removing = [change for change in others if change.after is None]
         if not writer.is_transactional:
             await self._record(writer, [*agents, *found.journal])
         try:
@@ -146,7 +143,7 @@ class ChangeSet:
                 await writer.blocking(self._journal.withdraw)
             raise
         found.adopt(written)
-        removed = [await writer.write_other(change, dry_run=False) for change in removing]
+        removed = [await writer.write_other(one, dry_run=False) for one in others if one.after is None]
         if writer.is_transactional:
             gone = [change for change in removed if change is not None]
             await self._record(writer, [*agents, *map(_with_state, found.journal), *gone])
@@ -158,14 +155,6 @@ class ChangeSet:
             await writer.blocking(lambda: journal.record(changes))
 
 
-def _checked(change: Change, writer: RowWriter) -> Change:
-    if isinstance(change.after, Draft | Edit):
-        after = change.after.checked()
-        writer.check(after)
-        return replace(change, after=after)
-    return change
-
-
 def _with_state(change: RowChange) -> RowChange:
     """A change that says of a new row what it is in the store, so that the journal need not have its content."""
     if change.before is not None or change.after is None:
@@ -173,12 +162,11 @@ def _with_state(change: RowChange) -> RowChange:
     return RowChange(None, change.after, reverses=change.reverses, after_state=change.after.fingerprint)
 
 
-class _Conflicting(Exception):
-    """Leaves a batch of a set that is written whole or not at all."""
+class _Refused(Exception):
+    """Leaves the batch of a set that is written whole or not at all, because of conflicts."""
 
-    def __init__(self, found: Batch) -> None:
-        self.found = found
-        found.forget_operations()
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
 
 
 class FillVectors:

@@ -76,6 +76,10 @@ class Tally:
         self.conflict_count += 1
         self.skipped += [] if skipped is None else [skipped]
 
+    def refused(self) -> Tally:
+        """What is left of it where nothing is written."""
+        return Tally(skipped=self.skipped, conflicts=self.conflicts, conflict_count=self.conflict_count)
+
     def result(self, *, cancelled: bool = False, notes: Iterable[str] = ()) -> ApplyResult:
         """The result of `apply`."""
         return ApplyResult(

@@ -52,11 +52,6 @@ class Outcome:
         conflict = RowConflict(wanted, existing, "deleted" if existing is None else "changed")
         self.tally.add_conflict(conflict, skipped=wanted.id if skipped else None)
 
-    def refused(self) -> Outcome:
-        """What is left of it where nothing is written."""
-        met = self.tally
-        return Outcome(tally=Tally(skipped=met.skipped, conflicts=met.conflicts, conflict_count=met.conflict_count))
-
     def record(self, change: Change, before: Row | None, after: Row | None) -> None:
         """Count a memory that was written, and note it for the journal."""
         self.changes.append(RowChange(before, after, reverses=change.reverses))

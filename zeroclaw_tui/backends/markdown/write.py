@@ -105,7 +105,7 @@ class NoteChanges:
         if self._is_one_batch:
             refused = Tally()
             for source, steps in works:
-                refused.add(self._planned(source, steps, read_bytes(source.note.path)).refused().tally)
+                refused.add(self._planned(source, steps, read_bytes(source.note.path)).tally.refused())
             if refused.conflicts:
                 return refused
         for source, steps in works:
@@ -168,7 +168,7 @@ class NoteChanges:
                 self._simulated[path] = outcome.data
                 return outcome
             if self._is_one_batch and outcome.tally.conflicts:
-                return outcome.refused()
+                return Outcome(tally=outcome.tally.refused())
             if journal is not None and outcome.changes:
                 journal.record(outcome.changes)
             try:
