@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from zeroclaw_tui.backends.markdown.files import WHY_NOT
+from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, is_new, number_of
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
-    body_of,
     checked_content,
     gap_of,
     joined,
@@ -19,7 +18,6 @@ from zeroclaw_tui.backends.markdown.lines import (
     raw_lines,
     with_content,
 )
-from zeroclaw_tui.backends.markdown.sources import Source, is_new, number_of
 from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, Row, RowChange, RowConflict, RowVersion
 from zeroclaw_tui.memory.errors import Refused
@@ -74,13 +72,13 @@ class _LineEdit:
 class LineEditor:
     """Changes lines of a file. `deleted` are the numbers of lines that were deleted since the changes were planned."""
 
-    def __init__(self, source: Source, data: bytes | None, deleted: Sequence[int]) -> None:
-        self._source, self._deleted = source, deleted
+    def __init__(self, note: NoteFile, data: bytes | None, deleted: Sequence[int]) -> None:
+        self._note, self._deleted = note, deleted
         self._lines = lines_of(data or b"")
         self._entries = [line for line in self._lines if line.entry is not None]
         self._by_state: dict[str, list[Line]] = defaultdict(list)
         for line in self._entries:
-            self._by_state[source.state(line.content)].append(line)
+            self._by_state[note.state(line.content)].append(line)
         self._edits: list[_LineEdit] = []
         self._outcome = Outcome(data)
 
@@ -107,12 +105,13 @@ class LineEditor:
         if isinstance(after, Edit):
             new = self._edited(line, after)
         elif isinstance(after, Row):
-            new = body_of(_raw_of(after)) + line.raw[len(body_of(line.raw)) :]
+            end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
+            new = _raw_of(after).rstrip(b"\r\n") + end
         else:
             self._outcome.deleted.append(number_of(expected.id))
         if new == line.raw:
             self._outcome.tally.already.append(expected.id)
-            self._outcome.rows.append((change, self._source.row(line)))
+            self._outcome.rows.append((change, self._note.row(line)))
         else:
             self._edits.append(_LineEdit(change, line, new))
 
@@ -121,7 +120,7 @@ class LineEditor:
         if isinstance(expected, RowVersion):
             state = expected.state
         else:
-            state = self._source.state(str(expected.values["content"]))
+            state = self._note.state(str(expected.values["content"]))
         candidates, near = self._by_state[state], self._number_now(expected)
         line = min(candidates, key=lambda line: abs((line.entry or 0) - near), default=None)
         if line is not None:
@@ -135,8 +134,8 @@ class LineEditor:
     def _miss(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
         """The line is not as it was expected; whether another one has its number tells whether it is gone."""
         after, number = change.after, self._number_now(expected)
-        existing = self._source.row(self._entries[number]) if 0 <= number < len(self._entries) else None
-        is_there = isinstance(after, Row) and self._by_state[self._source.state(after.entry().content)]
+        existing = self._note.row(self._entries[number]) if 0 <= number < len(self._entries) else None
+        is_there = isinstance(after, Row) and self._by_state[self._note.state(after.entry().content)]
         if is_there or (after is None and existing is None):
             self._outcome.tally.already.append(expected.id)
             return
@@ -147,7 +146,7 @@ class LineEditor:
             self._restore(change, after)
 
     def _edited(self, line: Line, edit: Edit) -> bytes:
-        row = self._source.row(line)
+        row = self._note.row(line)
         for name, value in edit.values.items():
             if name != "content" and value != row.values.get(name):
                 raise Refused(WHY_NOT[name], hint="Only the content of a line can be changed.")
@@ -164,7 +163,7 @@ class LineEditor:
         gap = gap_of(row, lines, _line_number(change) - len(inserted))
         if gap is None:
             gap = len(lines)
-            self._outcome.tally.notes[MOVED.format(self._source.note.name)] = None
+            self._outcome.tally.notes[MOVED.format(self._note.shown)] = None
         self._edits.append(_LineEdit(change, None, raw, gap))
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:
@@ -182,7 +181,7 @@ class LineEditor:
                 new.append(self._lines[index].raw)
         for edit in appended:
             # ZeroClaw puts a blank line between memories.
-            new += raw_lines(self._source.heading) if not new else [b"\n"] if new[-1].endswith(b"\n") else []
+            new += raw_lines(self._note.heading) if not new else [b"\n"] if new[-1].endswith(b"\n") else []
             edit.index = len(new)
             new.append(edit.new)
         self._outcome.data = joined(new)
@@ -190,8 +189,8 @@ class LineEditor:
         leaving = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
         for edit in (*self._edits, *appended):
             context = None if edit.old is None or edit.new else neighbours(self._lines, edit.old.index, leaving)
-            before = None if edit.old is None else self._source.row(edit.old, context)
-            after = self._source.row(lines[edit.index]) if edit.new else None
+            before = None if edit.old is None else self._note.row(edit.old, context)
+            after = self._note.row(lines[edit.index]) if edit.new else None
             self._outcome.record(edit.change, before, after)
 
 

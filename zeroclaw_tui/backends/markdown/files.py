@@ -1,25 +1,30 @@
-"""Which files ZeroClaw's Markdown memory reads, and what it makes of their lines."""
+"""The notes files of ZeroClaw's Markdown memory, and what it makes of their lines."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from datetime import datetime
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.markdown.lines import CONTEXT, Line, digest, entry_text, lines_of
 from zeroclaw_tui.backends.matching import sort_key
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
-from zeroclaw_tui.files.disk import names_in
+from zeroclaw_tui.files.disk import names_in, read_bytes
+from zeroclaw_tui.memory.change import Change, Draft, Row, RowVersion, Value
 from zeroclaw_tui.memory.days import date_of_note
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
-Signature = tuple[tuple[str, int, int, int], ...]
+CORE = "core"
 WHY_NOT = {
     "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
     "sessions": "Markdown files keep no session.",
@@ -51,24 +56,162 @@ class NoteFolder:
     only: str | None = None
     is_loose: bool = False
 
+    def names(self) -> list[str]:
+        """MEMORY.md and every memory/*.md, or of a loose folder every *.md directly in it. Missing: none.
+
+        Links that lead nowhere and folders named `x.md` are among them, so that reading can say what is wrong.
+        Raises Unreadable when a folder cannot be listed.
+        """
+        if self.only is not None:
+            return [self.only]
+        if self.is_loose:
+            return _markdown_names(self.root)
+        core = [CORE_NAME] if os.path.lexists(self.root / CORE_NAME) else []
+        return [*core, *(f"{DAILY_FOLDER}/{name}" for name in _markdown_names(self.root / DAILY_FOLDER))]
+
+
+def _markdown_names(folder: Path) -> list[str]:
+    return [name for name in reversed(names_in(folder)) if Path(name).suffix == ".md"]
+
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A file to read, with what its lines become. `name` is it relative to the folder, for people."""
+    """A notes file, there or not, and what its lines become."""
 
     path: Path
     name: str
-    category: str
+    """Its path in the folder."""
     agent: str | None
-    is_loose: bool = False
+    is_loose: bool
+    label: str
+    """What begins the ids of its lines: its stem, or more where another file has that stem too."""
+
+    @property
+    def category(self) -> str:
+        """The category of its lines."""
+        return CORE if self.name == CORE_NAME else "daily"
+
+    @property
+    def stem(self) -> str:
+        """What ZeroClaw begins the ids of its lines with."""
+        return _stem_of(self.path)
+
+    @property
+    def shown(self) -> str:
+        """Its name for people."""
+        return _shown(self.name, self.agent)
+
+    @property
+    def heading(self) -> bytes:
+        """What ZeroClaw begins a new file with."""
+        title = "Long-Term Memory" if self.category == CORE else f"Daily Log — {self.path.stem}"
+        return f"# {title}\n\n".encode("utf-8", "surrogateescape")
+
+    def entries(self, contents: Iterable[str]) -> Iterator[MemoryEntry]:
+        """The memories that its lines are."""
+        stem, category, dated = self.stem, self.category, date_of_note(self.path.name)
+        for at, content in enumerate(contents):
+            id = f"{self.label}:{at}"  # noqa: A001
+            size = len(content.encode("utf-8", "surrogateescape"))
+            yield MemoryEntry(
+                id, f"{stem}:{at}", content, category, stem, agent=self.agent, handle=id, size=size, dated=dated
+            )
+
+    def row(self, line: Line, context: str | None = None) -> Row:
+        """The row that a line is; `context` has the neighbours of one that is deleted."""
+        id, stem = f"{self.label}:{line.entry}", self.stem  # noqa: A001
+        values: dict[str, Value] = {
+            "id": id,
+            "key": f"{stem}:{line.entry}",
+            "content": line.content,
+            "category": self.category,
+            "created_at": stem,
+            "file": self.name if self.agent is None else str(self.path),
+            "raw": line.raw,
+            "alike": line.alike,
+            "line": line.index,
+        }
+        if context is not None:
+            values[CONTEXT] = context
+        return Row(id, values, id, self.agent)
+
+    def state(self, content: str) -> str:
+        """The state of a line as versions have it."""
+        return _state(self.label, content)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
-    """The entries of one file in order; `problem` says what is wrong with it."""
+def version_of_line(entry: MemoryEntry) -> RowVersion:
+    """The version of a line; its state is a hash of file and content, and found under another number too."""
+    return RowVersion(
+        id=entry.id,
+        state=_state(str(entry.handle).rpartition(":")[0], entry.content),
+        key=entry.key,
+        category=entry.category,
+        size=entry.size,
+        timestamp=entry.timestamp,
+        agent=entry.agent,
+        handle=entry.handle,
+        dated=date_of_note(f"{entry.timestamp}.md"),
+    )
 
-    contents: tuple[str, ...] = ()
-    problem: str | None = None
+
+def _state(label: str, content: str) -> str:
+    return digest(f"{label}\0{content}".encode("utf-8", "surrogatepass"))
+
+
+def number_of(id: str) -> int:
+    """The number of a line in its file, -1 for an id without one."""
+    number = id.rpartition(":")[2]
+    return int(number) if number.isascii() and number.isdigit() else -1
+
+
+def is_new(change: Change) -> bool:
+    """Whether a change appends a memory that was no line of notes before."""
+    after = change.after
+    return isinstance(after, Draft) or (isinstance(after, Row) and "raw" not in after.values)
+
+
+def find_files(folders: Iterable[NoteFolder]) -> list[NoteFile]:
+    """The notes files of some folders. Raises Unreadable."""
+    found: dict[str, NoteFile] = {}
+    for folder in folders:
+        for name in folder.names():
+            note = _note_in(folder, name, found)
+            found[note.label] = note
+    return [*found.values()]
+
+
+def _note_in(folder: NoteFolder, name: str, taken: Iterable[str]) -> NoteFile:
+    path, agent = folder.root / name, folder.agent
+    stem = _stem_of(path)
+    labels = (stem if agent is None else f"{agent}/{stem}", f"{agent or ''}/{_shown(name, agent)}")
+    label = next((label for label in labels if label not in taken), str(path))
+    return NoteFile(path, name, agent, folder.is_loose, label)
+
+
+def _stem_of(path: Path) -> str:
+    try:
+        path.stem.encode()
+    except UnicodeEncodeError:
+        return "unknown"
+    return path.stem
+
+
+def _shown(name: str, agent: str | None) -> str:
+    return name if agent is None else f"agent {agent}: {name}"
+
+
+def signature(files: Iterable[NoteFile]) -> object:
+    """What changes when a file does: name, time of writing in ns, size and inode of each."""
+    return [(str(note.path), _state_of_file(note.path)) for note in files]
+
+
+def _state_of_file(path: Path) -> object:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @dataclass(frozen=True)
@@ -85,46 +228,52 @@ class Notes:
         return self.loaded.entries
 
 
-def find_files(folder: NoteFolder) -> list[NoteFile]:
-    """MEMORY.md and every memory/*.md of one folder, or of a loose one every *.md directly in it. Missing: none.
+def read_notes(files: Sequence[NoteFile]) -> Notes:
+    """Read files; whatever is wrong with one of them becomes a sentence."""
+    entries: list[MemoryEntry] = []
+    problems: list[str] = []
+    for note in files:
+        contents, problem = _read_file(note)
+        entries += note.entries(contents)
+        problems += [problem] if problem else []
+    entries.sort(key=lambda entry: entry.timestamp, reverse=True)
+    places = {entry.handle: len(entries) - at for at, entry in enumerate(entries)}
 
-    Links that lead nowhere and folders named `x.md` are among them, so that reading can say what is wrong.
-    Raises Unreadable when a folder cannot be listed.
-    """
-    if folder.only is not None:
-        return [note_in(folder, folder.only)]
-    if folder.is_loose:
-        return [note_in(folder, name) for name in _markdown_names(folder.root)]
-    found = [note_in(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
-    daily = _markdown_names(folder.root / DAILY_FOLDER)
-    return [*found, *(note_in(folder, f"{DAILY_FOLDER}/{name}") for name in daily)]
+    def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+        """Lines have no times: they were stored in the order of the files. "x:10" comes after "x:9"."""
+        place = (places[entry.handle],)
+        return place if field in (SortField.STORED, SortField.UPDATED) else (sort_key(entry, Sort(field))[0], *place)
+
+    return Notes(Loaded(entries, backend="markdown", order_value=order_value), len(files), tuple(problems))
 
 
-def signature(files: Iterable[NoteFile]) -> Signature:
-    """What changes when a file does: name, time of writing in ns, size and inode of each."""
-    return tuple((str(note.path), *_state(note.path)) for note in files)
-
-
-def read_file(note: NoteFile) -> ParsedFile:
-    """The entries of one file; whatever is wrong with it becomes `problem`, a sentence."""
+def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:
+    """The contents of a file's lines, and what is wrong with it."""
     if note.is_loose and note.path.is_symlink():
-        return ParsedFile(problem=f"{note.name} is a link, which is not followed.")
+        return (), f"{note.shown} is a link, which is not followed."
     behind = "" if note.is_loose else "; ZeroClaw fails to read any note while it is there"
     try:
         status = note.path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            return ParsedFile(problem=f"{note.name} is {kind}{behind}.")
+            return (), f"{note.shown} is {kind}{behind}."
         data = note.path.read_bytes()
     except OSError as error:
-        return ParsedFile(problem=_unreadable(note, error, behind))
+        if note.path.is_symlink() and isinstance(error, FileNotFoundError):
+            return (), f"{note.shown} is a link that leads nowhere{'' if note.category == CORE else behind}."
+        return (), f"{note.shown} cannot be read ({error.strerror}){behind}."
     problem = None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", "surrogateescape")
-        problem = f"{note.name} is not UTF-8 (byte {error.start}){behind}."
-    return ParsedFile(parse(_without_front_matter(text) if note.is_loose else text), problem)
+        problem = f"{note.shown} is not UTF-8 (byte {error.start}){behind}."
+    return parse(_without_front_matter(text) if note.is_loose else text), problem
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """Every line that is neither blank nor begins with `#` is an entry, without its leading "- "."""
+    return tuple(entry for line in text.split("\n") if (entry := entry_text(line)) is not None)
 
 
 def _without_front_matter(text: str) -> str:
@@ -134,98 +283,59 @@ def _without_front_matter(text: str) -> str:
     return "\n".join(lines[next((at + 1 for at, line in enumerate(lines) if at and line in ("---", "...")), 0) :])
 
 
-def parse(text: str) -> tuple[str, ...]:
-    """Every line that is neither blank nor begins with `#` is an entry, without its leading "- "."""
-    trimmed = [line.strip(WHITE_SPACE) for line in text.split("\n")]
-    return tuple(line.removeprefix("- ") for line in trimmed if line and not line.startswith("#"))
+class Sources:
+    """The files of some folders of notes, as they are when they are first asked for."""
 
+    def __init__(self, folders: Sequence[NoteFolder], clock: Callable[[], datetime]) -> None:
+        self._folders, self._clock = folders, clock
+        self.for_new = cache(self._for_new)
+        """The file that takes new memories of an agent and a category, today's unless a stem is given. Raises Refused
+        for an agent without notes."""
+        self.of_file = cache(self._of_file)
+        """The file of that name, or path, of an agent, even if it is gone. Raises Refused for one of another folder."""
 
-def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
-    """One listing out of parsed files."""
-    pairs = list(files)
-    entries: list[MemoryEntry] = []
-    labels = labels_of(note for note, _ in pairs)
-    for label, (note, parsed) in zip(labels, pairs, strict=True):
-        entries += _entries(note, parsed, label)
-    entries.sort(key=lambda entry: entry.timestamp, reverse=True)
-    return Notes(
-        loaded=Loaded(entries, backend="markdown", order_value=partial(_order_value, _places(entries))),
-        files=len(pairs),
-        problems=tuple(parsed.problem for _, parsed in pairs if parsed.problem),
-    )
+    @cached_property
+    def labelled(self) -> dict[str, NoteFile]:
+        """Every notes file by its label."""
+        return {note.label: note for note in find_files(self._folders)}
 
+    def stored(self, ids: Iterable[str]) -> dict[str, Row]:
+        """The lines of these ids, as they are in their files."""
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for id in ids:  # noqa: A001
+            numbers[id.rpartition(":")[0]].append(number_of(id))
+        rows: list[Row] = []
+        for label in numbers.keys() & self.labelled.keys():
+            note = self.labelled[label]
+            lines = {line.entry: line for line in lines_of(read_bytes(note.path) or b"")}
+            rows += [note.row(lines[number]) for number in numbers[label] if number in lines]
+        return {row.id: row for row in rows}
 
-def _places(entries: Sequence[MemoryEntry]) -> Mapping[Handle, int]:
-    """The place of each line, the first line of the newest file highest."""
-    return {entry.handle: len(entries) - at for at, entry in enumerate(entries)}
+    def at(self, path: str) -> NoteFile:
+        """The file of a path without links, even if it is gone. Raises Refused for one of another folder."""
+        return self._find(path, self._folders)
 
+    def _of_file(self, file: str, agent: str | None) -> NoteFile:
+        own = [folder for folder in self._folders if folder.agent == agent]
+        return self._find(os.path.realpath(own[0].root / file) if own else file, own)
 
-def _order_value(places: Mapping[Handle, int], entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """Lines have no times: they were stored in the order of the files. "x:10" comes after "x:9"."""
-    if field in (SortField.STORED, SortField.UPDATED):
-        return (places[entry.handle],)
-    return (sort_key(entry, Sort(field))[0], places[entry.handle])
+    def _find(self, path: str, folders: Iterable[NoteFolder]) -> NoteFile:
+        for note in self.labelled.values():
+            if os.path.realpath(note.path) == path:
+                return note
+        for folder in folders:
+            root = os.path.realpath(folder.root)
+            if os.path.dirname(path) in (root, os.path.join(root, DAILY_FOLDER)):
+                return self._note(folder, os.path.relpath(path, root))
+        raise Refused(f"{path} is no file of these notes.", hint="Open the folder it was in.")
 
+    def _for_new(self, agent: str | None, category: str, stem: str | None = None) -> NoteFile:
+        folder = next((folder for folder in self._folders if folder.agent == agent), None)
+        if folder is None:
+            raise Refused(f"Agent {agent!r} has no notes here.", hint="Name an agent that has notes.")
+        day = stem or self._clock().astimezone().date().isoformat()
+        return self._note(folder, folder.only or (CORE_NAME if category == CORE else f"{DAILY_FOLDER}/{day}.md"))
 
-def labels_of(files: Iterable[NoteFile]) -> list[str]:
-    """What begins the ids of each file's lines: its stem, or more where another file has that stem too."""
-    taken: set[str] = set()
-    return [_label(note, taken) for note in files]
-
-
-def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEntry]:
-    stem, dated = stem_of(note.path), date_of_note(note.path.name)
-    for at, content in enumerate(parsed.contents):
-        yield MemoryEntry(
-            id=f"{label}:{at}",
-            key=f"{stem}:{at}",
-            content=content,
-            category=note.category,
-            timestamp=stem,
-            agent=note.agent,
-            handle=f"{label}:{at}",
-            size=len(content.encode("utf-8", "surrogateescape")),
-            dated=dated,
-        )
-
-
-def _label(note: NoteFile, taken: set[str]) -> str:
-    stem = stem_of(note.path)
-    names = (stem if note.agent is None else f"{note.agent}/{stem}", f"{note.agent or ''}/{note.name}")
-    label = next((name for name in names if name not in taken), str(note.path))
-    taken.add(label)
-    return label
-
-
-def note_in(folder: NoteFolder, name: str) -> NoteFile:
-    """The file of that name in a folder, whether it is there or not."""
-    shown = name if folder.agent is None else f"agent {folder.agent}: {name}"
-    category = "core" if name == CORE_NAME else "daily"
-    return NoteFile(folder.root / name, shown, category, folder.agent, folder.is_loose)
-
-
-def stem_of(path: Path) -> str:
-    """What ZeroClaw begins the ids of a file's lines with."""
-    try:
-        path.stem.encode()
-    except UnicodeEncodeError:
-        return "unknown"
-    return path.stem
-
-
-def _markdown_names(folder: Path) -> list[str]:
-    return [name for name in reversed(names_in(folder)) if Path(name).suffix == ".md"]
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, -1, 0)
-    return (status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-def _unreadable(note: NoteFile, error: OSError, behind: str) -> str:
-    if note.path.is_symlink() and isinstance(error, FileNotFoundError):
-        return f"{note.name} is a link that leads nowhere{'' if note.category == 'core' else behind}."
-    return f"{note.name} cannot be read ({error.strerror}){behind}."
+    def _note(self, folder: NoteFolder, name: str) -> NoteFile:
+        known = (note for note in self.labelled.values() if note.path == folder.root / name)
+        return next(known, None) or _note_in(folder, name, self.labelled)

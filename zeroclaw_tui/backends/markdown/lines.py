@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count
 
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import Refused
@@ -39,18 +39,20 @@ class Line:
         return text_of(self.raw).strip(WHITE_SPACE).removeprefix(_BULLET)
 
 
+def entry_text(line: str) -> str | None:
+    """The memory that a line is, without its bullet; None for a blank line or a heading."""
+    text = line.strip(WHITE_SPACE)
+    return text.removeprefix(_BULLET) if text and not text.startswith("#") else None
+
+
 def lines_of(data: bytes) -> list[Line]:
     """Every physical line of a file."""
-    found: list[Line] = []
-    entries = 0
-    raws = raw_lines(data)
+    raws, numbers = raw_lines(data), count()
     alike = Counter(raws)
-    for index, raw in enumerate(raws):
-        text = text_of(raw).strip(WHITE_SPACE)
-        is_entry = bool(text) and not text.startswith("#")
-        found.append(Line(index, raw, entries if is_entry else None, alike[raw]))
-        entries += is_entry
-    return found
+    return [
+        Line(index, raw, next(numbers) if entry_text(text_of(raw)) is not None else None, alike[raw])
+        for index, raw in enumerate(raws)
+    ]
 
 
 def raw_lines(data: bytes) -> list[bytes]:
@@ -111,11 +113,6 @@ def checked_content(content: str, before: str = "") -> str:
     return line
 
 
-def body_of(raw: bytes) -> bytes:
-    """A line without its end."""
-    return raw.rstrip(b"\r\n")
-
-
 def neighbours(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
     """The nearest lines above and below one that stay and are not blank, as the journal has them."""
     above, below = (
@@ -151,8 +148,8 @@ def _is_line(name: str) -> bool:
 
 
 def _has_text(raw: bytes) -> bool:
-    return bool(body_of(raw).strip())
+    return bool(raw.strip())
 
 
 def _short(raw: bytes) -> str:
-    return digest(body_of(raw))[:12]
+    return digest(raw.rstrip(b"\r\n"))[:12]

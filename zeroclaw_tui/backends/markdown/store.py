@@ -25,16 +25,16 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.markdown.files import (
+    CORE,
     WHY_NOT,
     NoteFolder,
     Notes,
-    Signature,
-    collect,
+    Sources,
     find_files,
-    read_file,
+    read_notes,
     signature,
+    version_of_line,
 )
-from zeroclaw_tui.backends.markdown.sources import CORE, Sources, version_of_line
 from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
@@ -196,7 +196,7 @@ class MarkdownMemory(LoadedMemory):
         self.why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
         if is_loose or read_only:
             self.why_not |= {"write": LOOSE_UNCHANGED if is_loose else ASKED_READ_ONLY}
-        self._signature: Signature | None = None
+        self._signature: object = None
         self._notes = Notes()
         self._version = 0
         self._lock = threading.Lock()
@@ -317,11 +317,7 @@ class MarkdownMemory(LoadedMemory):
         """Which files are read, and which of them stand in ZeroClaw's way."""
         exists, notes = await self.health_check(), await self._read()
         findings = self._findings(notes) if exists else (f"There is no directory {self._root}.", *notes.problems)
-        facts = {
-            "folder": str(self._root),
-            "memories": len(notes.entries),
-            "files": notes.files,
-        }
+        facts = {"folder": str(self._root), "memories": len(notes.entries), "files": notes.files}
         ok = exists and not notes.problems
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
@@ -391,7 +387,7 @@ class MarkdownMemory(LoadedMemory):
     def _not_writable(self) -> str | None:
         """A sentence about the first folder or file that this user may not write."""
         for folder in self._folders():
-            notes = [note.path for note in find_files(folder)]
+            notes = [folder.root / name for name in folder.names()]
             for path in (folder.root, *(Path(os.path.realpath(note)).parent for note in notes), *notes):
                 if path.exists() and not os.access(path, os.W_OK):
                     return f"{path} is read-only for this user."
@@ -403,11 +399,10 @@ class MarkdownMemory(LoadedMemory):
     def _refresh(self) -> Notes:
         """Read the files again if one of them has changed."""
         with self._lock:
-            files = [note for folder in self._folders() for note in find_files(folder)]
+            files = find_files(self._folders())
             now = signature(files)
             if now != self._signature:
-                self._notes = collect((note, read_file(note)) for note in files)
-                self._signature = now
+                self._notes, self._signature = read_notes(files), now
                 self._version += 1
             return self._notes
 

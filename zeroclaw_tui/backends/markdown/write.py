@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.edit import MOVED, LineEditor, Outcome
-from zeroclaw_tui.backends.markdown.files import WHY_NOT
+from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_new
 from zeroclaw_tui.backends.markdown.lines import Line, lines_of
 from zeroclaw_tui.backends.markdown.merge import undone
-from zeroclaw_tui.backends.markdown.sources import Source, Sources, is_new
 from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
@@ -65,8 +64,6 @@ class NoteChanges:
         """Files as a dry run would have left them."""
         self._deleted: dict[str, list[int]] = defaultdict(list)
         """The numbers of deleted lines by the labels of their files, in order."""
-        self._seen: set[str] = set()
-        """Ids of lines that were to be deleted."""
 
     def apply(self, changes: Iterable[Change]) -> ApplyResult:
         """Apply them; see `Memory.apply`."""
@@ -104,28 +101,28 @@ class NoteChanges:
         works = self._works(batch, total.tally)
         if self._is_one_batch:
             refused = Tally()
-            for source, steps in works:
-                refused.add(self._planned(source, steps, read_bytes(source.note.path)).tally.refused())
+            for note, steps in works:
+                refused.add(self._planned(note, steps, read_bytes(note.path)).tally.refused())
             if refused.conflicts:
                 return refused
-        for source, steps in works:
-            outcome = self._write(source, steps)
+        for note, steps in works:
+            outcome = self._write(note, steps)
             total.add(outcome)
             for number in outcome.deleted:
-                insort(self._deleted[source.label], number)
+                insort(self._deleted[note.label], number)
         order = {id(change): at for at, change in enumerate(batch)}
         total.rows.sort(key=lambda pair: order[id(pair[0])])
         total.tally.rows = [row for _, row in total.rows]
         return total.tally
 
-    def _works(self, batch: Sequence[Change], total: Tally) -> list[tuple[Source, list[_Step]]]:
+    def _works(self, batch: Sequence[Change], total: Tally) -> list[tuple[NoteFile, list[_Step]]]:
         """What is to be done to each file; what needs nothing is noted in `total`."""
-        works: dict[Path, tuple[Source, list[_Step]]] = {}
+        works: dict[Path, tuple[NoteFile, list[_Step]]] = {}
         for change in batch:
-            source = self._source(change, total)
-            if source is None:
+            note = self._note_of(change, total)
+            if note is None:
                 continue
-            _, steps = works.setdefault(source.note.path, (source, []))
+            _, steps = works.setdefault(note.path, (note, []))
             if change.table == NOTES_FILE:
                 steps.append(_Step(change))
                 continue
@@ -135,13 +132,13 @@ class NoteChanges:
             steps[-1].lines.append(change)
         return [*works.values()]
 
-    def _source(self, change: Change, total: Tally) -> Source | None:
+    def _note_of(self, change: Change, total: Tally) -> NoteFile | None:
         """The file that a change is about; None if there is nothing to do."""
         row, after = change.target, change.after
         if isinstance(after, Draft):
-            source = self._sources.for_new(after.agent, after.category)
-            total.notes |= dict.fromkeys(_losses(after, source.note.category))
-            return source
+            note = self._sources.for_new(after.agent, after.category)
+            total.notes |= dict.fromkeys(_losses(after, note.category))
+            return note
         if isinstance(after, Row) and is_new(change) and change.table != NOTES_FILE:
             entry = after.entry()
             return self._sources.for_new(entry.agent, entry.category, entry.timestamp)
@@ -151,19 +148,17 @@ class NoteChanges:
         if isinstance(row, Row):
             return self._sources.of_file(str(row.values.get("file")), row.agent)
         label = row.id.rpartition(":")[0]
-        if label not in self._sources.labelled or row.id in self._seen:
+        if label not in self._sources.labelled:
             total.already.append(row.id)
-            return None
-        self._seen |= {row.id} if after is None else set()
-        return self._sources.labelled[label]
+        return self._sources.labelled.get(label)
 
-    def _write(self, source: Source, steps: Sequence[_Step]) -> Outcome:
+    def _write(self, note: NoteFile, steps: Sequence[_Step]) -> Outcome:
         """Write one file, once more if the agent has written it meanwhile: then everything is compared again."""
-        path, journal = source.note.path, self._journal
+        path, journal = note.path, self._journal
 
         def attempt() -> Outcome:
             data = self._simulated[path] if path in self._simulated else read_bytes(path)
-            outcome = self._planned(source, steps, data)
+            outcome = self._planned(note, steps, data)
             if self._dry_run:
                 self._simulated[path] = outcome.data
                 return outcome
@@ -182,9 +177,9 @@ class NoteChanges:
 
         return retry_if_changed(attempt, path)
 
-    def _planned(self, source: Source, steps: Sequence[_Step], data: bytes | None) -> Outcome:
+    def _planned(self, note: NoteFile, steps: Sequence[_Step], data: bytes | None) -> Outcome:
         """The file after all steps."""
-        total, path = Outcome(data), os.path.realpath(source.note.path)
+        total, path = Outcome(data), os.path.realpath(note.path)
         # The file may be as it was before some of the changes that are to be undone: these are undone already.
         first = next((at for at, step in enumerate(steps) if step.file is None), len(steps))
         done = max((at + 1 for at in range(first) if _bytes_of(steps[at].file, "after") == data), default=0)
@@ -193,9 +188,9 @@ class NoteChanges:
         for step in steps[done:]:
             before = total.data
             if step.file is not None:
-                outcome = self._file_undone(source, step.file, step.lines, before)
+                outcome = self._file_undone(note, step.file, step.lines, before)
             else:
-                editor = LineEditor(source, before, self._deleted[source.label])
+                editor = LineEditor(note, before, self._deleted[note.label])
                 outcome = editor.run(step.lines, self._on_conflict)
             if outcome.data != before:
                 reverses = None if step.file is None else step.file.reverses
@@ -205,23 +200,23 @@ class NoteChanges:
             total.add(outcome)
         return total
 
-    def _file_undone(self, source: Source, change: Change, lines: Sequence[Change], now: bytes | None) -> Outcome:
+    def _file_undone(self, note: NoteFile, change: Change, lines: Sequence[Change], now: bytes | None) -> Outcome:
         """Undo the change of a whole file, and with it those of its lines."""
         versions = (_bytes_of(change, "after"), _bytes_of(change, "before"), now)
         merged = undone(*versions, self._on_conflict)
         outcome = Outcome(merged.data)
         if merged.is_moved:
-            outcome.tally.notes[MOVED.format(source.note.name)] = None
+            outcome.tally.notes[MOVED.format(note.shown)] = None
         left: set[object] = set()
         for hunk in merged.conflicts:
             before, after, present = (_memories(*pair) for pair in zip(versions, hunk, strict=True))
             is_skipped = self._on_conflict in ("refuse", "skip")
             left |= {line.content for line in (*before, *after)} if is_skipped else set()
             for missed in (before or after)[:1]:
-                existing = source.row(present[0]) if present else None
-                outcome.add_conflict(source.row(missed), existing, skipped=is_skipped)
+                existing = note.row(present[0]) if present else None
+                outcome.add_conflict(note.row(missed), existing, skipped=is_skipped)
             if self._on_conflict == "rename" and not before:
-                sentence = f"A line of {source.note.name} changed since it was stored, so it stays as it is now."
+                sentence = f"A line of {note.shown} changed since it was stored, so it stays as it is now."
                 outcome.tally.notes[sentence] = None
         for line in lines:
             row, old, new = line.target, line.before, line.after
