@@ -186,7 +186,7 @@ def test_redo_does_what_undo_undid_until_something_else_is_changed(memory: Run, 
     assert [memory("undo", "--yes").code for _ in range(2)] == [0, 0]
     nothing = memory("undo", "--yes")
     assert (nothing.code, nothing.out) == (1, "")
-    assert "every change is already undone. `zeroclaw memory redo`" in " ".join(nothing.err.split())
+    assert "Nothing to undo." in " ".join(nothing.err.split())
     planned = memory("redo", "--dry-run", "--json").json
     assert (planned["verb"], planned["dry_run"], planned["redone"]["number"]) == ("redo", True, first)
     assert [entry["key"] for entry in planned["entries"]] == ["tz"]

@@ -99,8 +99,7 @@ async def kept_now(library: Library) -> list[RowChange]:
         change
         for action in await library.trash.actions()
         if action.verb == "hygiene"
-        for batch in library.trash.open_changes(action.number)()
-        for change in batch
+        for change in library.trash.changes_to_turn(await library.trash.numbers_to_turn(action.number, "undo"))
     ]
 
 

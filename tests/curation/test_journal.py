@@ -99,7 +99,7 @@ def test_every_row_comes_back_from_the_file_as_it_was(rows: list[Row]) -> None:
 
         async def keep_and_read() -> list[RowChange]:
             number = await kept(trash, *(RowChange(row, None) for row in rows))
-            return [change for batch in trash.open_changes(number)() for change in batch]
+            return list(trash.changes_to_turn(await trash.numbers_to_turn(number, "undo")))
 
         back = asyncio.run(keep_and_read())
         assert [_typed(change.before) for change in reversed(back)] == [_typed(row) for row in rows]
@@ -113,7 +113,7 @@ async def test_reading_without_a_trash_makes_none(trash: Trash, install: Install
     assert await trash.history("id1") == []
     assert (await trash.usage()).rows == 0
     assert await trash.empty() == 0
-    assert list(trash.open_changes(1)()) == []
+    assert list(trash.changes_to_turn([1])) == []
     for missing in (trash.action(1), trash.row(1)):
         with pytest.raises(NotFound):
             await missing

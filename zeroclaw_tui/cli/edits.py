@@ -226,7 +226,7 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
     """Return whether a memory was stored over another one, which is in the trash then."""
     if outcome.action is None:
         return False
-    numbers = await library.trash.numbers_of_change(outcome.action.number)
+    numbers = await library.trash.numbers_of(outcome.action.number, counted=True)
     return any(version.before is not None for version in await library.trash.versions(numbers))
 
 

@@ -186,7 +186,7 @@ def _first_changes(library: Library, numbers: Sequence[int], most: int) -> Itera
     """Yield the first of these changes; those of notes files come along with their memories."""
     from zeroclaw_tui.memory.change import NOTES_FILE
 
-    every = (change for batch in library.trash.changes_numbered(numbers)() for change in batch)
+    every = library.trash.changes_to_turn(numbers)
     return islice((change for change in every if change.row.table != NOTES_FILE), most)
 
 

@@ -7,18 +7,18 @@ import dataclasses
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
-from zeroclaw_tui.backends.cancellation import wait_until_done
+from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb
+from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
-from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.policy import store_verdict
 from zeroclaw_tui.curation.purge_plan import PurgePlan
@@ -31,7 +31,6 @@ from zeroclaw_tui.memory.change import (
     OTHER_ROW,
     SUPERSEDED_BY,
     ApplyResult,
-    Batches,
     Change,
     Conflict,
     Conflicts,
@@ -92,23 +91,15 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
         raise Refused(library.memory.why_not["superseded"], hint="Nothing was changed.")
     row = await row_with_id(library.memory, id)
     if row is None:
-        raise NotFound(
-            "This memory no longer exists.",
-            hint="It was deleted after the list was loaded. The list shows the rest now.",
-        )
+        raise _no_longer_there()
     if row.fingerprint != expected:
         raise Conflict(row)
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
     if not values:
         return Outcome("edit", 0, row=row)
-    after = {**row.values, **values}
-    text = str(values["content"]) if "content" in values else row.entry().content
-    namespace = after.get("namespace")
-    verdict = await store_verdict(
-        library, text, str(after["category"]), namespace if isinstance(namespace, str) and namespace else None
-    )
-    content = values.get("content")
-    vector, notes = await _embedded(library, content) if isinstance(content, str) else (None, ())
+    after = dataclasses.replace(row, values={**row.values, **values}).entry()
+    verdict = await store_verdict(library, after.content, after.category, after.namespace or None)
+    vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
     key = _short(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
@@ -126,12 +117,17 @@ async def _write_one(
             return Outcome(verb, 1, row=result.rows[0], notes=(*result.notes, *notes))
         conflict = result.conflicts[0]
         if conflict.existing is None:
-            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+            raise _no_longer_there()
         if conflict.reason == "key exists":
             raise DuplicateKey(conflict.wanted.key, conflict.existing)
         raise Conflict(conflict.existing)
 
     return await run_change(library, verb, summary, work)
+
+
+def _no_longer_there() -> NotFound:
+    hint = "It was deleted after the list was loaded. The list shows the rest now."
+    return NotFound("This memory no longer exists.", hint=hint)
 
 
 async def remove_memories(
@@ -189,45 +185,49 @@ async def change_rows(
     return await run_change(library, verb, summary, work, on_progress)
 
 
+def refuse_read_only(library: Library) -> None:
+    """Raise Refused with the reason where nothing can be written."""
+    check_writable(library.memory)
+
+
 async def repair(library: Library) -> None:
     """Restore ZeroClaw's triggers and rebuild the keyword index, after TriggersMissing."""
     refuse_read_only(library)
     await require_database(library.memory).repair()
 
 
-def refuse_read_only(library: Library) -> None:
-    """Raise Refused with the reason where nothing can be written."""
-    check_writable(library.memory)
-
-
 # Undo, redo and restore
 
 
-async def undo(
+async def _turn_action(
     library: Library,
     *,
+    verb: Literal["undo", "redo"],
     expected: int | None = None,
     number: int | None = None,
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Undo the last action, or the one of a `number`. Raises NotFound, Refused, Conflicts.
+    """Undo the last action, redo the one undone last, or either with the one of a `number`.
 
-    With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
+    With `expected`, the number of the action that was shown, it is Refused when it would be another one by now. Raises
+    NotFound, Refused, Conflicts.
     """
-    return await _turn_action(library, "undo", expected, number, on_conflict, on_progress)
+    refuse_read_only(library)
+    await library.trash.recover(library.memory)
+    action = await (action_to_undo if verb == "undo" else action_to_redo)(library, number)
+    if expected not in (None, action.number):
+        raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
+    numbers = await library.trash.numbers_to_turn(action.number, verb)
+    outcome = await _turn(library, verb, numbers, on_conflict, on_progress)
+    now = await library.trash.action(action.number)
+    notes = (*outcome.notes, *((_HYGIENE_RUNS_AGAIN,) if (verb, now.verb) == ("undo", "hygiene") else ()))
+    count = outcome.count if outcome.cancelled else abs(now.open - action.open)
+    return replace(outcome, turned=now, count=count, notes=notes)
 
 
-async def redo(
-    library: Library,
-    *,
-    expected: int | None = None,
-    number: int | None = None,
-    on_conflict: OnConflict = "refuse",
-    on_progress: ProgressCallback | None = None,
-) -> Outcome:
-    """Redo what was undone last, or the change of a `number`; as `undo`."""
-    return await _turn_action(library, "redo", expected, number, on_conflict, on_progress)
+undo = partial(_turn_action, verb="undo")
+redo = partial(_turn_action, verb="redo")
 
 
 async def restore(
@@ -258,15 +258,10 @@ async def action_to_undo(library: Library, number: int | None = None) -> Action:
             raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
         return action
     last = await library.trash.last()
-    if last is not None:
-        return last
-    if not await library.trash.actions(limit=1):
-        hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
+    if last is None:
+        hint = "`zeroclaw memory undo --list` lists the changes, `zeroclaw memory redo` redoes the last undone one."
         raise NotFound("Nothing to undo.", hint=hint)
-    hint = "`zeroclaw memory undo --list` shows them."
-    if await library.trash.last_undone() is not None:
-        hint = f"`zeroclaw memory redo` redoes the last one. {hint}"
-    raise NotFound("Nothing to undo: every change is already undone.", hint=hint)
+    return last
 
 
 async def action_to_redo(library: Library, number: int | None = None) -> Action:
@@ -297,12 +292,9 @@ async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
 
     A memory of another store can only if both are databases and the other one does not exist any more.
     """
-    own = set(await library.trash.numbers())
     about = library.memory.about
-    for number in numbers:
-        row: TrashRow | None = None if number in own else await library.trash.row(number)
-        if row is None:
-            continue
+    for number in set(numbers).difference(await library.trash.numbers()):
+        row = await library.trash.row(number)
         backend, _, place = row.store.partition(":")
         file = (library.config.install.config_dir or Path()) / place
         if backend != (about.identity or library.memory.name) or about.path is None or file.exists():
@@ -317,43 +309,21 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
 
     Where nothing can be written, conflicts are not looked for, and a note says so.
     """
-    journaled = await _journaled(library, numbers)
-    outside = await external.apply(journaled.external_changes(), None, on_conflict=on_conflict, dry_run=True)
+    tables = await library.trash.tables_of(numbers)
+    outside = await external.apply(_external_changes(library, tables), None, on_conflict=on_conflict, dry_run=True)
     because = library.read_only_because
     if because is not None:
         rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
     else:
-        rows = await library.memory.apply(journaled.undoing(), None, on_conflict=on_conflict, dry_run=True)
+        rows = await library.memory.apply(_undoing(library, tables), None, on_conflict=on_conflict, dry_run=True)
     conflict_count = outside.conflict_count + rows.conflict_count
     return replace(
         rows,
-        written=0 if conflict_count and on_conflict == "refuse" else journaled.count,
+        written=0 if conflict_count and on_conflict == "refuse" else _count(tables),
         notes=(*rows.notes, *outside.notes),
         conflicts=(*outside.conflicts, *rows.conflicts)[:CONFLICTS_LISTED],
         conflict_count=conflict_count,
     )
-
-
-async def _turn_action(
-    library: Library,
-    verb: Literal["undo", "redo"],
-    expected: int | None,
-    number: int | None,
-    on_conflict: OnConflict,
-    on_progress: ProgressCallback | None,
-) -> Outcome:
-    """Undo or redo an action, if it still is the one that was shown."""
-    refuse_read_only(library)
-    await library.trash.recover(library.memory)
-    action = await (action_to_undo if verb == "undo" else action_to_redo)(library, number)
-    if expected not in (None, action.number):
-        raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
-    numbers = await library.trash.numbers_to_turn(action.number, verb)
-    outcome = await _turn(library, verb, numbers, on_conflict, on_progress)
-    now = await library.trash.action(action.number)
-    notes = (*outcome.notes, *((_HYGIENE_RUNS_AGAIN,) if (verb, now.verb) == ("undo", "hygiene") else ()))
-    count = outcome.count if outcome.cancelled else abs(now.open - action.open)
-    return replace(outcome, turned=now, count=count, notes=notes)
 
 
 async def _turn(
@@ -362,54 +332,46 @@ async def _turn(
     """Undo or redo journaled changes: those of the store first, then files and rows of other databases."""
 
     async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
-        journaled = await _journaled(library, numbers)
+        tables = await library.trash.tables_of(numbers)
         if on_conflict == "refuse":
-            preview = await external.apply(journaled.external_changes(), None, on_conflict="refuse", dry_run=True)
+            changes = _external_changes(library, tables)
+            preview = await external.apply(changes, None, on_conflict="refuse", dry_run=True)
             if preview.conflicts:
                 raise Conflicts(preview.conflicts, preview.conflict_count)
-        result = await _apply(library, turn, journaled.undoing, on_conflict, on_progress)
-        count, notes = result.done, list(result.notes)
+        result = await _apply(library, turn, lambda: _undoing(library, tables), on_conflict, on_progress)
         turn.is_cancelled = result.cancelled
-        if not result.cancelled:
-            policy: OnConflict = "skip" if on_conflict == "refuse" else on_conflict
-            outside = await external.apply(journaled.external_changes(), turn, on_conflict=policy)
-            notes += outside.notes
-            notes += [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
-            count = journaled.count
-        return Outcome(verb, count, cancelled=result.cancelled, notes=tuple(notes), renamed=result.renamed)
+        if result.cancelled:
+            return Outcome(verb, result.done, cancelled=True, notes=result.notes, renamed=result.renamed)
+        policy: OnConflict = "skip" if on_conflict == "refuse" else on_conflict
+        outside = await external.apply(_external_changes(library, tables), turn, on_conflict=policy)
+        left = [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
+        return Outcome(verb, _count(tables), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)
 
     return await _run(library, partial(library.trash.turn, verb, numbers), work, on_progress)
 
 
-@dataclass(frozen=True, slots=True)
-class _Journaled:
-    """Journaled changes: those of the store, and those of files and other databases. A person counts `count`."""
-
-    rows: Batches
-    external: Batches
-    count: int
-
-    def undoing(self) -> Iterator[Change]:
-        """Yield the changes of the store that undo them."""
-        for batch in self.rows():
-            for change in batch:
-                yield from undoing(change)
-
-    def external_changes(self) -> Iterator[RowChange]:
-        """Yield the changes of files and of rows in other databases that undo them."""
-        for batch in self.external():
-            for change in batch:
-                yield RowChange(change.after, change.before, reverses=change.number)
+Tables = dict[int, str]
+"""Numbers of journaled changes, in the order in which they are undone, and the table of each."""
+_EXTERNAL = (FILE, AUDIT_LOG, OTHER_ROW)
 
 
-async def _journaled(library: Library, numbers: Sequence[int]) -> _Journaled:
-    tables = await library.trash.tables_of(numbers)
-    outside = [number for number, table in tables.items() if table in (FILE, AUDIT_LOG, OTHER_ROW)]
-    rows = [number for number in tables if number not in set(outside)]
-    numbered = library.trash.changes_numbered
-    # Agents and cached vectors only come along with memories.
-    count = sum(table == MEMORIES for table in tables.values()) or len(tables)
-    return _Journaled(numbered(rows), numbered(outside), count)
+def _undoing(library: Library, tables: Tables) -> Iterator[Change]:
+    """Yield the changes of the store that undo journaled ones."""
+    rows = [number for number, table in tables.items() if table not in _EXTERNAL]
+    for change in library.trash.changes_to_turn(rows):
+        yield from undoing(change)
+
+
+def _external_changes(library: Library, tables: Tables) -> Iterator[RowChange]:
+    """Yield the changes of files and of rows in other databases that undo journaled ones."""
+    rows = [number for number, table in tables.items() if table in _EXTERNAL]
+    for change in library.trash.changes_to_turn(rows):
+        yield RowChange(change.after, change.before, reverses=change.number)
+
+
+def _count(tables: Tables) -> int:
+    """How many changes a person counts: agents and cached vectors only come along with memories."""
+    return list(tables.values()).count(MEMORIES) or len(tables)
 
 
 # Running a change
@@ -440,13 +402,6 @@ async def _run(
     on_progress: ProgressCallback | None,
 ) -> Outcome:
     stop = threading.Event()
-    count = 0
-
-    def may_go_on(done: int) -> bool:
-        nonlocal count
-        count = done
-        wanted = on_progress(done) if on_progress is not None else True
-        return wanted and not stop.is_set()
 
     async def run() -> Outcome:
         await asyncio.to_thread(remove_leftovers, library.config)
@@ -455,14 +410,11 @@ async def _run(
         try:
             if stop.is_set():
                 raise asyncio.CancelledError
-            outcome = await work(action, may_go_on)
+            outcome = await work(action, cancellable_progress(stop, on_progress))
         except BaseException as error:
-            if isinstance(error, InspectorError):
-                await _end_failed(library, action, error, count)
-            else:
-                await action.abandon()
-                with suppress(InspectorError):
-                    await library.trash.recover(library.memory)
+            await action.abandon()
+            with suppress(InspectorError):
+                await _recover(library, action, error)
             raise
         try:
             return replace(outcome, action=await action.finish())
@@ -473,15 +425,11 @@ async def _run(
     return await wait_until_done(asyncio.ensure_future(run()), stop.set)
 
 
-async def _end_failed(library: Library, action: RunningAction, error: InspectorError, count: int) -> None:
-    """End an action that failed after `count` rows, and say in its error what of it is done, as the store shows it."""
-    with suppress(InspectorError):
-        if count:
-            await action.set_summary(f"{action.summary}, stopped after {count:,}")
-    await action.abandon()
-    if error.is_unsure:
-        return
-    with suppress(InspectorError):
+async def _recover(library: Library, action: RunningAction, error: BaseException) -> None:
+    """End an action that failed, and say in its error what of it is done, as the store shows it."""
+    if not isinstance(error, InspectorError):
+        await library.trash.recover(library.memory)
+    elif not error.is_unsure:
         await library.trash.recover(library.memory)
         sentence = await action.what_is_done()
         if sentence or error.so_far:
@@ -507,7 +455,10 @@ async def _apply(
 
 async def _embedded(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
     """Return the vector of a content, where there can be one, and what a person should know about both."""
-    notes = await _threat_notes(library, content)
+    notes: tuple[str, ...] = ()
+    if library.profile.profile.scans_content:
+        found = await asyncio.to_thread(scan, content, library.settings.threat_scan)
+        notes = (f"ZeroClaw withholds this content from its agent ({found}).",) if found else ()
     embedder = library.embedder
     if embedder is None or library.memory.about.embeds_itself or "vectors" in library.memory.why_not:
         return None, notes
@@ -517,17 +468,6 @@ async def _embedded(library: Library, content: str) -> tuple[Vector | None, tupl
         return None, (*notes, f"Not embedded: {failure.message}")
     embedding = library.config.embedding
     return Vector(numbers.astype("<f4").tobytes(), embedding.provider, embedding.model), notes
-
-
-async def _threat_notes(library: Library, content: str) -> tuple[str, ...]:
-    mode = library.settings.threat_scan
-    if not library.profile.profile.scans_content:
-        return ()
-    if len(content) > SCANNED_AT_ONCE:
-        found = await asyncio.to_thread(scan, content, mode)
-    else:
-        found = scan(content, mode)
-    return (f"ZeroClaw withholds this content from its agent ({found}).",) if found else ()
 
 
 def _short(key: str) -> str:

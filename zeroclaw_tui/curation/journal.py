@@ -9,15 +9,14 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from zeroclaw_tui.curation import journal_file
-from zeroclaw_tui.curation.journal_file import JournalFile, release
+from zeroclaw_tui.curation.journal_file import Answer, JournalFile, release, size_on_disk
 from zeroclaw_tui.curation.journal_records import (
     IN_TRASH,
     LISTED,
@@ -27,22 +26,21 @@ from zeroclaw_tui.curation.journal_records import (
     TrashRow,
     Verb,
     Version,
-    batches,
     delete_changes,
     delete_empty_actions,
     end_action,
     find_actions,
+    find_history,
     find_trash_rows,
     find_versions,
     forget,
     numbers,
     numbers_in_trash,
-    numbers_of_memory,
 )
 from zeroclaw_tui.curation.journal_rows import text_of
 from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import Batches, Row, RowChange
+from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -112,32 +110,32 @@ class Trash:
     async def recover(self, memory: Memory) -> None:
         """Complete what was cut off: changes that were recorded but not made are deleted, and each change of a turn is
         done or undone as the store shows it. Does nothing while an action is under way."""
-        if not any(await self._file.read(self._unfinished) or ()):
+        begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
+        turning = "turning > 0 AND action IN (SELECT number FROM actions WHERE store = ?)"
+        of_turn = f"SELECT number FROM changes WHERE {turning}"
+        if not await self._numbers(f"{begun} UNION ALL {of_turn}", self.store, self.store):
             return
         descriptor = await asyncio.to_thread(self._file.try_lock)
         if descriptor is None:
             return
         try:
-            begun, turning = await self._file.read(self._unfinished) or ([], [])
-            for action in begun:
-                versions = await self._selected("SELECT number FROM changes WHERE action = ? ORDER BY number", action)
-                done = await find_done(versions, memory)
-                undone = [version.number for version in versions if not done.get(version.number, True)]
+            for action in await self._numbers(begun, self.store):
+                recorded = await self.numbers_of(action)
+                done = await find_done(await self.versions(recorded), memory)
+                undone = [number for number in recorded if not done.get(number, True)]
                 await self._file.write(partial(_complete, action=action, undone=undone))
             # Only the changes whose bits were set can be done.
-            versions = await self._selected("SELECT number FROM changes WHERE turning = 2 ORDER BY number")
-            bits = [(not is_done, number) for number, is_done in (await find_done(versions, memory)).items()]
-            await self._file.write(partial(_complete_turn, bits=bits, turning=turning))
+            set_bits = await self._numbers(f"{of_turn} AND turning = 2 ORDER BY number", self.store)
+            found = await find_done(await self.versions(set_bits), memory)
+            bits = [(not is_done, number) for number, is_done in found.items()]
+
+            def complete_turn(connection: sqlite3.Connection) -> None:
+                connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
+                connection.execute(f"UPDATE changes SET turning = 0 WHERE {turning}", (self.store,))
+
+            await self._file.write(complete_turn)
         finally:
             release(descriptor)
-
-    def _unfinished(self, connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
-        """Return the actions that were not finished, and the changes that an unfinished turn has marked."""
-        begun = numbers(connection, "SELECT number FROM actions WHERE is_done = 0 AND store = ?", self.store)
-        query = (
-            "SELECT c.number FROM changes c JOIN actions a ON a.number = c.action WHERE c.turning > 0 AND a.store = ?"
-        )
-        return begun, numbers(connection, query, self.store)
 
     # Actions
 
@@ -149,10 +147,8 @@ class Trash:
     async def last(self) -> Action | None:
         """Return the last action on this store of which something is not undone."""
         is_open = "EXISTS (SELECT 1 FROM changes WHERE action = actions.number AND is_counted AND undone = 0)"
-        found = await self._actions(
-            f"a.number = (SELECT max(number) FROM actions WHERE store = ? AND {is_open})", self.store
-        )
-        return found[0] if found else None
+        newest = f"SELECT max(number) FROM actions WHERE store = ? AND {is_open}"
+        return next(iter(await self._actions(f"a.number = ({newest})", self.store)), None)
 
     async def last_undone(self) -> Action | None:
         """Return the action that was undone last, if no other change came since."""
@@ -160,8 +156,7 @@ class Trash:
           AND EXISTS (SELECT 1 FROM changes WHERE action = actions.number AND undone = 1)
           AND NOT EXISTS (SELECT 1 FROM actions later WHERE later.store = actions.store
             AND later.number > actions.turned AND later.verb NOT IN {TURNS}) ORDER BY turned DESC LIMIT 1)"""
-        found = await self._actions(condition, self.store)
-        return found[0] if found else None
+        return next(iter(await self._actions(condition, self.store)), None)
 
     async def action(self, number: int) -> Action:
         """Return one action. Raises NotFound."""
@@ -178,13 +173,15 @@ class Trash:
     async def numbers_to_turn(self, action: int, verb: Literal["undo", "redo"]) -> list[int]:
         """Return the changes of an action that an undo undoes, the newest first, or that a redo redoes, the oldest
         first."""
-        order, undone = ("DESC", 0) if verb == "undo" else ("ASC", 1)
-        query = f"SELECT number FROM changes WHERE action = ? AND undone = ? ORDER BY number {order}"
-        return await self._numbers(query, action, undone)
+        condition = "undone = 0 ORDER BY number DESC" if verb == "undo" else "undone = 1 ORDER BY number"
+        return await self._numbers(f"SELECT number FROM changes WHERE action = ? AND {condition}", action)
 
-    async def numbers_of_change(self, action: int) -> list[int]:
-        """Return the changes of an action that a person made, in their order."""
-        return await self._numbers("SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number", action)
+    async def numbers_of(self, action: int, *, counted: bool = False) -> list[int]:
+        """Return the changes of an action in their order, all of them or those that a person made."""
+        condition = "is_counted" if counted else "1"
+        return await self._numbers(
+            f"SELECT number FROM changes WHERE action = ? AND {condition} ORDER BY number", action
+        )
 
     async def tables_of(self, wanted: Sequence[int]) -> dict[int, str]:
         """Return the table of each of these changes, in their order."""
@@ -192,40 +189,31 @@ class Trash:
         found = await self._file.read(lambda connection: dict(connection.execute(query, (json.dumps(wanted),)))) or {}
         return {number: found[number] for number in wanted if number in found}
 
-    def open_changes(self, action: int) -> Batches:
-        """Return the changes of an action that are not undone, the last first, in batches."""
-        query = "SELECT number FROM changes WHERE action = ? AND undone = 0 ORDER BY number DESC"
-        return lambda: self._batches(lambda connection: numbers(connection, query, action))
-
-    def changes_numbered(self, wanted: Sequence[int]) -> Batches:
-        """Return the changes of these numbers, in their order, in batches, each as something that can be undone: one
-        that is undone already is reversed."""
-        return lambda: self._batches(lambda connection: list(dict.fromkeys(wanted)))
-
-    def _batches(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> Iterator[Sequence[RowChange]]:
+    def changes_to_turn(self, wanted: Iterable[int]) -> Iterator[RowChange]:
+        """Yield the changes of these numbers, in their order, each as something that can be undone: one that is undone
+        already is reversed. Blocks."""
         with self._file.reading() as connection:
-            if connection is not None:
-                for batch in batches(connection, self._codec, choose(connection)):
-                    yield [version.to_turn for version in batch if not (version.is_undone and version.after_state)]
+            if connection is None:
+                return
+            for version in find_versions(connection, self._codec, dict.fromkeys(wanted)):
+                if not version.is_undone:
+                    yield version.change
+                elif not version.after_state:
+                    yield RowChange(version.after, version.before, number=version.number)
 
     async def versions(self, wanted: Sequence[int]) -> list[Version]:
         """Return the changes of these numbers, in their order, without those that do not exist."""
-        return await self._file.read(lambda connection: find_versions(connection, self._codec, wanted)) or []
+        return await self._listed(lambda connection: find_versions(connection, self._codec, wanted))
 
     async def history(self, id: str) -> list[Version]:
         """Return the changes of the memory of this id, the newest first."""
-
-        def read(connection: sqlite3.Connection) -> list[Version]:
-            found = numbers_of_memory(connection, self._codec, self.store, id)
-            return find_versions(connection, self._codec, found)
-
-        return await self._file.read(read) or []
-
-    async def _selected(self, query: str, *values: Any) -> list[Version]:
-        return await self.versions(await self._numbers(query, *values))
+        return await self._listed(lambda connection: find_history(connection, self._codec, self.store, id))
 
     async def _numbers(self, query: str, *values: Any) -> list[int]:
-        return await self._file.read(lambda connection: numbers(connection, query, *values)) or []
+        return await self._listed(lambda connection: numbers(connection, query, *values))
+
+    async def _listed(self, find: Callable[[sqlite3.Connection], Iterable[Answer]]) -> list[Answer]:
+        return await self._file.read(lambda connection: list(find(connection))) or []
 
     # The trash
 
@@ -247,17 +235,13 @@ class Trash:
 
     async def numbers(self, contains: str = "", *, action: int | None = None) -> list[int]:
         """Return the numbers of all that `listing` returns for this store, or of one action's."""
-        found = await self._file.read(lambda connection: numbers_in_trash(connection, self.store, contains, action))
-        return found or []
+        return await self._listed(lambda connection: numbers_in_trash(connection, self.store, contains, action))
 
     async def row(self, number: int) -> TrashRow:
         """Return one deleted memory. Raises NotFound when it was restored or the trash has deleted it."""
         query, days = f"SELECT c.number FROM changes c WHERE c.number = ? AND {IN_TRASH}", self._file.limits()[0]
-
-        def read(connection: sqlite3.Connection) -> list[TrashRow]:
-            return find_trash_rows(connection, self._codec, days, numbers(connection, query, number))
-
-        for row in await self._file.read(read) or []:
+        found = await self._numbers(query, number)
+        for row in await self._listed(lambda connection: find_trash_rows(connection, self._codec, days, found)):
             return row
         raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or it was too old for the trash.")
 
@@ -270,17 +254,14 @@ class Trash:
             return len(numbers_in_trash(connection, None)), None if oldest is None else oldest[0]
 
         rows, oldest = await self._file.read(read) or (0, None)
-        return TrashUsage(rows, journal_file.size_on_disk(self.file), days, most_bytes, oldest)
+        return TrashUsage(rows, size_on_disk(self.file), days, most_bytes, oldest)
 
     # Deleting permanently
 
     async def forget_change(self, action: int) -> None:
         """Delete an action permanently, with every change of its memories. Zeroes what they used."""
-
-        def delete(connection: sqlite3.Connection) -> None:
-            self._forget(connection, numbers(connection, "SELECT number FROM changes WHERE action = ?", action))
-
-        await self._file.erase(delete)
+        found = await self.numbers_of(action)
+        await self._file.erase(lambda connection: self._forget(connection, found))
 
     async def empty(self, chosen: Sequence[int] | None = None) -> int:
         """Delete these deleted memories permanently with every change of them, or everything of this store.
@@ -305,8 +286,7 @@ class Trash:
     def _forget(self, connection: sqlite3.Connection, chosen: Sequence[int]) -> None:
         by_store: dict[str, list[Row]] = {}
         for version in find_versions(connection, self._codec, chosen):
-            rows = [row for row in (version.before, version.after) if row is not None]
-            by_store.setdefault(version.store, []).extend(rows)
+            by_store.setdefault(version.store, []).extend(version.rows)
         for store, rows in by_store.items():
             forget(connection, self._codec, store, rows)
         delete_changes(connection, chosen)
@@ -321,12 +301,8 @@ class Trash:
             return 0
 
         def find(connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
-            found = [
-                version.number
-                for batch in batches(connection, self._codec, numbers(connection, "SELECT number FROM changes"))
-                for version in batch
-                if any(contains(row) for row in (version.before, version.after) if row is not None)
-            ]
+            every = find_versions(connection, self._codec, numbers(connection, "SELECT number FROM changes"))
+            found = [version.number for version in every if any(map(contains, version.rows))]
             summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
             return found, [number for number, summary in summaries if names(text_of(summary))]
 
@@ -360,8 +336,3 @@ def _complete(connection: sqlite3.Connection, action: int, undone: Sequence[int]
     delete_changes(connection, undone)
     end_action(connection, action)
     delete_empty_actions(connection)
-
-
-def _complete_turn(connection: sqlite3.Connection, bits: Sequence[tuple[bool, int]], turning: Sequence[int]) -> None:
-    connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
-    connection.execute(f"UPDATE changes SET turning = 0 WHERE number IN {LISTED}", (json.dumps(turning),))

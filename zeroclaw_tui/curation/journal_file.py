@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreada
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import Install
 
-NAME, LOCK = "trash.db", "trash.lock"
+NAME = "trash.db"
 LOCK_SECONDS = 5.0
 """How long a change waits for another one."""
 
@@ -56,16 +56,12 @@ class JournalFile:
         """Return for how many days, and up to how many bytes, the trash keeps changes."""
         return trash_limits(self._install)
 
-    @property
-    def backup(self) -> Path:
-        """The trash of an earlier version, as it was before it was converted."""
-        return self.path.with_name(BACKUP)
-
     def delete_old_backup(self, now: datetime) -> None:
         """Delete the trash of an earlier version after its days. Blocks."""
+        backup = self.path.with_name(BACKUP)
         with contextlib.suppress(OSError):
-            if self.backup.stat().st_mtime < (now - timedelta(days=BACKUP_DAYS)).timestamp():
-                self.backup.unlink()
+            if backup.stat().st_mtime < (now - timedelta(days=BACKUP_DAYS)).timestamp():
+                backup.unlink()
 
     async def lock(self) -> int:
         """Wait for the lock and return its file descriptor; the system releases it when the process ends."""
@@ -78,11 +74,9 @@ class JournalFile:
 
     def try_lock(self) -> int | None:
         """Return the file descriptor of the lock; None while another action has it. Blocks."""
-        file = self.path.with_name(LOCK)
+        file = self.path.with_name("trash.lock")
         with self.explained("written"):
-            _make_private_folder(file.parent)
-            with contextlib.suppress(FileExistsError):
-                os.close(new_file(file))
+            _make_private(file)
             return locked_or_closed(os.open(file, os.O_RDWR | os.O_CLOEXEC))
 
     async def read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer | None:
@@ -99,11 +93,11 @@ class JournalFile:
         """Open the file to read it; None when there is no trash. Blocks."""
         with self.explained("read"):
             connection = self._open_to_read()
-        if connection is None:
-            yield None
-            return
-        with closing(connection), self.explained("read"):
-            yield connection
+            if connection is None:
+                yield None
+                return
+            with closing(connection):
+                yield connection
 
     async def write(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return what `work` returns, in one transaction; the caller has the lock."""
@@ -128,12 +122,9 @@ class JournalFile:
         try:
             with closing(self.open_to_write()) as connection, self.explained("written further"):
                 wipe(connection)
-                self.backup.unlink(missing_ok=True)
+                self.path.with_name(BACKUP).unlink(missing_ok=True)
         except InspectorError as error:
-            error.message = (
-                f"It was permanently deleted from the trash, but the file may still contain it. {error.message}"
-            )
-            error.hint = f"Empty the trash again to clean the file. {error.hint}"
+            error.hint = f"The file may still contain what was deleted. Empty the trash again. {error.hint}"
             raise
 
     def open_to_write(self) -> sqlite3.Connection:
@@ -141,29 +132,24 @@ class JournalFile:
 
         Any thread may use the connection, one at a time.
         """
-        with self.explained("written"):
-            _make_file(self.path)
-            connection = _connect(self.path, "mode=rw")
-            try:
-                version = self._version(connection)
-                if version == 0:
-                    # Both only take hold in a file without tables.
-                    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-                    connection.execute("PRAGMA journal_mode = WAL")
-                for pragma in ("synchronous = FULL", "secure_delete = ON"):
-                    connection.execute(f"PRAGMA {pragma}")
-                connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-                if version == 0:
-                    with transaction(connection):
-                        for statement in SCHEMA:
-                            connection.execute(statement)
-                        connection.execute(f"PRAGMA user_version = {VERSION}")
-                elif version < VERSION:
-                    convert(connection, self.path, self.codec, self._install.config_dir)
-                    wipe(connection)
-            except BaseException:
-                connection.close()
-                raise
+        with self.explained("written"), contextlib.ExitStack() as undo:
+            _make_private(self.path)
+            connection = undo.enter_context(closing(_connect(self.path, "mode=rw")))
+            version = self._version(connection)
+            if version == 0:
+                # Both only take hold in a file without tables.
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                connection.execute("PRAGMA journal_mode = WAL")
+            for pragma in ("synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {_CHECKPOINT_PAGES}"):
+                connection.execute(f"PRAGMA {pragma}")
+            if version == 0:
+                with transaction(connection):
+                    for statement in (*SCHEMA, f"PRAGMA user_version = {VERSION}"):
+                        connection.execute(statement)
+            elif version < VERSION:
+                convert(connection, self.path, self.codec, self._install.config_dir)
+                wipe(connection)
+            undo.pop_all()
         return connection
 
     def _open_to_read(self) -> sqlite3.Connection | None:
@@ -185,10 +171,10 @@ class JournalFile:
         if descriptor is None:
             raise _locked()
         try:
-            self.open_to_write().close()
+            # This converts it.
+            return self.open_to_write()
         finally:
             release(descriptor)
-        return _connect(self.path, _reading_mode(self.path))
 
     def _version(self, connection: sqlite3.Connection) -> int:
         """Return the version of the tables, 0 for an empty file. Raises Unreadable for one that is not ours."""
@@ -217,13 +203,12 @@ class JournalFile:
                 sentence = f"The trash is locked by another program: {self.path}."
                 raise Locked(sentence, hint="Try again when it has finished.") from error
             kind: type[InspectorError] = Unreadable
-            why, hint = str(error), "Check the permissions of the directory and the free space."
+            why = getattr(error, "strerror", None) or str(error)
+            hint = "Check the permissions of the directory and the free space."
             if is_for_want_of_room(self.path, name) or (isinstance(error, OSError) and error.errno in FULL):
                 kind, why, hint = DiskFull, "the disk is full", MAKE_ROOM
             elif name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 why, hint = "it is damaged", _DAMAGED
-            elif isinstance(error, OSError) and error.strerror:
-                why = error.strerror
             nothing = " Without it nothing is changed." if verb == "written" else ""
             raise kind(f"The trash {self.path} cannot be {verb}: {why}.{nothing}", hint=hint) from error
 
@@ -262,24 +247,19 @@ def _locked() -> Locked:
     return Locked("Another inspector is changing this install.", hint="Try again when it has finished.")
 
 
-def _make_file(file: Path) -> None:
-    """Make the file, readable by its owner only from its first moment on; SQLite gives -wal and -shm the same mode."""
-    _make_private_folder(file.parent)
-    try:
-        mode = file.stat().st_mode
-    except FileNotFoundError:
-        # A file that exists is not opened: closing it would drop the locks of this process's connections to it.
+def _make_private(file: Path) -> None:
+    """Make the file and its folder, for their owner only from the first moment on.
+
+    SQLite gives -wal and -shm the same mode. A file that exists is not opened: closing it would drop the locks of this
+    process's connections to it.
+    """
+    make_folder(file.parent, synced=False)
+    if not file.exists():
         with contextlib.suppress(FileExistsError):
             os.close(new_file(file))
-        return
-    if mode & 0o077:
-        file.chmod(0o600)
-
-
-def _make_private_folder(folder: Path) -> None:
-    make_folder(folder, synced=False)
-    if folder.stat().st_mode & 0o077:
-        folder.chmod(0o700)
+    for path, mode in ((file.parent, 0o700), (file, 0o600)):
+        if path.stat().st_mode & 0o077:
+            path.chmod(mode)
 
 
 def _connect(file: Path, mode: str) -> sqlite3.Connection:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,8 +20,6 @@ from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, Row, RowChang
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import one_line
 
-BATCH, BATCH_BYTES = 250, 32_000_000
-"""How many changes are read at once; fewer where they are large."""
 Verb = Literal[
     "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
     "import", "merge", "recategorise", "copy",
@@ -32,13 +30,13 @@ TURNS: tuple[Verb, ...] = ("undo", "redo", "restore")
 IN_TRASH = "c.before IS NOT NULL AND c.after IS NULL AND c.undone = 0 AND c.table_name = 'memories'"
 LISTED = "(SELECT value FROM json_each(?))"
 """Numbers that are given as one list in JSON."""
+OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
 
 _CHANGES = """SELECT c.number, c.action, c.undone, a.verb, a.at, a.store, c.content, c.before, c.after, c.after_state
   FROM changes c JOIN actions a ON a.number = c.action"""
 _ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, a.store, coalesce(sum(c.size), 0),
     coalesce(sum(c.is_counted), 0), coalesce(sum(c.is_counted AND NOT c.undone), 0)
   FROM actions a LEFT JOIN changes c ON c.action = a.number"""
-OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
 _LONGEST_SUMMARY = 400
 _DAY = 24 * 60 * 60
 _LAST = 2**63 - 1
@@ -59,7 +57,7 @@ class Action:
     open: int
     size: int
     store: str
-    until: str = ""
+    until: str
 
     @property
     def title(self) -> str:
@@ -68,8 +66,7 @@ class Action:
 
     def as_json(self) -> dict[str, Any]:
         """Return it by the names that it has in a document."""
-        names = ("number", "verb", "at", "summary", "count")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("number", "verb", "at", "summary", "count")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,8 @@ class Version:
     store: str
     before: Row | None
     after: Row | None
-    is_undone: bool = False
-    after_state: str | None = None
+    is_undone: bool
+    after_state: str | None
 
     @property
     def change(self) -> RowChange:
@@ -92,20 +89,15 @@ class Version:
         return RowChange(self.before, self.after, number=self.number, after_state=self.after_state)
 
     @property
-    def to_turn(self) -> RowChange:
-        """The change as one that an undo turns: reversed where it is undone."""
-        return RowChange(self.after, self.before, number=self.number) if self.is_undone else self.change
+    def rows(self) -> list[Row]:
+        """The row before and the row after, where there is one."""
+        return [row for row in (self.before, self.after) if row is not None]
 
     @property
     def states(self) -> tuple[str | None, str | None]:
         """The fingerprints before and after."""
         before, after = (None if row is None else row.fingerprint for row in (self.before, self.after))
         return before, self.after_state or after
-
-    @property
-    def contents(self) -> set[Any]:
-        """The contents of the row before and after."""
-        return {row.values.get("content") for row in (self.before, self.after) if row is not None} - {None, "", b""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +132,7 @@ def numbers_in_trash(
     connection: sqlite3.Connection, store: str | None, contains: str = "", action: int | None = None
 ) -> list[int]:
     """Return the numbers of deleted memories, of one store or of all, the newest deletion first."""
-    where, values = IN_TRASH, list[Any]()
-    if store is not None:
-        where, values = f"{where} AND a.store = ?", [store]
+    where, values = f"{IN_TRASH} AND a.store = coalesce(?, a.store)", list[Any]([store])
     if action is not None:
         where, values = f"{where} AND c.action = ?", [*values, action]
     if contains:
@@ -154,32 +144,14 @@ def numbers_in_trash(
     return numbers(connection, query, *values)
 
 
-def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int]) -> list[Version]:
-    """Return the changes of these numbers, in their order, without those that do not exist."""
-    rows = connection.execute(f"{_CHANGES} WHERE c.number IN {LISTED}", (json.dumps(wanted),))
-    found = {row[0]: _version(codec, row) for row in rows}
-    return [found[number] for number in wanted if number in found]
-
-
-def batches(connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int]) -> Iterator[list[Version]]:
-    """Yield the changes of these numbers, in their order, a few hundred at a time."""
-    sizes = dict(
-        connection.execute(f"SELECT number, size FROM changes WHERE number IN {LISTED}", (json.dumps(wanted),))
-    )
-    batch: list[int] = []
-    size = 0
-    for number in filter(sizes.__contains__, wanted):
-        size += sizes[number]
-        if batch and (len(batch) == BATCH or size > BATCH_BYTES):
-            yield find_versions(connection, codec, batch)
-            batch, size = [], sizes[number]
-        batch.append(number)
-    if batch:
-        yield find_versions(connection, codec, batch)
+def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Iterable[int]) -> Iterator[Version]:
+    """Yield the changes of these numbers, in their order, without those that do not exist."""
+    for number in wanted:
+        yield from _versions(connection, codec, "c.number = ?", number)
 
 
 def find_trash_rows(
-    connection: sqlite3.Connection, codec: RowCodec, days: int, wanted: Sequence[int]
+    connection: sqlite3.Connection, codec: RowCodec, days: int, wanted: Iterable[int]
 ) -> list[TrashRow]:
     """Return the deleted memories of these numbers; the trash keeps each for so many days."""
     return [
@@ -189,19 +161,13 @@ def find_trash_rows(
     ]
 
 
-def numbers_of_memory(connection: sqlite3.Connection, codec: RowCodec, store: str, id: str) -> list[int]:
+def find_history(connection: sqlite3.Connection, codec: RowCodec, store: str, id: str) -> list[Version]:
     """Return the changes of the memory of an id, the newest first."""
-    query = f"SELECT number FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE} ORDER BY number DESC"
-    found = numbers(connection, query, bindable(id), MEMORIES, store)
-    if not found or not ids_move(store):
+    condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
+    found = list(_versions(connection, codec, condition, bindable(id), MEMORIES, store))
+    if not found or not _ids_move(store):
         return found
-    (newest,) = find_versions(connection, codec, found[:1])
-    return [found[0], *(one.number for one in _with_texts(connection, codec, store, newest.contents, newest.number))]
-
-
-def ids_move(store: str) -> bool:
-    """Return whether an id of this store names another memory tomorrow: those of Markdown are places in a file."""
-    return store.startswith("markdown:")
+    return list(_with_texts(connection, codec, store, _contents(found[0].rows), found[0].number))
 
 
 def delete_changes(connection: sqlite3.Connection, wanted: Sequence[int]) -> None:
@@ -230,8 +196,8 @@ def forget(
 
     With `files` also the changes of all other files that contain their texts.
     """
-    texts = {row.values.get("content") for row in rows} - {None, "", b""}
-    if ids_move(store):
+    texts = _contents(rows)
+    if _ids_move(store):
         # Adds earlier texts to `texts`.
         delete_changes(connection, [one.number for one in _with_texts(connection, codec, store, texts)])
     else:
@@ -242,12 +208,10 @@ def forget(
     needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
     query = f"SELECT number FROM changes WHERE table_name IN (?, ?) AND {OF_STORE}"
     found = numbers(connection, query, NOTES_FILE, FILE if files else NOTES_FILE, store)
-    for batch in batches(connection, codec, found):
-        sides = [(one.number, row.values.get("bytes")) for one in batch for row in (one.before, one.after) if row]
-        delete_changes(
-            connection,
-            [number for number, data in sides if isinstance(data, bytes) and any(text in data for text in needles)],
-        )
+    for version in find_versions(connection, codec, found):
+        sides = [row.values.get("bytes") for row in version.rows]
+        if any(isinstance(data, bytes) and any(text in data for text in needles) for data in sides):
+            delete_changes(connection, [version.number])
 
 
 def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: datetime) -> None:
@@ -272,32 +236,39 @@ def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: dat
             wipe(connection)
 
 
-def _version(codec: RowCodec, row: Sequence[Any]) -> Version:
-    number, action, undone, verb, at, store, content, before, after, after_state = row
-    return Version(
-        number, action, verb, at, store,
-        None if before is None else codec.unpack(before, content), None if after is None else codec.unpack(after),
-        bool(undone), after_state,
-    )  # fmt: skip
+def _versions(connection: sqlite3.Connection, codec: RowCodec, condition: str, *values: Any) -> Iterator[Version]:
+    """Yield the changes for which a condition is true, the newest first."""
+    rows = connection.execute(f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC", values)
+    for number, action, undone, verb, at, store, content, packed_before, packed_after, after_state in rows:
+        before = None if packed_before is None else codec.unpack(packed_before, content)
+        after = None if packed_after is None else codec.unpack(packed_after)
+        yield Version(number, action, verb, at, store, before, after, bool(undone), after_state)
 
 
 def _with_texts(
-    connection: sqlite3.Connection, codec: RowCodec, store: str, texts: set[Any], before: int | None = None
+    connection: sqlite3.Connection, codec: RowCodec, store: str, texts: set[Any], newest: int = _LAST
 ) -> Iterator[Version]:
-    """Yield the changes of memories with these texts, the newest first, those before a number only.
+    """Yield the changes of memories with these texts up to a number, the newest first.
 
     The text that a memory had before one of these is added to `texts`: where ids are places in a file, nothing else
     says which earlier change was one of the same memory.
     """
-    condition = "a.store = ? AND c.table_name = ? AND c.number < ?"
-    query = f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC"
-    for row in connection.execute(query, (store, MEMORIES, before or _LAST)):
-        version = _version(codec, row)
-        after = None if version.after is None else version.after.values.get("content")
-        if version.contents & texts:
-            if after in texts:
-                texts |= version.contents
+    condition = "a.store = ? AND c.table_name = ? AND c.number <= ?"
+    for version in _versions(connection, codec, condition, store, MEMORIES, newest):
+        contents = _contents(version.rows)
+        if contents & texts:
+            if version.after is not None and version.after.values.get("content") in texts:
+                texts |= contents
             yield version
+
+
+def _ids_move(store: str) -> bool:
+    """Return whether an id of this store names another memory tomorrow: those of Markdown are places in a file."""
+    return store.startswith("markdown:")
+
+
+def _contents(rows: Iterable[Row]) -> set[Any]:
+    return {row.values.get("content") for row in rows} - {None, "", b""}
 
 
 def _folded_contains(text: object, needle: str) -> bool:

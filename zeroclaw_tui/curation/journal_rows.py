@@ -10,17 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.memory.change import (
-    AGENTS,
-    AUDIT_LOG,
-    EMBEDDING_CACHE,
-    FILE,
-    MEMORIES,
-    OTHER_ROW,
-    Row,
-    RowChange,
-    Value,
-)
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.text import is_unicode
 
 VERSION = 3
@@ -47,10 +37,12 @@ INSERT_CHANGE = (
     "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, key, content, after_state,"
     " before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+EXTERNAL = (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW)
+"""The tables whose rows are files, or rows of other databases; their ids begin with a path."""
 
 _COUNTED = (MEMORIES, FILE, AUDIT_LOG, OTHER_ROW)
 """The tables whose rows a person changes; agents, cached vectors and notes files come along."""
-_COMES_ALONG = ("moved_from", "stays_if_changed")
+_COMES_ALONG = {"moved_from", "stays_if_changed"}
 """Values of a file that is the other half of a move, or ZeroClaw's note of when hygiene ran."""
 _BYTES, _TEXT, _BELOW, _CONTENT = "bytes", "text", "below", "content"
 """A value that JSON cannot have is a list that begins with one of these."""
@@ -65,11 +57,12 @@ class RowCodec:
 
     def name(self, row: Row) -> str | bytes:
         """Return the id of a row as the journal has it."""
-        return bindable(row.id.removeprefix(self._home) if self._home is not None and _is_external(row) else row.id)
+        is_below = self._home is not None and row.table in EXTERNAL
+        return bindable(row.id.removeprefix(self._home or "") if is_below else row.id)
 
     def pack(self, row: Row, *, without_content: bool = False) -> str:
         """Return a row as JSON."""
-        home = self._home if _is_external(row) else None
+        home = self._home if row.table in EXTERNAL else None
         values = [
             [_packed(name, None), [_CONTENT, ""] if without_content and name == "content" else _packed(value, home)]
             for name, value in row.values.items()
@@ -113,10 +106,10 @@ def columns_of_change(codec: RowCodec, action: int, change: RowChange, undone: b
     content, key = row.values.get("content"), row.values.get("key")
     has_own_column = before is not None and isinstance(content, str) and is_unicode(content)
     rows = [one for one in (before, after) if one is not None]
-    comes_along = any(name in one.values for one in rows for name in _COMES_ALONG)
+    comes_along = any(_COMES_ALONG & one.values.keys() for one in rows)
     return (
         action, row.table, codec.name(row), row.table in _COUNTED and not comes_along, undone,
-        sum(one.size for one in rows), _searchable(key) if isinstance(key, str) else None,
+        sum(one.size for one in rows), key.encode("utf-8", "replace").decode("utf-8") if isinstance(key, str) else None,
         content if has_own_column else None, change.after_state,
         None if before is None else codec.pack(before, without_content=has_own_column),
         None if after is None else codec.pack(after),
@@ -133,11 +126,6 @@ def text_of(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
-def _searchable(text: str) -> str:
-    """Return text with a question mark for what nobody could type."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _packed(value: Value, home: str | None) -> Any:
     if isinstance(value, bytes):
         return [_BYTES, base64.b64encode(value).decode("ascii")]
@@ -148,7 +136,3 @@ def _packed(value: Value, home: str | None) -> Any:
     if home is not None and value.startswith(home):
         return [_BELOW, value.removeprefix(home)]
     return value
-
-
-def _is_external(row: Row) -> bool:
-    return row.table not in (MEMORIES, AGENTS, EMBEDDING_CACHE)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.curation.journal_rows import INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
+from zeroclaw_tui.curation.journal_rows import EXTERNAL, INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.files.disk import new_file
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
+from zeroclaw_tui.memory.change import FILE, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
@@ -100,19 +100,15 @@ def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | 
 
 def _in_place(row: Row, home: Path | None) -> Row:
     """Return a row with whole paths, and with the bytes of its file."""
-    if home is not None and row.table in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW):
+    if home is not None and row.table in EXTERNAL:
         values: dict[str, Value] = {
             name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
             for name, value in row.values.items()
         }
         row = replace(row, id=os.path.join(home, row.id), values=values)
-    return _with_bytes(row)
-
-
-def _with_bytes(row: Row) -> Row:
-    """Return the row of a file, of which only the digest was stored, with the bytes if it still exists somewhere."""
     if row.table != FILE or "bytes" in row.values:
         return row
+    # Of a moved file only the digest was stored.
     for name in ("path", "moved_to", "moved_from"):
         with suppress(Refused):
             found = read_file(Path(str(row.values[name]))) if name in row.values else None

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.curation.external import current_states
-from zeroclaw_tui.curation.journal_records import BATCH, Version
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW
+from zeroclaw_tui.curation.journal_records import Version
+from zeroclaw_tui.curation.journal_rows import EXTERNAL
+from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
 
 Name = tuple[str, str]
 """The table and the id of a row."""
+
+_BATCH = 250
 
 
 async def find_done(versions: Sequence[Version], memory: Memory) -> dict[int, bool]:
@@ -61,11 +64,10 @@ def _lines_by_file(versions: Sequence[Version]) -> dict[int, list[int]]:
 async def _present_states(versions: Sequence[Version], ids: Sequence[str], memory: Memory) -> dict[Name, str | None]:
     """Return the present fingerprints of these memories, and of all files and rows of other databases."""
     present: dict[Name, str | None] = {}
-    for start in range(0, len(ids), BATCH):
-        some = ids[start : start + BATCH]
-        found = await rows_by_id(memory, some)
-        present |= {(MEMORIES, one): found[one].fingerprint if one in found else None for one in some}
-    rows = [row for version in versions for row in (version.before, version.after) if row is not None]
-    external = [row for row in rows if row.table in (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW)]
+    for start in range(0, len(ids), _BATCH):
+        found = await rows_by_id(memory, ids[start : start + _BATCH])
+        present |= {(MEMORIES, one): row.fingerprint for one, row in found.items()}
+    external = [row for version in versions for row in version.rows if row.table in EXTERNAL]
     states = await asyncio.to_thread(current_states, external)
-    return present | {(row.table, row.id): states[row.id] for row in external}
+    missing: dict[Name, str | None] = dict.fromkeys((MEMORIES, one) for one in ids)
+    return missing | present | {(row.table, row.id): states[row.id] for row in external}

@@ -27,6 +27,8 @@ from zeroclaw_tui.curation.journal_rows import bindable, insert_changes
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, NOTES_FILE, Journal, RowChange
 
+Clock = Callable[[], datetime]
+
 
 class RunningAction(Journal):
     """An action under way. It has the lock until it is finished or abandoned.
@@ -36,28 +38,21 @@ class RunningAction(Journal):
 
     ending = "Undo reverses them."
 
-    def __init__(
-        self, file: JournalFile, descriptor: int, store: str, clock: Callable[[], datetime], verb: Verb, summary: str
-    ) -> None:
+    def __init__(self, file: JournalFile, descriptor: int, store: str, clock: Clock, verb: Verb, summary: str) -> None:
         self._file, self._descriptor, self._store, self._clock, self._verb = file, descriptor, store, clock, verb
         self._guard = threading.Lock()
         self._has_begun = False
         self._recorded: list[int] = []
-        self.number = 0
-        self.summary = summary
         self._connection = file.open_to_write()
         try:
             with self._transaction() as connection:
-                self.number = self._begin(connection)
+                self.number = self._begin(connection, summary)
         except BaseException:
             self._connection.close()
             raise
 
-    def _begin(self, connection: sqlite3.Connection) -> int:
-        """Return the number of the action."""
-        return self._new_action(connection, self.summary)
-
-    def _new_action(self, connection: sqlite3.Connection, summary: str) -> int:
+    def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
+        """Insert the action and return its number."""
         now = self._clock()
         inserted = connection.execute(
             "INSERT INTO actions (store, verb, at, moment, summary) VALUES (?, ?, ?, ?, ?)",
@@ -78,7 +73,6 @@ class RunningAction(Journal):
         """Delete what the last `record` saved."""
         with self._transaction() as connection:
             delete_changes(connection, self._recorded)
-        self._recorded = []
 
     async def set_summary(self, summary: str) -> None:
         """Change its summary."""
@@ -95,11 +89,11 @@ class RunningAction(Journal):
 
         def finish() -> Action | None:
             try:
-                with self._guard, closing(self._connection), self._file.explained("written further"):
-                    with transaction(self._connection):
-                        self._end(self._connection)
-                        delete_empty_actions(self._connection)
-                    return self._ended(self._connection)
+                with self._guard, closing(self._connection) as connection, self._file.explained("written further"):
+                    with transaction(connection):
+                        self._end(connection)
+                        delete_empty_actions(connection)
+                    return self._ended(connection)
             finally:
                 release(self._descriptor)
 
@@ -110,10 +104,11 @@ class RunningAction(Journal):
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
         found = find_actions(connection, self._file.limits()[0], "a.number = ?", self.number)
-        if found:
-            delete_old(connection, self._file.limits(), self._clock())
-            self._file.delete_old_backup(self._clock())
-        return found[0] if found else None
+        if not found:
+            return None
+        delete_old(connection, self._file.limits(), self._clock())
+        self._file.delete_old_backup(self._clock())
+        return found[0]
 
     async def abandon(self) -> None:
         """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
@@ -133,8 +128,8 @@ class RunningAction(Journal):
         return f"{count:,} {'was' if count == 1 else 'were'} changed before that. {self.ending}" if count else ""
 
     def _count_done(self, connection: sqlite3.Connection) -> int:
-        actions = find_actions(connection, self._file.limits()[0], "a.number = ?", self.number)
-        return actions[0].count if actions else 0
+        query = "SELECT sum(is_counted) FROM changes WHERE action = ?"
+        return connection.execute(query, (self.number,)).fetchone()[0] or 0
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -173,21 +168,15 @@ class Turn(RunningAction):
     ending = "Run it again to continue."
 
     def __init__(
-        self,
-        file: JournalFile,
-        descriptor: int,
-        store: str,
-        clock: Callable[[], datetime],
-        verb: Verb,
-        numbers: Sequence[int],
+        self, file: JournalFile, descriptor: int, store: str, clock: Clock, verb: Verb, numbers: Sequence[int]
     ) -> None:
-        self._numbers, self._undone = json.dumps(list(numbers)), verb != "redo"
+        self._numbers, self._undone = json.dumps(numbers), verb != "redo"
         self._replaced: int | None = None
         self._before: list[tuple[Any, ...]] = []
         self.is_cancelled = False
         super().__init__(file, descriptor, store, clock, verb, "")
 
-    def _begin(self, connection: sqlite3.Connection) -> int:
+    def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
         connection.execute(f"UPDATE changes SET turning = 1 WHERE number IN {LISTED}", (self._numbers,))
         actions = f"number IN (SELECT action FROM changes WHERE number IN {LISTED})"
         # The actions of a store that no longer exists become actions of this one.
@@ -218,7 +207,6 @@ class Turn(RunningAction):
                 " WHERE number = ?",
                 self._before,
             )
-        self._recorded, self._before = [], []
 
     def _turn(self, connection: sqlite3.Connection, change: RowChange, number: int) -> None:
         query = "SELECT undone, content, after_state, before, after, number FROM changes WHERE number = ?"
@@ -259,7 +247,7 @@ class Turn(RunningAction):
             turned = RowChange(change.after, change.before) if self._undone else change
             return insert_changes(connection, codec, self.number, [turned], undone=self._undone)
         if self._replaced is None:
-            self._replaced = self._new_action(connection, f"replaced by {self._verb} of change {self.number}")
+            self._replaced = super()._begin(connection, f"replaced by {self._verb} of change {self.number}")
         return insert_changes(connection, codec, self._replaced, [change])
 
     def _end(self, connection: sqlite3.Connection) -> None:
@@ -273,9 +261,6 @@ class Turn(RunningAction):
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
         # A turn deletes nothing: what it undid may be wanted again.
         return None
-
-    async def set_summary(self, summary: str) -> None:
-        """The summary of what is turned stays."""
 
     def _count_done(self, connection: sqlite3.Connection) -> int:
         query = f"SELECT sum(undone = ?) FROM changes WHERE number IN {LISTED}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -112,9 +112,6 @@ class Journal(Protocol):
     def withdraw(self) -> None:
         """Discard what the last `record` saved, because none of it was written."""
 
-
-Batches = Callable[[], Iterator[Sequence[RowChange]]]
-"""Journaled changes, a few hundred at a time; may be iterated more than once, on any thread."""
 
 ProgressCallback = Callable[[int], bool]
 """Called with the number of changes done so far, on whichever thread works; returns False to stop before the next

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,7 +16,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE, Batches
+from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
@@ -238,7 +238,7 @@ class Changes:
 
         title = f"{question}: {change.title}, {time_words(change.at, now)}?"
         numbers = await trash.numbers_to_turn(change.number, "undo" if question == "Undo" else "redo")
-        rows = await asyncio.to_thread(_first_rows, trash.changes_numbered(numbers[:_ROWS_READ]))
+        rows = await asyncio.to_thread(lambda: _sorted_rows(trash.changes_to_turn(numbers[:_ROWS_READ])))
         shown = [cut(display_text(undo_sentence(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
         more = (change.open if question == "Undo" else change.count - change.open) - len(shown)
         body = Content.assemble(
@@ -312,10 +312,10 @@ async def clash_words(library: Library, numbers: Sequence[int]) -> str:
     return ""
 
 
-def _first_rows(batches: Batches) -> list[RowChange]:
-    """The first changes, memories before what only comes along with them; notes files are left out."""
-    rows = [row for batch in batches() for row in batch if row.row.table != NOTES_FILE]
-    return sorted(rows, key=lambda row: row.row.table != MEMORIES)
+def _sorted_rows(changes: Iterable[RowChange]) -> list[RowChange]:
+    """The changes, memories before what only comes along with them; notes files are left out."""
+    rows = [change for change in changes if change.row.table != NOTES_FILE]
+    return sorted(rows, key=lambda change: change.row.table != MEMORIES)
 
 
 def time_words(at: str, now: datetime) -> str:

@@ -60,9 +60,11 @@ def _is_long(text: Text) -> bool:
 async def texts_of(library: Library, action: int) -> list[Text]:
     """The texts that a change deleted or replaced, out of the trash, without what was undone since."""
 
+    numbers = await library.trash.numbers_to_turn(action, "undo")
+
     def read() -> list[Text]:
         texts: dict[Text, None] = {}
-        for change in (change for batch in library.trash.open_changes(action)() for change in batch):
+        for change in library.trash.changes_to_turn(numbers):
             before = change.before
             if before is None or before.table != MEMORIES:
                 continue
