@@ -59,24 +59,22 @@ async def test_a_dry_run_writes_nothing_and_follows_a_chain_of_changes(tmp_path:
     preview = await apply(chain, None, dry_run=True)
     assert (preview.written, preview.conflicts) == (2, ())
     assert path.read_bytes() == b"c"
-    assert (await apply(chain, None, on_conflict="refuse")).written == 2
+    assert (await apply(chain, None)).written == 2
     assert path.read_bytes() == b"a"
 
 
-@pytest.mark.parametrize(
-    ("policy", "written", "data"), [("skip", 1, b"theirs"), ("refuse", 0, b"theirs"), ("overwrite", 2, b"ours")]
-)
+@pytest.mark.parametrize(("overwrite", "written", "data"), [(False, 1, b"theirs"), (True, 2, b"ours")])
 async def test_a_file_that_another_program_wrote_is_a_conflict(
-    tmp_path: Path, policy: str, written: int, data: bytes
+    tmp_path: Path, overwrite: bool, written: int, data: bytes
 ) -> None:
     path, other = tmp_path / "note.md", tmp_path / "other.md"
     path.write_bytes(b"theirs")
     journal = ListJournal()
     changes = [RowChange(None, file_row(other, b"new")), RowChange(file_row(path, b"old"), file_row(path, b"ours"))]
-    result = await apply(changes, journal, on_conflict=policy)  # type: ignore[arg-type]
-    assert (result.written, path.read_bytes(), other.exists()) == (written, data, written > 0)
+    result = await apply(changes, journal, overwrite=overwrite)
+    assert (result.written, path.read_bytes(), other.exists()) == (written, data, True)
     assert (result.conflict_count, result.conflicts[0].reason, len(journal.changes)) == (1, "changed", written)
-    if policy == "overwrite":
+    if overwrite:
         await apply(journal.undoing, None)
         assert path.read_bytes() == b"theirs"
 
@@ -170,6 +168,6 @@ async def test_rows_of_a_database_that_is_gone_need_no_undo(tmp_path: Path) -> N
     (first, _), journal = make_audit(path), ListJournal()
     await apply([RowChange(first, None)], journal)
     path.unlink()
-    result = await apply(journal.undoing, None, on_conflict="refuse")
+    result = await apply(journal.undoing, None)
     assert (result.conflict_count, result.already) == (0, (first.id,))
     assert "no longer exists" in result.notes[0]

@@ -309,8 +309,8 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
 
     Where nothing can be written, conflicts are not looked for, and a note says so.
     """
-    tables = await library.trash.tables_of(numbers)
-    outside = await external.apply(_external_changes(library, tables), None, on_conflict=on_conflict, dry_run=True)
+    tables, overwrite = await library.trash.tables_of(numbers), on_conflict == "overwrite"
+    outside = await external.apply(_external_changes(library, tables), None, overwrite=overwrite, dry_run=True)
     because = library.read_only_because
     if because is not None:
         rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
@@ -334,16 +334,15 @@ async def _turn(
     async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
         tables = await library.trash.tables_of(numbers)
         if on_conflict == "refuse":
-            changes = _external_changes(library, tables)
-            preview = await external.apply(changes, None, on_conflict="refuse", dry_run=True)
+            preview = await external.apply(_external_changes(library, tables), None, dry_run=True)
             if preview.conflicts:
                 raise Conflicts(preview.conflicts, preview.conflict_count)
         result = await _apply(library, turn, lambda: _undoing(library, tables), on_conflict, on_progress)
         turn.is_cancelled = result.cancelled
         if result.cancelled:
             return Outcome(verb, result.done, cancelled=True, notes=result.notes, renamed=result.renamed)
-        policy: OnConflict = "skip" if on_conflict == "refuse" else on_conflict
-        outside = await external.apply(_external_changes(library, tables), turn, on_conflict=policy)
+        overwrite = on_conflict == "overwrite"
+        outside = await external.apply(_external_changes(library, tables), turn, overwrite=overwrite)
         left = [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
         return Outcome(verb, _count(tables), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)
 

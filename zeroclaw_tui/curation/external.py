@@ -41,7 +41,6 @@ from zeroclaw_tui.memory.change import (
     OTHER_ROW,
     ApplyResult,
     Journal,
-    OnConflict,
     ProgressCallback,
     Row,
     RowChange,
@@ -59,7 +58,6 @@ _STAYS, _MOVED_FROM = "stays_if_changed", "moved_from"
 _DATABASE, _TABLE = "audit_file", "of_table"
 """The values of a row that name its database and its table; the other values are columns."""
 _BATCH_ROWS = 250
-_BATCH_BYTES = 4_000_000
 
 
 # Rows that stand for files
@@ -161,36 +159,24 @@ async def apply(
     changes: Iterable[RowChange],
     journal: Journal | None,
     *,
-    on_conflict: OnConflict = "skip",
+    overwrite: bool = False,
     dry_run: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ApplyResult:
     """Write changes of external rows, files one by one, rows of a database in transactions.
 
     Each present row is compared with `before`. It is recorded in the journal as it is, then replaced by `after`. A row
-    that is not as expected is a conflict: with "overwrite" it is replaced, with "refuse" nothing at all is written,
-    otherwise it is skipped. A file that cannot be written is skipped too, and a note has the reason. If the new half of
-    a move is skipped, its old half is skipped as well.
+    that is not as expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is
+    skipped too, and a note has the reason. If the new half of a move is skipped, its old half is skipped as well.
 
     A cancelled task ends after the batch that has begun. Raises Refused where a database lacks a trigger, Locked,
     DiskFull, Unreadable, and what the journal raises.
     """
     stop = threading.Event()
     may_go_on = cancellable_progress(stop, on_progress)
-
-    def run() -> ApplyResult:
-        compares_first = on_conflict == "refuse" and not dry_run
-        wanted = list(changes) if compares_first else changes
-        if compares_first or dry_run:
-            preview = _Run(None, on_conflict, is_dry=True)
-            preview.apply(wanted, lambda _: not stop.is_set())
-            if dry_run or preview.conflicts:
-                return preview.result()
-        actual = _Run(journal, on_conflict, is_dry=False)
-        actual.apply(wanted, may_go_on)
-        return actual.result()
-
-    return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, run), stop.set)
+    run = _Run(journal, overwrite, dry_run)
+    working = asyncio.get_running_loop().run_in_executor(None, run.apply, changes, may_go_on)
+    return await wait_until_done(working, stop.set)
 
 
 def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
@@ -215,23 +201,22 @@ class _Run:
     """One pass over a set of changes, and what it met."""
 
     journal: Journal | None
-    on_conflict: OnConflict
+    overwrite: bool
     is_dry: bool
     written: int = 0
     already: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     conflicts: list[RowConflict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    is_cancelled: bool = False
-    _has_recorded: bool = False
-    _planned_states: dict[str, str | None] = field(default_factory=dict)
+    has_recorded: bool = False
+    planned_states: dict[str, str | None] = field(default_factory=dict)
     """In a dry run, the fingerprints that earlier changes would leave."""
-    _skipped_files: set[str] = field(default_factory=set)
+    skipped_files: set[str] = field(default_factory=set)
     """The fingerprints of new files that were skipped: a move must not remove the old one."""
 
-    def apply(self, changes: Iterable[RowChange], may_go_on: ProgressCallback) -> None:
+    def apply(self, changes: Iterable[RowChange], may_go_on: ProgressCallback) -> ApplyResult:
         """Apply all changes, or those until `may_go_on` says no."""
-        done = 0
+        done, is_cancelled = 0, False
         for batch in _batches(changes):
             path = _path_of(batch[0].row)
             if batch[0].row.table == FILE:
@@ -245,20 +230,16 @@ class _Run:
             else:
                 self._apply_rows(path, batch)
             done += len(batch)
-            if not may_go_on(done):
-                self.is_cancelled = True
-                return
-
-    def result(self) -> ApplyResult:
-        """Say what was done."""
-        refused = self.on_conflict == "refuse" and self.is_dry and bool(self.conflicts)
+            is_cancelled = not may_go_on(done)
+            if is_cancelled:
+                break
         return ApplyResult(
-            written=0 if refused else self.written,
+            written=self.written,
             already=tuple(self.already),
             skipped=tuple(self.skipped),
             conflicts=tuple(self.conflicts[:CONFLICTS_LISTED]),
             conflict_count=len(self.conflicts),
-            cancelled=self.is_cancelled,
+            cancelled=is_cancelled,
             notes=tuple(self.notes),
         )
 
@@ -270,10 +251,10 @@ class _Run:
             if not self.is_dry:
                 with self._withdrawing():
                     self._record([due])
-                    _write_file(_path_of(due.row), due.before, due.after)
+                    _write_file(path, due.before, due.after)
             self.written += 1
 
-        if change.after is None and change.row.fingerprint in self._skipped_files:
+        if change.after is None and change.row.fingerprint in self.skipped_files:
             self.skipped.append(change.row.id)
             return
         try:
@@ -306,7 +287,7 @@ class _Run:
     def _change_to_write(self, change: RowChange, present: Row | None) -> RowChange | None:
         """Compare the present row with what a change expects; give the change that is due, or note why none is."""
         name, wanted, expected = change.row.id, _fingerprint(change.after), _fingerprint(change.before)
-        now = self._planned_states.get(name, _fingerprint(present))
+        now = self.planned_states.get(name, _fingerprint(present))
         if now == wanted:
             self.already.append(name)
             return None
@@ -316,67 +297,54 @@ class _Run:
                 self.already.append(name)
                 self.notes.append(f"Another program has written {name} since, so it stays as it is.")
                 return None
-            row = change.after or change.row
-            named = replace(row, values={"key": name})
-            existing = None if present is None else replace(present, values={"key": name})
-            self.conflicts.append(RowConflict(named, existing, "deleted" if existing is None else "changed"))
-            if self.on_conflict != "overwrite":
+            named = replace(change.row, values={"key": name})
+            self.conflicts.append(RowConflict(named, present and named, "changed" if present else "deleted"))
+            if not self.overwrite:
                 self._skip(change)
                 return None
             due = replace(due, replaces=present is not None)
         if self.is_dry:
-            self._planned_states[due.row.id] = wanted
+            self.planned_states[name] = wanted
         return due
 
     def _skip(self, change: RowChange) -> None:
         self.skipped.append(change.row.id)
         if change.after is not None and change.after.table == FILE:
-            self._skipped_files.add(change.after.fingerprint)
+            self.skipped_files.add(change.after.fingerprint)
 
     def _record(self, changes: Sequence[RowChange]) -> None:
         if self.journal is not None and changes:
             self.journal.record(changes)
-            self._has_recorded = True
+            self.has_recorded = True
 
     @contextmanager
     def _withdrawing(self) -> Iterator[None]:
         """Withdraw what was recorded inside if it was not written."""
-        self._has_recorded = False
+        self.has_recorded = False
         try:
             yield
         except BaseException:
-            if self.journal is not None and self._has_recorded:
+            if self.journal is not None and self.has_recorded:
                 self.journal.withdraw()
             raise
 
 
 def _batches(changes: Iterable[RowChange]) -> Iterator[list[RowChange]]:
     """Put each file by itself, and rows of one database together; no row is in a batch twice."""
-    batch: list[RowChange] = []
-    size = 0
+    batch: dict[str, RowChange] = {}
     for change in changes:
-        if batch and (
-            change.row.table == FILE
-            or _path_of(change.row) != _path_of(batch[0].row)
-            or len(batch) == _BATCH_ROWS
-            or size >= _BATCH_BYTES
-            or any(change.row.id == other.row.id for other in batch)
-        ):
-            yield batch
-            batch, size = [], 0
-        if change.row.table == FILE:
-            yield [change]
-            continue
-        batch.append(change)
-        size += change.row.size
+        first = next(iter(batch.values()), change).row
+        is_other = change.row.table == FILE or _path_of(change.row) != _path_of(first)
+        if batch and (is_other or change.row.id in batch or len(batch) == _BATCH_ROWS):
+            yield list(batch.values())
+            batch = {}
+        batch[change.row.id] = change
     if batch:
-        yield batch
+        yield list(batch.values())
 
 
 def _path_of(row: Row) -> Path:
-    """The path of a file, or of the database of a row."""
-    name = row.values.get("path" if row.table in (FILE, NOTES_FILE) else _DATABASE)
-    return Path(name if isinstance(name, str) else row.id)
+    return Path(str(row.values.get(_DATABASE) or row.values.get("path", row.id)))
 
 
 def _fingerprint(row: Row | None) -> str | None:
@@ -446,13 +414,9 @@ def _present(connection: sqlite3.Connection, row: Row) -> Row | None:
     columns, wanted = columns_of(connection, _table_of(row)), _columns_in(row)
     if not columns or not set(wanted) <= set(columns):
         return None
-    selected = columns if row.table == AUDIT_LOG else wanted
-    statement = f"SELECT {', '.join(map(quoted, selected))} FROM {quoted(_table_of(row))} WHERE rowid = ?"
+    statement = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(_table_of(row))} WHERE rowid = ?"
     found = connection.execute(statement, (row.handle,)).fetchone()
-    if found is None:
-        return None
-    names = {name: row.values[name] for name in (_DATABASE, _TABLE) if name in row.values}
-    return replace(row, values={**dict(zip(selected, found, strict=True)), **names})
+    return None if found is None else replace(row, values={**row.values, **dict(zip(wanted, found, strict=True))})
 
 
 def _write_row(connection: sqlite3.Connection, change: RowChange) -> None:

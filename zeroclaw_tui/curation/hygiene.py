@@ -7,14 +7,16 @@ import os
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
+from zeroclaw_tui.backends.health import Retention
 from zeroclaw_tui.backends.lookup import require_database, row_with_id
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
@@ -25,7 +27,6 @@ from zeroclaw_tui.curation.hygiene_rules import (
     HygieneRule,
     HygieneRules,
     RuleName,
-    brain_database,
     is_file_rule,
     rules_for,
 )
@@ -179,25 +180,28 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     install = library.config.install
     rules = rules_for(library.config, library.profile.profile.version)
     state = await asyncio.to_thread(read_state, install.root, rules.version, library.trash.now())
-    found = _Findings()
-    if install.has_workspace:
-        await asyncio.to_thread(_find_files, found, install.root, rules, as_of)
-    else:
-        found.problems.append("This database is outside of any workspace, so only its rows are checked.")
-    await _find_rows(found, library, rules, as_of)
-    if install.has_workspace:
-        await _find_audit_entries(found, install.root, rules.cutoff("audit log", as_of))
-    items = sorted(found.items, key=lambda item: _ORDER[item.rule])
-    return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(found.problems), found.is_whole)
-
-
-@dataclass(slots=True)
-class _Findings:
-    """What was found so far for a plan."""
-
-    items: list[HygieneItem] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    is_whole: bool = True
+    items, problems, is_whole = list[HygieneItem](), list[str](), True
+    for folder, archiving, purging in _FOLDERS if install.has_workspace else ():
+        try:
+            items += await asyncio.to_thread(_old_files, install.root / folder, archiving, purging, rules, as_of)
+        except OSError as error:
+            is_whole = False
+            problems.append(f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too.")
+    if not install.has_workspace:
+        problems.append("This database is outside of any workspace, so only its rows are checked.")
+    retention = rules.retention(as_of)
+    if retention.cutoffs or retention.budgets:
+        items += await _old_rows(library, retention)
+        problems += _row_problems(library) if install.has_workspace else ()
+    cutoff = rules.cutoff("audit log", as_of)
+    file = external.canonical(install.root / "memory" / "audit.db")
+    if install.has_workspace and cutoff is not None and file.exists():
+        try:
+            items += await read_in_thread(file, partial(_old_audit_entries, file=file, cutoff=cutoff))
+        except InspectorError as error:
+            problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
+    items.sort(key=lambda item: _ORDER[item.rule])
+    return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(problems), is_whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,43 +213,28 @@ class _File:
     changed: int
 
 
-def _find_files(found: _Findings, root: Path, rules: HygieneRules, as_of: datetime) -> None:
-    for folder, archiving, purging in _FOLDERS:
-        try:
-            items = list(_old_files(root, folder, archiving, purging, rules, as_of))
-        except OSError as error:
-            found.is_whole = False
-            found.problems.append(
-                f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too."
-            )
-            continue
-        found.items += items
-        if any(item.name == "sessions/sessions.db" for item in items):
-            found.problems.append(
-                f"ZeroClaw {rules.version} archives sessions/sessions.db, the database of its sessions. "
-                "Exclude it to keep it in use."
-            )
-
-
 def _old_files(
-    root: Path, folder: str, archiving: RuleName, purging: RuleName, rules: HygieneRules, as_of: datetime
-) -> Iterator[HygieneItem]:
+    folder: Path, archiving: RuleName, purging: RuleName, rules: HygieneRules, as_of: datetime
+) -> list[HygieneItem]:
     """The files of a folder that ZeroClaw archives, then those of its archive that it deletes."""
-    archive, below = root / folder / _ARCHIVE, f"{folder}/{_ARCHIVE}"
+    archive, is_session = folder / _ARCHIVE, folder.name == "sessions"
     used = set(os.listdir(archive)) if archive.is_dir() else set()
     archive_cutoff, purge_cutoff = rules.cutoff(archiving, as_of), rules.cutoff(purging, as_of)
-    for file in _files_in(root / folder):
-        date = _expired_date(file, folder, rules, archive_cutoff)
+    items = []
+    for file in _files_in(folder):
+        date = _expired_date(file, is_session, rules, archive_cutoff)
         if date is not None:
             name = _free_name(file.name, used)
             used.add(name)
             # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
-            is_deleted = _expired_date(replace(file, name=name), folder, rules, purge_cutoff) is not None
-            yield replace(_file_item(archiving, folder, file, date), target=f"{below}/{name}", also_deleted=is_deleted)
+            is_deleted = _expired_date(replace(file, name=name), is_session, rules, purge_cutoff) is not None
+            item = _file_item(archiving, folder.name, file, date)
+            items.append(replace(item, target=f"{folder.name}/{_ARCHIVE}/{name}", also_deleted=is_deleted))
     for file in _files_in(archive):
-        date = _expired_date(file, folder, rules, purge_cutoff)
+        date = _expired_date(file, is_session, rules, purge_cutoff)
         if date is not None:
-            yield _file_item(purging, below, file, date)
+            items.append(_file_item(purging, f"{folder.name}/{_ARCHIVE}", file, date))
+    return items
 
 
 def _file_item(rule: RuleName, folder: str, file: _File, date: str) -> HygieneItem:
@@ -265,7 +254,7 @@ def _files_in(folder: Path) -> Iterator[_File]:
             yield _File(name, status.st_size, status.st_mtime_ns)
 
 
-def _expired_date(file: _File, folder: str, rules: HygieneRules, cutoff: Cutoff | None) -> str | None:
+def _expired_date(file: _File, is_session: bool, rules: HygieneRules, cutoff: Cutoff | None) -> str | None:
     """The date of a file that is older than a cutoff, else None.
 
     It is the day in the file's name. A note without one has no date; a session has that of its last change (up to
@@ -273,7 +262,6 @@ def _expired_date(file: _File, folder: str, rules: HygieneRules, cutoff: Cutoff 
     """
     if cutoff is None:
         return None
-    is_session = folder == "sessions"
     day = day_of_session(file.name) if is_session else day_of_note(file.name, reads_long=rules.reads_long_dates)
     if day is not None:
         return shown_day(day) if cutoff.is_expired(day) else None
@@ -292,59 +280,54 @@ def _free_name(name: str, used: set[str]) -> str:
     return next(free for number in count(1) if (free := f"{stem}_{number}{end}") not in used)
 
 
-async def _find_rows(found: _Findings, library: Library, rules: HygieneRules, as_of: datetime) -> None:
-    memory, install, retention = library.memory, library.config.install, rules.retention(as_of)
-    brain = brain_database(install.root)
-    if not retention.cutoffs and not retention.budgets:
-        return
-    if memory.about.path is not None:
-        if install.has_workspace and external.canonical(memory.about.path) != brain:
-            found.problems.append(f"ZeroClaw's own hygiene checks {brain}; these are the rows of {memory.about.path}.")
-        for row in await require_database(memory).expired(retention):
-            rule = (BUDGET_RULES if row.is_over_budget else CATEGORY_RULES)[row.category]
-            version = row.stamp
-            found.items.append(
-                HygieneItem(
-                    f"row:{version.id}", rule, version.key, row.date, version.size, version.state,
-                    excerpt=row.excerpt, version=version,
-                )
-            )  # fmt: skip
-        return
-    if not memory.about.keeps_lines and not memory.about.keeps_nothing:
-        found.problems.append(
-            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay "
-            "forever."
+async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]:
+    if library.memory.about.path is None:
+        return []
+    items = []
+    for row in await require_database(library.memory).expired(retention):
+        rule = (BUDGET_RULES if row.is_over_budget else CATEGORY_RULES)[row.category]
+        version = row.stamp
+        items.append(
+            HygieneItem(
+                f"row:{version.id}", rule, version.key, row.date, version.size, version.state,
+                excerpt=row.excerpt, version=version,
+            )
+        )  # fmt: skip
+    return items
+
+
+def _row_problems(library: Library) -> list[str]:
+    """Say that ZeroClaw's hygiene deletes rows of memory/brain.db alone, where another store is open."""
+    about = library.memory.about
+    brain = external.canonical(library.config.install.root / "memory" / "brain.db")
+    if about.path is not None:
+        is_other = external.canonical(about.path) != brain
+        return [f"ZeroClaw's own hygiene checks {brain}; these are the rows of {about.path}."] if is_other else []
+    problems = []
+    if not about.keeps_lines and not about.keeps_nothing:
+        problems.append(
+            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {library.memory.name} store memories "
+            "stay forever."
         )
-    if install.has_workspace and brain.exists():
-        found.problems.append(
+    if brain.exists():
+        problems.append(
             "ZeroClaw's hygiene also deletes old rows of memory/brain.db, which is not the store open here. "
             "Open it with --backend sqlite to see them."
         )
+    return problems
 
 
-async def _find_audit_entries(found: _Findings, root: Path, cutoff: Cutoff | None) -> None:
-    file = external.canonical(root / "memory" / "audit.db")
-    if cutoff is None or not file.exists():
-        return
-
-    def read(connection: sqlite3.Connection) -> list[Row]:
-        columns = columns_of(connection, AUDIT_LOG)
-        if not {"id", "timestamp"} <= set(columns):
-            return []
-        rows = connection.execute(f"SELECT * FROM {AUDIT_LOG} WHERE timestamp < ? ORDER BY id", (cutoff.text,))
-        return [external.audit_row(file, dict(zip(columns, values, strict=True))) for values in rows]
-
-    try:
-        rows = await read_in_thread(file, read)
-    except InspectorError as error:
-        found.problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
-        return
-    for row in rows:
+def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutoff) -> list[HygieneItem]:
+    columns = columns_of(connection, AUDIT_LOG)
+    if not {"id", "timestamp"} <= set(columns):
+        return []
+    items = []
+    for values in connection.execute(f"SELECT * FROM {AUDIT_LOG} WHERE timestamp < ? ORDER BY id", (cutoff.text,)):
+        row = external.audit_row(file, dict(zip(columns, values, strict=True)))
         name = " ".join(as_text(row.values[column]) for column in ("operation", "key") if row.values.get(column))
         date = as_text(row.values["timestamp"])
-        found.items.append(
-            HygieneItem(f"audit:{row.handle}", "audit log", name, date, row.size, row.fingerprint, row=row)
-        )
+        items.append(HygieneItem(f"audit:{row.handle}", "audit log", name, date, row.size, row.fingerprint, row=row))
+    return items
 
 
 async def run_hygiene(
@@ -371,8 +354,7 @@ async def run_hygiene(
         await run.do(chosen)
         if len(run.done) != len(chosen):
             await action.set_summary(_summary(run.done))
-        changed, missing = (tuple(item.id for item in items) for items in (run.changed, run.missing))
-        notes = tuple(run.notes)
+        changed, missing, notes = map(tuple, (run.changed, run.missing, run.notes))
         return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
 
     return await run_change(library, "hygiene", _summary(chosen), work, on_progress)
@@ -397,8 +379,8 @@ class _Run:
     action: RunningAction
     on_progress: ProgressCallback
     done: list[HygieneItem] = field(default_factory=list)
-    changed: list[HygieneItem] = field(default_factory=list)
-    missing: list[HygieneItem] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_cancelled: bool = False
     has_failed: bool = False
@@ -406,13 +388,16 @@ class _Run:
     async def do(self, chosen: Sequence[HygieneItem]) -> None:
         """Do the chosen items in ZeroClaw's order of stages, then write the state file."""
         unchanged = await self._unchanged(chosen)
-        await self._remove_rows([item for item in unchanged if item.version is not None])
+        rows = {item.version.id: item for item in unchanged if item.version is not None}
+        if rows:
+            removals = [Change(item.version, None) for item in rows.values()]
+            self._note_result(rows, await self.library.memory.apply(removals, self.action, on_progress=self._may_go_on))
         for item in unchanged:
             if is_file_rule(item.rule) and not self.is_cancelled:
                 await self._do_file(item)
                 self.is_cancelled = not self.on_progress(len(self.done))
         if not self.is_cancelled:
-            await self._remove_audit_entries([item for item in unchanged if item.row is not None])
+            await self._remove_audit_entries({item.row.id: item for item in unchanged if item.row is not None})
         if self.library.config.install.has_workspace:
             await self._write_state()
 
@@ -425,78 +410,61 @@ class _Run:
             if now is not None and (now.state, now.also_deleted) == (item.state, item.also_deleted):
                 unchanged.append(now)
             elif item.version is not None:
-                self._skip(item, await row_with_id(self.library.memory, item.version.id) is None)
+                self._skip(item, is_missing=await row_with_id(self.library.memory, item.version.id) is None)
             else:
-                self._skip(item, item.row is not None or not (self.plan.root / item.name).exists())
+                self._skip(item, is_missing=item.row is not None or not (self.plan.root / item.name).exists())
         return unchanged
 
-    def _skip(self, item: HygieneItem, is_missing: bool) -> None:
+    def _may_go_on(self, count: int) -> bool:
+        return self.on_progress(len(self.done) + count)
+
+    def _skip(self, item: HygieneItem, *, is_missing: bool) -> None:
         """Note an item that is no longer what the plan has."""
-        (self.missing if is_missing else self.changed).append(item)
+        (self.missing if is_missing else self.changed).append(item.id)
         what = "no longer exists" if is_missing else "changed after the plan was made and was left alone"
         self.notes.append(f"{one_line(item.name)} {what}.")
 
-    def _fail(self, item: HygieneItem, reason: str) -> None:
-        """Note an item that could not be done."""
-        self.notes.append(f"{one_line(item.name)} was left: {one_line(reason)}")
-        self.has_failed = True
-
     def _note_result(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
         """Note the outcome of removing rows; a cancelled removal leaves the last ones."""
-        for name in result.skipped:
-            self._skip(items.pop(name), is_missing=False)
-        for name in result.already:
-            self._skip(items.pop(name), is_missing=True)
+        for name in (*result.skipped, *result.already):
+            self._skip(items.pop(name), is_missing=name in result.already)
         self.done += list(items.values())[: result.written]
         self.is_cancelled = result.cancelled or not self.on_progress(len(self.done))
-
-    async def _remove_rows(self, items: Iterable[HygieneItem]) -> None:
-        by_id = {item.version.id: item for item in items if item.version is not None}
-        changes = [Change(item.version, None) for item in by_id.values()]
-        if changes:
-            result = await self.library.memory.apply(changes, self.action, on_progress=self.on_progress)
-            self._note_result(by_id, result)
 
     async def _do_file(self, item: HygieneItem) -> None:
         """Archive or delete a file. One that is archived and deleted in the same run is deleted at once."""
         path = external.canonical(self.plan.root / item.name)
+        reason = ""
         try:
             file = await asyncio.to_thread(external.read_file, path)
         except Refused as error:
-            self._fail(item, error.message)
-            return
-        if file is None:
-            self._skip(item, is_missing=True)
-            return
-        if not os.access(path.parent, os.W_OK | os.X_OK):
+            file, reason = None, error.message
+        if file is not None and not os.access(path.parent, os.W_OK | os.X_OK):
             # The copy in the archive would stay.
-            self._fail(item, f"{path.parent} cannot be written: Permission denied.")
-            return
-        target = external.canonical(self.plan.root / (item.target or item.name))
-        changes = external.move(file, target) if item.effect == "archive" else (RowChange(file, None),)
-        result = await external.apply(changes, self.action)
-        if not result.skipped:
-            self.done.append(item)
-        elif result.notes:
-            self._fail(item, result.notes[0])
-        elif changes[0].after is not None and str(target) in result.skipped:
-            self._fail(item, "another file has its name in the archive by now.")
+            reason = f"{path.parent} cannot be written: Permission denied."
+        elif file is not None:
+            target = external.canonical(self.plan.root / (item.target or item.name))
+            changes = external.move(file, target) if item.effect == "archive" else (RowChange(file, None),)
+            result = await external.apply(changes, self.action)
+            if not result.skipped:
+                self.done.append(item)
+                return
+            reason = next(iter(result.notes), "")
+        if reason:
+            self.notes.append(f"{one_line(item.name)} was left: {one_line(reason)}")
+            self.has_failed = True
         else:
-            self._skip(item, is_missing=False)
+            self._skip(item, is_missing=file is None)
 
-    async def _remove_audit_entries(self, items: Iterable[HygieneItem]) -> None:
-        by_id = {item.row.id: item for item in items if item.row is not None}
-        changes = [RowChange(item.row, None) for item in by_id.values()]
-        before = len(self.done)
+    async def _remove_audit_entries(self, entries: dict[str, HygieneItem]) -> None:
+        removals = [RowChange(item.row, None) for item in entries.values()]
         try:
-            result = await external.apply(
-                changes, self.action, on_progress=lambda number: self.on_progress(before + number)
-            )
+            result = await external.apply(removals, self.action, on_progress=self._may_go_on)
         except InspectorError as error:
             # ZeroClaw too goes on without the audit log.
             self.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
         else:
-            self._note_result(by_id, result)
+            self._note_result(entries, result)
 
     async def _write_state(self) -> None:
         """Write the state file, unless hygiene must stay due for ZeroClaw."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
-from zeroclaw_tui.curation.external import canonical
 from zeroclaw_tui.memory.days import Day
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
@@ -38,7 +36,7 @@ _POLICY = "policy.retention_days_by_category"
 
 @dataclass(frozen=True, slots=True)
 class HygieneRule:
-    """One rule. `sentence` says what it does with this config; `keys` are the settings that decide it.
+    """One rule. `sentence` says what it does with this config.
 
     `days` or `most` is None where the rule has no such number. `most_characters` limits the contents of core rows.
     """
@@ -48,7 +46,6 @@ class HygieneRule:
     is_on: bool
     days: int | None = None
     most: int | None = None
-    keys: tuple[str, ...] = ()
     most_characters: int | None = None
 
     @property
@@ -142,15 +139,14 @@ def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
     v = parse_version(version)
     sessions = "files in sessions/" if v < _SESSIONS_SINCE else "session files"
     archive, purge = config.archive_after_days, config.purge_after_days
-    archive_key, purge_key = "memory.archive_after_days", "memory.purge_after_days"
     return HygieneRules(
         version=version,
         is_enabled=config.hygiene_enabled,
         rules=(
-            _rule_by_age("archive memory files", "daily files", "archived", archive, archive_key),
-            _rule_by_age("archive session files", sessions, "archived", archive, archive_key),
-            _rule_by_age("purge memory archives", "archived daily files", "deleted", purge, purge_key),
-            _rule_by_age("purge session archives", "archived session files", "deleted", purge, purge_key),
+            _rule_by_age("archive memory files", "daily files", "archived", archive),
+            _rule_by_age("archive session files", sessions, "archived", archive),
+            _rule_by_age("purge memory archives", "archived daily files", "deleted", purge),
+            _rule_by_age("purge session archives", "archived session files", "deleted", purge),
             *_rules_of_rows(config, v),
             *_budget_rules(config, v),
             *_audit_rules(config, v),
@@ -162,10 +158,9 @@ def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
     )
 
 
-def _rule_by_age(name: RuleName, things: str, done: str, days: int, *keys: str) -> HygieneRule:
-    if not days:
-        return HygieneRule(name, f"{things} are never {done}", False, days=0, keys=keys)
-    return HygieneRule(name, f"{things} older than {counted(days, 'day')} are {done}", True, days=days, keys=keys)
+def _rule_by_age(name: RuleName, things: str, done: str, days: int) -> HygieneRule:
+    sentence = f"{things} older than {counted(days, 'day')} are {done}" if days else f"{things} are never {done}"
+    return HygieneRule(name, sentence, bool(days), days=days)
 
 
 def _rules_of_rows(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
@@ -173,47 +168,37 @@ def _rules_of_rows(config: MemoryConfig, version: Version) -> Iterator[HygieneRu
     if not all(fits("count", days) for days in policy.values()):
         policy = {}
     for category, name in CATEGORY_RULES.items():
-        if version < ROWS_SINCE and category != "conversation":
-            continue
-        own = f"{category}_retention_days"
-        key = f"{_POLICY}.{category}" if category in policy else own
-        yield _rule_by_age(name, name, "deleted", int(policy.get(category, getattr(config, own))), f"memory.{key}")
+        if version >= ROWS_SINCE or category == "conversation":
+            days = policy.get(category, getattr(config, f"{category}_retention_days"))
+            yield _rule_by_age(name, name, "deleted", int(days))
 
 
 def _budget_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
     if version < _BUDGET_SINCE:
         return
     core, size, daily = (int(_setting(config, name)) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
+    limits = [f"{core:,} core rows"] * (core > 0) + [f"{size:,} characters of core rows"] * (size > 0)
+    yield _budget_rule(config, "core budget", limits, core, size)
+    yield _budget_rule(config, "daily budget", [f"{daily:,} daily rows"] * (daily > 0), daily)
+
+
+def _budget_rule(config: MemoryConfig, name: RuleName, limits: Sequence[str], most: int, size: int = 0) -> HygieneRule:
     first = "the oldest" if _setting(config, "evict_order") == "oldest" else "the least important"
-    limits = [*([f"{core:,} core rows"] * (core > 0)), *([f"{size:,} characters of core rows"] * (size > 0))]
-    yield HygieneRule(
-        "core budget",
-        f"at most {' and '.join(limits)} are kept, {first} are deleted first" if limits else "core rows have no limit",
-        bool(limits),
-        most=core or None,
-        keys=("memory.core_max_rows", "memory.core_max_bytes", "memory.evict_order"),
-        most_characters=size or None,
-    )
-    limit = f"at most {daily:,} daily rows are kept, {first} are deleted first"
-    yield HygieneRule(
-        "daily budget",
-        limit if daily else "daily rows have no limit",
-        daily > 0,
-        most=daily or None,
-        keys=("memory.daily_max_rows", "memory.evict_order"),
-    )
+    sentence = f"{name.split()[0]} rows have no limit"
+    if limits:
+        sentence = f"at most {' and '.join(limits)} are kept, {first} are deleted first"
+    return HygieneRule(name, sentence, bool(limits), most=most or None, most_characters=size or None)
 
 
 def _audit_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
     if version < _POLICY_SINCE:
         return
     days = int(_setting(config, "audit_retention_days"))
-    keys = ("memory.audit_retention_days", "memory.audit_enabled")
     if version < _ALWAYS_PRUNES_AUDIT and not _setting(config, "audit_enabled"):
         off = "entries of the audit log are never deleted, because the audit is off"
-        yield HygieneRule("audit log", off, False, days=days, keys=keys)
+        yield HygieneRule("audit log", off, False, days=days)
     else:
-        yield _rule_by_age("audit log", "entries of the audit log", "deleted", days, *keys)
+        yield _rule_by_age("audit log", "entries of the audit log", "deleted", days)
 
 
 def _setting(config: MemoryConfig, name: str) -> Any:
@@ -223,8 +208,3 @@ def _setting(config: MemoryConfig, name: str) -> Any:
         value = value.get(part) if isinstance(value, Mapping) else None
     key = MEMORY_KEYS[name]
     return value if fits(key.kind, value) else key.default
-
-
-def brain_database(root: Path) -> Path:
-    """The database whose rows ZeroClaw's hygiene deletes."""
-    return canonical(root / "memory" / "brain.db")

@@ -34,7 +34,7 @@ _LARGEST_COUNT = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class HygieneState:
-    """What ZeroClaw's state file says. `problem` is a sentence if the file is broken or says a time in the future.
+    """What ZeroClaw's state file says. `problem` is a sentence if the file is broken.
 
     `report` has ZeroClaw's counts by their names. `due` is the time from which the next start of the agent runs
     hygiene; None means the very next start.
@@ -91,11 +91,7 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
         wrong = f"{STATE_FILE} is not what ZeroClaw {version} writes, so hygiene runs at the next start of the agent."
         return HygieneState(last_run, report, problem=wrong)
     due = last_run + timedelta(hours=INTERVAL_HOURS)
-    problem = ""
-    if last_run > now:
-        until = f"{due.astimezone():%Y-%m-%d %H:%M}"
-        problem = f"{STATE_FILE} says that hygiene ran in the future, so it does not run until {until}."
-    return HygieneState(last_run, report, due if due > now else None, problem)
+    return HygieneState(last_run, report, due if due > now else None)
 
 
 def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes:
