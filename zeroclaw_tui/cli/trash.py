@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.cli.chosen import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.options import add_dry_run, add_page, agents_given, positive
@@ -39,18 +39,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.journal import TrashUsage
     from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb, Version
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.memory.change import ApplyResult, ProgressCallback, RowChange
+    from zeroclaw_tui.memory.change import ApplyResult, RowChange
 
 
 _SAMPLES = 3
 _MOST_LISTED = 100
 _MOST_FOUND = 10_000
 _KEY_CELLS = 24
-_EMPTY = "The trash is empty."
+_EMPTY, _QUESTION = "The trash is empty.", "Delete them?"
 
 
 def _undo_options(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +67,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     if given.list:
         return await _list_changes(library, given)
-    await _check_can_turn(library, given)
-    return await _turn_action(library, given, await changes.action_to_undo(library, given.id), changes.undo)
+    return await _turn_action(library, given, changes.action_to_undo, changes.undo)
 
 
 def _redo_options(parser: argparse.ArgumentParser) -> None:
@@ -83,38 +81,33 @@ async def redo(library: Library, given: argparse.Namespace, now: datetime) -> in
     """Redo what was undone last, or the change of a number, once a person agrees."""
     from zeroclaw_tui.curation import changes
 
-    await _check_can_turn(library, given)
-    return await _turn_action(library, given, await changes.action_to_redo(library, given.id), changes.redo)
+    return await _turn_action(library, given, changes.action_to_redo, changes.redo)
 
 
-async def _check_can_turn(library: Library, given: argparse.Namespace) -> None:
+async def _turn_action(
+    library: Library,
+    given: argparse.Namespace,
+    find: Callable[[Library, int | None], Awaitable[Action]],
+    turn: Callable[..., Awaitable[Outcome]],
+) -> int:
+    """Show what an undo or a redo does, ask, and do it."""
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask(given.verb, yes=given.yes)
         await library.trash.recover(library.memory)
-
-
-async def _turn_action(
-    library: Library, given: argparse.Namespace, action: Action, turn: Callable[..., Awaitable[Outcome]]
-) -> int:
-    """Show what an undo or a redo does, ask, and do it."""
-    numbers = await library.trash.numbers_to_turn(action.number, given.verb)
+    action = await find(library, given.id)
     count = action.open if given.verb == "undo" else action.count - action.open
     name = "undone" if given.verb == "undo" else "redone"
     if given.dry_run or not given.yes:
-        preview = await _preview(library, given, numbers)
+        numbers = await library.trash.numbers_to_turn(action.number, given.verb)
         head: Line = (f"Change {action.number}, {time_here(action.at)}: ", action.title)
-        lines = _plan_lines(library, given, head, numbers, count, preview)
+        plan = await _planned(library, given, head, numbers, count)
         if given.dry_run:
-            return _print_plan(library, given, numbers, count, preview, lines, **{name: action.as_json()})
-        if not confirm(f"{given.verb.capitalize()} it?", lines):
+            return _print_plan(library, given, plan, **{name: action.as_json()})
+        if not confirm(f"{given.verb.capitalize()} it?", plan.lines):
             return REFUSED
-
-    def work(on_progress: ProgressCallback) -> Awaitable[Outcome]:
-        how = {"on_conflict": given.on_conflict, "on_progress": on_progress}
-        return turn(library, expected=action.number, number=given.id, **how)
-
-    outcome = await _with_progress(library, given, f"{given.verb.capitalize()}ing", count, work)
+    doing = f"{given.verb.capitalize()}ing"
+    outcome = await _with_progress(library, given, doing, count, turn, expected=action.number, number=given.id)
     if outcome is None:
         return REFUSED
     facts: dict[str, Any] = {}
@@ -125,69 +118,58 @@ async def _turn_action(
     return _print_done(library, given, outcome, count, "change", **facts)
 
 
-async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
+class _Plan(NamedTuple):
+    """What undoing some changes would do, and the first of them; `lines` say it."""
+
+    preview: ApplyResult
+    total: int
+    first: list[RowChange]
+    lines: list[Line]
+
+
+async def _planned(
+    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int
+) -> _Plan:
     """Return what undoing these changes would do; before a question about very many only how many they are.
 
     Raises Conflicts where a question would be about what cannot be done.
     """
     from zeroclaw_tui.curation.changes import preview_turn
-    from zeroclaw_tui.memory.change import ApplyResult, Conflicts
-
-    if not given.dry_run and len(numbers) > LOOKED_FOR_BEFORE:
-        return ApplyResult(len(numbers))
+    from zeroclaw_tui.curation.outcome import undo_sentence
+    from zeroclaw_tui.memory.change import NOTES_FILE, ApplyResult, Conflicts
 
     async def look() -> ApplyResult:
+        if not given.dry_run and len(numbers) > LOOKED_FOR_BEFORE:
+            return ApplyResult(len(numbers))
         preview = await preview_turn(library, numbers, given.on_conflict)
         if preview.conflict_count and given.on_conflict == "refuse" and not given.dry_run:
             raise Conflicts(preview.conflicts, preview.conflict_count)
         return preview
 
-    return await with_conflict_sentences(look)
+    preview = await with_conflict_sentences(look)
+    # Changes of notes files come along with their memories.
+    every = (change for change in library.trash.changes_to_turn(numbers) if change.row.table != NOTES_FILE)
+    first = list(islice(every, MOST_ENTRIES if given.json else _SAMPLES))
+    lines = [head, *(("  ", cut(undo_sentence(change), max(20, width() - 2))) for change in first[:_SAMPLES])]
+    lines += _more_lines(count)
+    return _Plan(preview, count, first, [*lines, *conflict_lines(preview, given.on_conflict)])
 
 
-def _plan_lines(
-    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, preview: ApplyResult
-) -> Iterator[Line]:
-    from zeroclaw_tui.curation.outcome import undo_sentence
-
-    yield head
-    for change in _first_changes(library, numbers, _SAMPLES):
-        yield ("  ", cut(undo_sentence(change), max(20, width() - 2)))
-    if count > _SAMPLES:
-        yield (Styled(f"  … {count - _SAMPLES:,} more", DIM),)
-    yield from conflict_lines(preview, given.on_conflict)
-
-
-def _print_plan(
-    library: Library,
-    given: argparse.Namespace,
-    numbers: Sequence[int],
-    count: int,
-    preview: ApplyResult,
-    lines: Iterator[Line],
-    **facts: Any,
-) -> int:
+def _print_plan(library: Library, given: argparse.Namespace, plan: _Plan, **facts: Any) -> int:
     from zeroclaw_tui.curation.outcome import Outcome
 
     if not given.json:
-        write_lines(lines)
+        write_lines(plan.lines)
         note(NOTHING_DONE)
         return DONE
+    preview = plan.preview
     verb: Verb = given.verb.removeprefix("trash ")
-    outcome = Outcome(verb, count if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
+    outcome = Outcome(verb, plan.total if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
     facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
-    entries = [named_as_json(change.row.entry()) for change in _first_changes(library, numbers, MOST_ENTRIES)]
+    entries = [named_as_json(change.row.entry()) for change in plan.first]
     print_change(library, outcome, dry_run=True, entries=entries, **facts)
     return DONE
-
-
-def _first_changes(library: Library, numbers: Sequence[int], most: int) -> Iterator[RowChange]:
-    """Yield the first of these changes; those of notes files come along with their memories."""
-    from zeroclaw_tui.memory.change import NOTES_FILE
-
-    every = library.trash.changes_to_turn(numbers)
-    return islice((change for change in every if change.row.table != NOTES_FILE), most)
 
 
 async def _with_progress(
@@ -195,14 +177,13 @@ async def _with_progress(
     given: argparse.Namespace,
     doing: str,
     count: int,
-    work: Callable[[ProgressCallback], Awaitable[Outcome]],
-    *,
-    asks: bool = True,
+    change: Callable[..., Awaitable[Outcome]],
+    *what: Sequence[int],
+    **which: int | None,
 ) -> Outcome | None:
     with Progress(doing, count) as progress:
-        return await with_triggers(
-            library, given, lambda: with_conflict_sentences(lambda: work(progress.advance)), asks=asks
-        )
+        make = partial(change, library, *what, on_conflict=given.on_conflict, on_progress=progress.advance, **which)
+        return await with_triggers(library, given, lambda: with_conflict_sentences(make), asks=not what)
 
 
 def _print_done(
@@ -238,6 +219,10 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     return DONE
 
 
+def _more_lines(count: int) -> list[Line]:
+    return [(Styled(f"  … {count - _SAMPLES:,} more", DIM),)] if count > _SAMPLES else []
+
+
 def _store_names(library: Library) -> dict[str, str]:
     return {"backend": library.memory.name, "location": library.memory.about.location}
 
@@ -265,7 +250,11 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     usage = await library.trash.usage()
     if not given.json:
         write_lines(_list_lines(rows, total, given))
-        write_lines([(Styled(_usage_text(usage), DIM),)])
+        sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
+        about = (
+            f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
+        )
+        write_lines([(Styled(about, DIM),)])
         if usage.rows and not total and not (given.contains or given.every_store):
             write_lines([("All of them are from other stores; --every-store lists them.",)])
         return DONE
@@ -301,15 +290,9 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     count = len(numbers)
     if given.dry_run:
         await check_restorable(library, numbers)
-        preview = await _preview(library, given, numbers)
         head = (Styled(f"Restore {counted(count)}?", BOLD),)
-        lines = _plan_lines(library, given, head, numbers, count, preview)
-        return _print_plan(library, given, numbers, count, preview, lines)
-
-    def work(on_progress: ProgressCallback) -> Awaitable[Outcome]:
-        return restore(library, numbers, on_conflict=given.on_conflict, on_progress=on_progress)
-
-    outcome = await _with_progress(library, given, "Restoring", count, work, asks=False)
+        return _print_plan(library, given, await _planned(library, given, head, numbers, count))
+    outcome = await _with_progress(library, given, "Restoring", count, restore, numbers)
     return REFUSED if outcome is None else _print_done(library, given, outcome, count, "memory")
 
 
@@ -335,6 +318,7 @@ def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
 @verb("trash empty", "Permanently delete memories from the trash (default: all)", CHANGED, _trash_empty_options)
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Permanently delete from the trash."""
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 
     await _recover(library, given)
@@ -348,23 +332,17 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
         count = len(rows)
     else:
         rows, count = await library.trash.listing(limit=_SAMPLES)
-        if not count and not await library.trash.actions(limit=1):
-            return _print_emptied(library, given, 0, [(_EMPTY,)])
-    lines = _empty_lines(rows, count, everything=numbers is None)
-    if given.dry_run:
-        return _print_emptied(library, given, count, lines)
-    if not given.yes:
-        is_typed = count >= TYPED_FROM
-        ask = partial(confirm_count, count, "delete them permanently") if is_typed else partial(confirm, "Delete them?")
-        if not ask(lines):
-            return REFUSED
-    count = await library.trash.empty(numbers)
-    return _print_emptied(library, given, count, [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")])
-
-
-def _print_emptied(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
-    from zeroclaw_tui.curation.outcome import Outcome
-
+    if not count and not await library.trash.actions(limit=1):
+        lines: list[Line] = [(_EMPTY,)]
+    else:
+        lines = _empty_lines(rows, count, everything=numbers is None)
+        if not given.dry_run:
+            is_typed = count >= TYPED_FROM
+            ask = partial(confirm_count, count, "delete them permanently") if is_typed else partial(confirm, _QUESTION)
+            if not given.yes and not ask(lines):
+                return REFUSED
+            count = await library.trash.empty(numbers)
+            lines = [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")]
     if given.json:
         print_change(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
         return DONE
@@ -379,11 +357,9 @@ def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> l
     lines: list[Line] = [(Styled(head, BOLD),)]
     for row in rows[:_SAMPLES]:
         lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
-    if count > _SAMPLES:
-        lines.append((Styled(f"  … {count - _SAMPLES:,} more", DIM),))
     last = "  This cannot be undone"
     last += ", and neither can any change made to this store so far." if everything else "."
-    return [*lines, (Styled(last, YELLOW),)]
+    return [*lines, *_more_lines(count), (Styled(last, YELLOW),)]
 
 
 async def print_history(library: Library, given: argparse.Namespace) -> int:
@@ -458,13 +434,6 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
 
 def _fitted(text: str, room: int) -> str:
     return padded(cut(one_line(text), room), room)
-
-
-def _usage_text(usage: TrashUsage) -> str:
-    return (
-        f"{counted(usage.rows)} in the trash of this config dir, {size_shown(usage.bytes)} of"
-        f" {size_shown(usage.bytes_kept)}; each stays for {usage.days_kept} days."
-    )
 
 
 def _row_as_json(row: TrashRow) -> dict[str, Any]:
