@@ -410,13 +410,15 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
 
 async def _changes_with(library: Library, has_text: Callable[[Row], bool]) -> tuple[int, ...]:
     """The changes of which the trash has a row with a text."""
+    trash = library.trash
 
-    def has_any(number: int) -> bool:
-        changes = (change for batch in library.trash.open_changes(number)() for change in batch)
+    def has_any(numbers: Sequence[int]) -> bool:
+        changes = trash.changes_to_turn(numbers)
         return any(has_text(row) for change in changes for row in (change.before, change.after) if row is not None)
 
-    actions = await library.trash.actions(_MAX_CHANGES)
-    return await asyncio.to_thread(lambda: tuple(action.number for action in actions if has_any(action.number)))
+    actions = [action.number for action in await trash.actions(_MAX_CHANGES)]
+    numbers = {action: await trash.numbers_to_turn(action, "undo") for action in actions}
+    return await asyncio.to_thread(lambda: tuple(action for action in actions if has_any(numbers[action])))
 
 
 def _has_text(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:
