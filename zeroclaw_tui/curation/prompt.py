@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -60,18 +59,12 @@ class Prompt:
     def as_json(self) -> dict[str, Any]:
         """The document the prompt command prints."""
         result = self.result
+        own = ("text", "rule", "differs_by_rule", "characters", "tokens", "entries", "why_empty")
+        of_recall = ("profile", "profile_source", "threshold")
         return {
             "query": result.request.query,
-            "text": self.text,
-            "rule": self.rule,
-            "differs_by_rule": self.differs_by_rule,
-            "characters": self.characters,
-            "tokens": self.tokens,
-            "entries": self.entries,
-            "why_empty": self.why_empty,
-            "profile": result.profile,
-            "profile_source": result.profile_source,
-            "threshold": result.threshold,
+            **{name: getattr(self, name) for name in own},
+            **{name: getattr(result, name) for name in of_recall},
             "results": [_result_json(scored, is_read=result.not_read_because is None) for scored in result.results],
             "notes": list(result.notes),
         }
@@ -99,10 +92,9 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
     if keyword_only_note(result.notes):
-        left_out = [
-            replace(scored, injected=False, stop=Stop("recall", _FAILS_WITHOUT_VECTOR)) for scored in result.results
-        ]
-        result = replace(result, results=tuple(left_out))
+        stop = Stop("recall", _FAILS_WITHOUT_VECTOR)
+        results = tuple(replace(scored, injected=False, stop=stop) for scored in result.results)
+        result = replace(result, results=results)
     text = context_block(result.results, trial.profile, request.rule)
     differs = not trial.profile.one_injection_rule
     return Prompt(text, request.rule, result, differs, None if text else _why_empty(result))
@@ -122,25 +114,12 @@ def _why_empty(result: RecallResult) -> str:
     stops = [scored.stop for scored in result.results if scored.stop is not None]
     reasons = Counter(_REASONS[stop.stage].format(rule=stop.rule) for stop in stops if stop.stage in _REASONS)
     parts = [f"{count} {reason}" for reason, count in reasons.items()]
-    below = [scored for scored in result.results if scored.stop is not None and scored.stop.stage == "threshold"]
+    below = [
+        scored.compared_score or 0.0
+        for scored in result.results
+        if scored.stop is not None and scored.stop.stage == "threshold"
+    ]
     if below:
-        parts.append(_below_threshold(below, result.threshold))
+        best, limit = distinct_numbers(max(below), result.threshold)
+        parts.append(f"{len(below)} below the threshold {limit} (the best is {best})")
     return f"{len(result.results)} recalled, none injected: {', '.join(parts)}."
-
-
-def _below_threshold(below: list[ScoredEntry], threshold: float) -> str:
-    """How many are below the threshold, the best of them, and its score before rerank or decay."""
-    best = max(below, key=_compared_score)
-    if math.isinf(_compared_score(best)):
-        return f"{len(below)} below the threshold {threshold:.2f} (without a score)"
-    shown, limit = distinct_numbers(_compared_score(best), threshold)
-    changed = "rerank" if best.reranked is not None else "decay" if best.decayed is not None else ""
-    was_enough = changed and best.score is not None and best.score >= threshold
-    before = f" after {changed} from {best.score:.2f}" if was_enough else ""
-    return f"{len(below)} below the threshold {limit} (the best is {shown}{before})"
-
-
-def _compared_score(scored: ScoredEntry) -> float:
-    """The score that is compared with the threshold; what is no number is below every threshold."""
-    score = scored.compared_score
-    return -math.inf if score is None or math.isnan(score) else score

@@ -15,17 +15,8 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, Stop
-from zeroclaw_tui.scoring.decide import (
-    Answer,
-    Decision,
-    answer,
-    asked_of_store,
-    decide,
-    is_same,
-    of_program,
-    serves,
-)
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until, word_shares
+from zeroclaw_tui.scoring.decide import Decision, answer, asked_of_store, decide, is_same, of_program, serves
+from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence, created_until, word_shares
 from zeroclaw_tui.scoring.explain import explained
 from zeroclaw_tui.scoring.explanation import Advice, Explanation, Facts
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, pool_size
@@ -40,6 +31,9 @@ if TYPE_CHECKING:
 
 MAX_SETTINGS_TRIED = 3
 _KEYWORD_HITS_ONLY = "Keyword hits only."
+
+
+# Recall.
 
 
 async def recall_memories(library: Library, trial: Trial) -> RecallResult:
@@ -61,9 +55,8 @@ async def recall_steps(
     The last step is the answer of `recall_memories`. Closing the generator between two steps ends the request.
     """
     trial = with_as_of(trial)
-    waits = uses_vector(library, trial) and (words_first or await waits_for_vector(library, trial.request.query))
-    if not waits:
-        yield await _recalled(library, trial, *await _query_vector(library, trial))
+    if not (uses_vector(library, trial) and (words_first or await waits_for_vector(library, trial.request.query))):
+        yield await recall_memories(library, trial)
         return
     by_words = await _recalled(library, trial, None, ())
     # Asked while the first answer is looked at; not before that, as typing on would make every request in vain.
@@ -80,10 +73,59 @@ async def recall_steps(
         yield await _recalled(library, trial, vector, notes)
 
 
+async def _recalled(library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]) -> RecallResult:
+    """The recall with this vector: the store's hits for each session scope, decided."""
+    about = library.memory.about
+    if about.program is not None:
+        trial = of_program(trial)
+    # Cut stages would lack what moves up in place of memories that are left out by their time.
+    evidence = await _evidence(library, trial, vector, deep=bool(trial.request.created_until))
+    result = await _gathered(library, evidence, notes).replay(trial)
+    results = result.results
+    if about.not_read_because is not None:
+        stop = Stop("recall", about.not_read_because)
+        results = tuple(replace(scored, injected=False, stop=stop) for scored in results)
+    return replace(result, results=results, not_read_because=about.not_read_because, program=about.program)
+
+
+def with_as_of(trial: Trial) -> Trial:
+    """The trial with a moment from which ages count: now, unless its request names one."""
+    if trial.request.as_of:
+        return trial
+    return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
+
+
+def trial_of(library: Library, request: RecallRequest) -> Trial:
+    """The recall as it is: this library's profile and settings, `as_of` filled in."""
+    return with_as_of(library.trial(request))
+
+
+def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
+    """How many memories ZeroClaw recalls for a message of this kind of turn.
+
+    5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has `memory_recall_limit` of its
+    runtime profile, where 0 is unlimited. Without `agents` it is the only one of the config that has such a limit.
+    """
+    if rule != "library" or not profile.agents_have_limits:
+        return RECALL_LIMIT
+    alias = agents[0] if agents else next(iter(config.agents), "") if len(config.agents) == 1 else ""
+    return config.recall_limits.get(alias, RECALL_LIMIT) or UNLIMITED
+
+
+# The query's vector.
+
+
+def uses_vector(library: Library, trial: Trial) -> bool:
+    """Whether recall asks for the vector of this query, if it can."""
+    query, profile, rule = trial.request.query, trial.profile, library.memory.about.rule
+    if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):
+        return False
+    return not (profile.search_modes and trial.settings.search_mode == "bm25")
+
+
 async def waits_for_vector(library: Library, text: str) -> bool:
     """Whether the vector of a text has to be fetched from an endpoint."""
-    embedder = library.embedder
-    if embedder is None or embedder.is_cached(text) or "vectors" in library.memory.why_not:
+    if not library.waits_for(text) or "vectors" in library.memory.why_not:
         return False
     return await _cached(library, text) is None
 
@@ -127,89 +169,7 @@ def keyword_only_note(notes: Iterable[str]) -> str | None:
     return next((note for note in notes if _KEYWORD_HITS_ONLY in note), None)
 
 
-def uses_vector(library: Library, trial: Trial) -> bool:
-    """Whether recall asks for the vector of this query, if it can."""
-    query, profile, rule = trial.request.query, trial.profile, library.memory.about.rule
-    if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):
-        return False
-    return not (profile.search_modes and trial.settings.search_mode == "bm25")
-
-
-def with_as_of(trial: Trial) -> Trial:
-    """The trial with a moment from which ages count: now, unless its request names one."""
-    if trial.request.as_of:
-        return trial
-    return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
-
-
-def trial_of(library: Library, request: RecallRequest) -> Trial:
-    """The recall as it is: this library's profile and settings, `as_of` filled in."""
-    return with_as_of(library.trial(request))
-
-
-def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
-    """How many memories ZeroClaw recalls for a message of this kind of turn.
-
-    5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has `memory_recall_limit` of its
-    runtime profile, where 0 is unlimited. Without `agents` it is the only one of the config that has such a limit.
-    """
-    if rule != "library" or not profile.agents_have_limits:
-        return RECALL_LIMIT
-    alias = agents[0] if agents else next(iter(config.agents), "") if len(config.agents) == 1 else ""
-    return config.recall_limits.get(alias, RECALL_LIMIT) or UNLIMITED
-
-
-async def _recalled(library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]) -> RecallResult:
-    """The recall with this vector: the store's hits for each session scope, decided."""
-    about = library.memory.about
-    if about.program is not None:
-        trial = of_program(trial)
-    if trial.request.created_until:
-        # Cut stages would lack what moves up in place of the memories that are left out.
-        evidence = await _deep_evidence(library, trial, vector)
-        result = await _gathered(library, evidence, notes).replay(trial)
-    else:
-        result = await _recalled_by_store(library, trial, vector, notes)
-    results = result.results
-    if about.not_read_because is not None:
-        stop = Stop("recall", about.not_read_because)
-        results = tuple(replace(scored, injected=False, stop=stop) for scored in results)
-    return replace(result, results=results, not_read_because=about.not_read_because, program=about.program)
-
-
-async def _recalled_by_store(
-    library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]
-) -> RecallResult:
-    """The recall from stages that the store cuts for it."""
-    evidence = [
-        await library.memory.search(trial._replace(request=asked_of_store(trial, session)), vector)
-        for session in trial.request.scopes
-    ]
-    decision = decide(evidence, trial)
-    rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
-    answered = await asyncio.to_thread(answer, decision, rows)
-    return _result_of(library, decision, answered, notes, library.profile.source)
-
-
-def _result_of(
-    library: Library, decision: Decision, answered: Answer, notes: tuple[str, ...], source: str
-) -> RecallResult:
-    trial, settings = decision.trial, decision.trial.settings
-    return RecallResult(
-        request=trial.request,
-        backend=library.memory.name,
-        location=library.memory.about.location,
-        profile=trial.profile.version,
-        profile_source=source,
-        mode=answered.mode,
-        weights=(settings.vector_weight, settings.keyword_weight),
-        threshold=settings.threshold,
-        scale=answered.scale,
-        results=answered.results,
-        withheld=answered.withheld,
-        notes=(*notes, *decision.notes),
-        pool=pool_size(trial) if trial.reranks else None,
-    )
+# Recall from what was found once.
 
 
 @dataclass(slots=True)
@@ -236,22 +196,40 @@ class GatheredEvidence:
         """Where one memory (with its whole content) stands in every stage of that recall."""
         return await asyncio.to_thread(placement_of, await self._decide(with_as_of(trial)), self.rows, entry)
 
+    async def injects(self, trial: Trial, entry: MemoryEntry) -> bool:
+        """Whether that recall puts a memory in the prompt, if its row were this one."""
+        decision = await self._decide(with_as_of(trial))
+        answered = await asyncio.to_thread(answer, decision, {**self.rows, entry.handle: entry})
+        return any(scored.injected and is_same(scored.entry, entry) for scored in answered.results)
+
     async def _decide(self, trial: Trial) -> Decision:
         decision = await asyncio.to_thread(decide, self.evidence, trial)
-        unread = self._unread(decision)
-        found = await _read_rows(self.library, unread)
-        self.rows |= found
-        self.missing.update(handle for handle in unread if handle not in found)
+        unread = [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
+        found = await self.library.memory.rows(Query(ENTRIES, handles=unread)) if unread else ()
+        self.rows |= {entry.handle: entry for entry in found}
+        self.missing.update(handle for handle in unread if handle not in self.rows)
         return decision
 
-    def _unread(self, decision: Decision) -> list[Handle]:
-        return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
-
     def _result(self, decision: Decision) -> RecallResult:
-        trial = decision.trial
+        trial, settings = decision.trial, decision.trial.settings
+        answered = answer(decision, self.rows)
         # Search mode bm25 asks for no vector, so its notes say nothing.
-        notes = () if trial.profile.search_modes and trial.settings.search_mode == "bm25" else self.notes
-        return _result_of(self.library, decision, answer(decision, self.rows), notes, self.source_of(trial))
+        notes = () if trial.profile.search_modes and settings.search_mode == "bm25" else self.notes
+        return RecallResult(
+            request=trial.request,
+            backend=self.library.memory.name,
+            location=self.library.memory.about.location,
+            profile=trial.profile.version,
+            profile_source=self.source_of(trial),
+            mode=answered.mode,
+            weights=(settings.vector_weight, settings.keyword_weight),
+            threshold=settings.threshold,
+            scale=answered.scale,
+            results=answered.results,
+            withheld=answered.withheld,
+            notes=(*notes, *decision.notes),
+            pool=pool_size(trial) if trial.reranks else None,
+        )
 
     def source_of(self, trial: Trial) -> str:
         """Where the trial's scoring version comes from."""
@@ -268,34 +246,30 @@ async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
     if about.not_read_because is not None and (about.program is None or trial.request.layer == "agent"):
         raise Refused(about.not_read_because, hint="What they return to an agent is unknown.")
     vector, notes = await _query_vector(library, trial)
-    return _gathered(library, await _deep_evidence(library, trial, vector), notes)
+    return _gathered(library, await _evidence(library, trial, vector, deep=True), notes)
 
 
 def _gathered(library: Library, evidence: tuple[Evidence, ...], notes: tuple[str, ...]) -> GatheredEvidence:
-    own = [each.contents for each in evidence if isinstance(each, OwnEvidence)]
-    return GatheredEvidence(library, evidence, notes, {handle: entry for each in own for handle, entry in each.items()})
+    rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
+    return GatheredEvidence(library, evidence, notes, rows)
 
 
-async def _deep_evidence(library: Library, trial: Trial, vector: np.ndarray | None) -> tuple[Evidence, ...]:
-    """Uncut evidence for each session scope: hits of stages serve all scopes, a store's own ranking serves one."""
+async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None, *, deep: bool) -> tuple[Evidence, ...]:
+    """Evidence for each session scope. With `deep` it is uncut: hits of stages serve all scopes then."""
     found: list[Evidence] = []
     for session in trial.request.scopes:
         request = asked_of_store(trial, session)
-        evidence = await library.memory.search(trial._replace(request=request), vector, deep=True)
+        evidence = await library.memory.search(trial._replace(request=request), vector, deep=deep)
         if request.created_until:
             until = datetime.fromisoformat(request.created_until)
             evidence = await asyncio.to_thread(created_until, evidence, until)
-        if isinstance(evidence, StageEvidence):
+        if deep and isinstance(evidence, StageEvidence):
             return (evidence,) * len(trial.request.scopes)
         found.append(evidence)
     return tuple(found)
 
 
-async def _read_rows(library: Library, handles: Sequence[Handle]) -> dict[Handle, MemoryEntry]:
-    """Rows with their whole content, without those that no longer exist."""
-    if not handles:
-        return {}
-    return {entry.handle: entry for entry in await library.memory.rows(Query(ENTRIES, handles=handles))}
+# Why a memory is in the prompt or not.
 
 
 async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explanation:
@@ -311,7 +285,15 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     explanation = await explained_by(gathered, whole, trial)
     if explanation.is_injected or explanation.program is not None:
         return explanation
-    return await _advised(gathered, explanation, trial)
+    tried: list[str] = []
+    for name, advice, changed in _advice_to_try(await gathered.placement(trial, explanation.entry), trial):
+        if gathered.serves(advice.trial):
+            if await gathered.injects(advice.trial, changed):
+                return explanation.with_advice(advice)
+            tried.append(name)
+        if len(tried) == MAX_SETTINGS_TRIED:
+            break
+    return explanation.with_tried(tried)
 
 
 async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Trial) -> Explanation:
@@ -339,73 +321,47 @@ async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Tr
     return explained(facts, gathered.source_of(trial))
 
 
-async def _advised(gathered: GatheredEvidence, explanation: Explanation, trial: Trial) -> Explanation:
-    """The explanation with the first change that puts the memory in, or with the settings tried in vain."""
-    placement = await gathered.placement(trial, explanation.entry)
-    tried: list[str] = []
-    if _has_faded(placement):
-        if await _is_in_as_core(gathered, placement, trial):
-            return explanation.with_advice(Advice("the category core, which does not fade,", "e", trial))
-        tried.append("the category core")
-    for advice in _settings_to_try(placement, trial):
-        if not gathered.serves(advice.trial):
-            continue
-        result = await gathered.replay(advice.trial)
-        if any(scored.injected and is_same(scored.entry, placement.entry) for scored in result.results):
-            return explanation.with_advice(advice)
-        tried.append(advice.words)
-        if len(tried) == MAX_SETTINGS_TRIED:
-            break
-    return explanation.with_tried(tried)
+def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[str, Advice, MemoryEntry]]:
+    """What may put the memory in the prompt, by what stops it: its name, the advice, and the memory as it is then."""
+    entry, judged = placement.entry, placement.judged
+    if placement.stopped_at == "threshold" and judged is not None and judged.decayed not in (None, judged.score):
+        advice = Advice("the category core, which does not fade,", "e", trial)
+        yield "the category core", advice, replace(entry, category="core")
+    for name, key, changed in _settings_to_try(placement, trial):
+        yield name, Advice(name, key, changed), entry
 
 
-def _has_faded(placement: Placement) -> bool:
-    """Whether its score was lowered by age, and is below the threshold."""
-    judged = placement.judged
-    return placement.stopped_at == "threshold" and judged is not None and judged.decayed not in (None, judged.score)
-
-
-async def _is_in_as_core(gathered: GatheredEvidence, placement: Placement, trial: Trial) -> bool:
-    """Whether the memory would be in the prompt as one of the category core, which does not fade."""
-    rows = {**gathered.rows, placement.entry.handle: replace(placement.entry, category="core")}
-    answered = await asyncio.to_thread(lambda: answer(decide(gathered.evidence, trial), rows))
-    return any(scored.injected and is_same(scored.entry, placement.entry) for scored in answered.results)
-
-
-def _settings_to_try(placement: Placement, trial: Trial) -> Iterator[Advice]:
-    """Other settings that may put the memory in the prompt, by what stops it."""
+def _settings_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
+    """The name, the key and the trial of settings that may put the memory in the prompt."""
     request, settings, stop = trial.request, trial.settings, placement.stopped_at
     if stop in ("time", "session", "agent", "namespace"):
         unfiltered = replace(
             request, session_id=None, further_sessions=(), agents=None, namespace=None, since=None, until=None
         )
-        yield Advice("recall without any filter", "F", trial._replace(request=unfiltered))
+        yield "recall without any filter", "F", trial._replace(request=unfiltered)
     if placement.entry.session_id is not None and not request.has_session:
         of_session = replace(request, session_id=placement.entry.session_id)
-        yield Advice("a message of its session", "w", trial._replace(request=of_session))
+        yield "a message of its session", "w", trial._replace(request=of_session)
     if stop == "threshold":
         score = None if placement.candidate is None else placement.candidate.compared_score
         low = math.floor(score * 100) / 100 if score is not None and math.isfinite(score) else 0.0
         if 0 < low < settings.threshold:
-            yield Advice(f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low)))
+            yield f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low))
     if stop == "rerank":
         without = settings._replace(rerank=settings.rerank._replace(enabled=False))
-        yield Advice("rerank switched off", "w", trial._replace(settings=without))
+        yield "rerank switched off", "w", trial._replace(settings=without)
     if placement.merged and stop in ("merge", "limit", "threshold", "cap"):
-        by_keyword = placement.keyword is not None and (placement.keyword_score or 0.0) >= _cosine(placement)
+        cosine = 0.0 if placement.vector is None else placement.vector.score
+        by_keyword = placement.keyword is not None and (placement.keyword_score or 0.0) >= cosine
         vector, keyword = (0.0, 1.0) if by_keyword else (1.0, 0.0)
         if (vector, keyword) != (settings.vector_weight, settings.keyword_weight):
             weighted = settings._replace(vector_weight=vector, keyword_weight=keyword)
-            yield Advice(f"a weighting of {vector:g} / {keyword:g}", "w", trial._replace(settings=weighted))
+            yield f"a weighting of {vector:g} / {keyword:g}", "w", trial._replace(settings=weighted)
     limit = _sufficient_limit(placement, request.limit)
     if limit is not None:
         own = request.limits_shown[1]
         has = f" (the turn has {own:,})" if own else ""
-        yield Advice(f"a limit of {limit:,}{has}", "w", trial._replace(request=replace(request, limit=limit)))
-
-
-def _cosine(placement: Placement) -> float:
-    return 0.0 if placement.vector is None else placement.vector.score
+        yield f"a limit of {limit:,}{has}", "w", trial._replace(request=replace(request, limit=limit))
 
 
 def _sufficient_limit(placement: Placement, limit: int) -> int | None:

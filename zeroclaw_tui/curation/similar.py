@@ -37,7 +37,10 @@ class SimilarMemory:
 
 @dataclass(frozen=True, slots=True)
 class SimilarResult:
-    """What is near, nearest first. `reason` says why it is not by vectors, None where it is."""
+    """What is near, nearest first. `reason` says why it is not by vectors, None where it is.
+
+    `compared` is how many memories were compared.
+    """
 
     backend: str
     location: str
@@ -47,7 +50,6 @@ class SimilarResult:
     reason: str | None
     results: tuple[SimilarMemory, ...]
     compared: int
-    """How many memories were compared."""
 
     def sentences(self) -> tuple[str, ...]:
         """Say how many memories were compared by what, and why not by vectors."""
@@ -73,12 +75,7 @@ class SimilarResult:
 
 
 async def similar_memories(
-    library: Library,
-    *,
-    entry: MemoryEntry | None = None,
-    text: str = "",
-    limit: int = 20,
-    agents: Sequence[str] = (),
+    library: Library, *, entry: MemoryEntry | None = None, text: str = "", limit: int = 20, agents: Sequence[str] = ()
 ) -> SimilarResult:
     """Find the memories nearest to one of the store by its own vector (no network), or to a text.
 
@@ -86,22 +83,25 @@ async def similar_memories(
     session; superseded ones are left out, and those of other agents where some are named. Raises InspectorError kinds,
     SearchInterrupted.
     """
-    if entry is not None:
-        if entry.is_excerpt:
-            entry = await whole_entry(library.memory, entry.handle)
-        found = await _near(library, entry, entry, limit, agents)
-        reason = library.memory.why_not.get("vectors") or "This memory has no vector."
-    else:
+    memory, vector, reason = library.memory, None, library.memory.why_not.get("vectors", "This memory has no vector.")
+    if entry is None:
         vector, reason = await _vector_of(library, text)
-        found = None if vector is None else await _near(library, vector, None, limit, agents)
-    if found is None:
-        return await _by_words(library, entry, text, reason, limit, agents)
-    memory, query = library.memory, None if entry is not None else text
-    return SimilarResult(memory.name, memory.about.location, entry, query, "vector", None, *found)
+    elif entry.is_excerpt:
+        entry = await whole_entry(memory, entry.handle)
+    to = vector if entry is None else entry
+    found = None if to is None else await _near(library, to, entry, limit, agents)
+    query = None if entry is not None else text
+    if found is not None:
+        return SimilarResult(memory.name, memory.about.location, entry, query, "vector", None, *found)
+    compared_text = text if entry is None else compared_text_of(entry.key, entry.content)
+    results, compared = await _near(library, compared_text, entry, limit, agents) or ((), 0)
+    # In a thread, because long texts have thousands of words.
+    shared = await asyncio.to_thread(_with_shared, compared_text, results)
+    return SimilarResult(memory.name, memory.about.location, entry, query, "rare words", reason, shared, compared)
 
 
 async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str]:
-    """The vector of a text, or why there is none."""
+    """The vector of a text, and why there is none or why it cannot be compared."""
     if library.why_no_vectors is not None:
         return None, library.why_no_vectors
     if not words_of(text):
@@ -110,18 +110,6 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
         return await text_vector(library, text), "The store compares no vectors."
     except EmbeddingFailed as failure:
         return None, f"{failure.message} {failure.hint}".strip()
-
-
-async def _by_words(
-    library: Library, entry: MemoryEntry | None, text: str, reason: str | None, limit: int, agents: Sequence[str] = ()
-) -> SimilarResult:
-    memory = library.memory
-    compared_text = text if entry is None else compared_text_of(entry.key, entry.content)
-    results, compared = await _near(library, compared_text, entry, limit, agents) or ((), 0)
-    # Long texts have thousands of words, and comparing them keeps a frame waiting.
-    shared = await asyncio.to_thread(_with_shared, compared_text, results)
-    query = None if entry is not None else text
-    return SimilarResult(memory.name, memory.about.location, entry, query, "rare words", reason, shared, compared)
 
 
 async def _near(
