@@ -8,6 +8,7 @@ import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -204,57 +205,47 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(problems), is_whole)
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file that hygiene looks at. `changed` is in nanoseconds since 1970."""
-
-    name: str
-    size: int
-    changed: int
-
-
 def _old_files(
     folder: Path, archiving: RuleName, purging: RuleName, rules: HygieneRules, as_of: datetime
 ) -> list[HygieneItem]:
     """The files of a folder that ZeroClaw archives, then those of its archive that it deletes."""
-    archive, is_session = folder / _ARCHIVE, folder.name == "sessions"
+    archive = folder / _ARCHIVE
     used = set(os.listdir(archive)) if archive.is_dir() else set()
     archive_cutoff, purge_cutoff = rules.cutoff(archiving, as_of), rules.cutoff(purging, as_of)
     items = []
-    for file in _files_in(folder):
-        date = _expired_date(file, is_session, rules, archive_cutoff)
+    for name, status in _files_in(folder):
+        date = _expired_date(folder, name, status, rules, archive_cutoff)
         if date is not None:
-            name = _free_name(file.name, used)
-            used.add(name)
+            target = _free_name(name, used)
+            used.add(target)
             # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
-            is_deleted = _expired_date(replace(file, name=name), is_session, rules, purge_cutoff) is not None
-            item = _file_item(archiving, folder.name, file, date)
-            items.append(replace(item, target=f"{folder.name}/{_ARCHIVE}/{name}", also_deleted=is_deleted))
-    for file in _files_in(archive):
-        date = _expired_date(file, is_session, rules, purge_cutoff)
+            is_deleted = _expired_date(folder, target, status, rules, purge_cutoff) is not None
+            item = _file_item(archiving, f"{folder.name}/{name}", status, date)
+            items.append(replace(item, target=f"{folder.name}/{_ARCHIVE}/{target}", also_deleted=is_deleted))
+    for name, status in _files_in(archive):
+        date = _expired_date(folder, name, status, rules, purge_cutoff)
         if date is not None:
-            items.append(_file_item(purging, f"{folder.name}/{_ARCHIVE}", file, date))
+            items.append(_file_item(purging, f"{folder.name}/{_ARCHIVE}/{name}", status, date))
     return items
 
 
-def _file_item(rule: RuleName, folder: str, file: _File, date: str) -> HygieneItem:
-    name = f"{folder}/{file.name}"
-    return HygieneItem(f"file:{name}", rule, name, date, file.size, f"{file.size} {file.changed}")
+def _file_item(rule: RuleName, name: str, status: os.stat_result, date: str) -> HygieneItem:
+    return HygieneItem(f"file:{name}", rule, name, date, status.st_size, f"{status.st_size} {status.st_mtime_ns}")
 
 
-def _files_in(folder: Path) -> Iterator[_File]:
+def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """The files in a folder whose names are UTF-8, sorted by name."""
     for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
-        try:
+        with suppress(UnicodeEncodeError, FileNotFoundError):
             name.encode()
             status = (folder / name).stat()
-        except (UnicodeEncodeError, FileNotFoundError):
-            continue
-        if not stat.S_ISDIR(status.st_mode):
-            yield _File(name, status.st_size, status.st_mtime_ns)
+            if not stat.S_ISDIR(status.st_mode):
+                yield name, status
 
 
-def _expired_date(file: _File, is_session: bool, rules: HygieneRules, cutoff: Cutoff | None) -> str | None:
+def _expired_date(
+    folder: Path, name: str, status: os.stat_result, rules: HygieneRules, cutoff: Cutoff | None
+) -> str | None:
     """The date of a file that is older than a cutoff, else None.
 
     It is the day in the file's name. A note without one has no date; a session has that of its last change (up to
@@ -262,13 +253,14 @@ def _expired_date(file: _File, is_session: bool, rules: HygieneRules, cutoff: Cu
     """
     if cutoff is None:
         return None
-    day = day_of_session(file.name) if is_session else day_of_note(file.name, reads_long=rules.reads_long_dates)
+    is_session = folder.name == "sessions"
+    day = day_of_session(name) if is_session else day_of_note(name, reads_long=rules.reads_long_dates)
     if day is not None:
         return shown_day(day) if cutoff.is_expired(day) else None
-    is_taken = rules.archives_any_session_file or file.name.endswith((".jsonl", ".jsonl.migrated"))
-    if not is_session or not is_taken or file.changed >= cutoff.nanoseconds:
+    is_taken = rules.archives_any_session_file or name.endswith((".jsonl", ".jsonl.migrated"))
+    if not is_session or not is_taken or status.st_mtime_ns >= cutoff.nanoseconds:
         return None
-    return datetime.fromtimestamp(file.changed // 1_000_000_000, UTC).astimezone().isoformat()
+    return datetime.fromtimestamp(status.st_mtime_ns // 1_000_000_000, UTC).astimezone().isoformat()
 
 
 def _free_name(name: str, used: set[str]) -> str:
@@ -297,24 +289,16 @@ async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]
 
 
 def _row_problems(library: Library) -> list[str]:
-    """Say that ZeroClaw's hygiene deletes rows of memory/brain.db alone, where another store is open."""
+    """Say where ZeroClaw's hygiene deletes rows, if that is not the store open here."""
     about = library.memory.about
     brain = external.canonical(library.config.install.root / "memory" / "brain.db")
-    if about.path is not None:
-        is_other = external.canonical(about.path) != brain
-        return [f"ZeroClaw's own hygiene checks {brain}; these are the rows of {about.path}."] if is_other else []
-    problems = []
-    if not about.keeps_lines and not about.keeps_nothing:
-        problems.append(
-            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {library.memory.name} store memories "
-            "stay forever."
-        )
-    if brain.exists():
-        problems.append(
-            "ZeroClaw's hygiene also deletes old rows of memory/brain.db, which is not the store open here. "
-            "Open it with --backend sqlite to see them."
-        )
-    return problems
+    if about.path is not None and external.canonical(about.path) != brain:
+        return [f"ZeroClaw's own hygiene checks {brain}; these are the rows of {about.path}."]
+    if about.path is None and brain.exists():
+        return [f"ZeroClaw's hygiene also deletes old rows of {brain}. Open it with --backend sqlite to see them."]
+    if about.path is None and not about.keeps_lines and not about.keeps_nothing:
+        return [f"ZeroClaw's hygiene deletes rows of memory/brain.db alone, so those of {library.memory.name} stay."]
+    return []
 
 
 def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutoff) -> list[HygieneItem]:
@@ -349,8 +333,7 @@ async def run_hygiene(
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         # Another inspector may have changed things while this one waited for the lock.
-        current = await plan_hygiene(library, plan.as_of)
-        run = _Run(library, current, action, on_progress)
+        run = _Run(library, await plan_hygiene(library, plan.as_of), action, on_progress)
         await run.do(chosen)
         if len(run.done) != len(chosen):
             await action.set_summary(_summary(run.done))
@@ -387,17 +370,24 @@ class _Run:
 
     async def do(self, chosen: Sequence[HygieneItem]) -> None:
         """Do the chosen items in ZeroClaw's order of stages, then write the state file."""
-        unchanged = await self._unchanged(chosen)
-        rows = {item.version.id: item for item in unchanged if item.version is not None}
+        items = await self._unchanged(chosen)
+        rows = {item.version.id: item for item in items if item.version is not None}
         if rows:
-            removals = [Change(item.version, None) for item in rows.values()]
+            removals = (Change(item.version, None) for item in rows.values())
             self._note_result(rows, await self.library.memory.apply(removals, self.action, on_progress=self._may_go_on))
-        for item in unchanged:
+        for item in items:
             if is_file_rule(item.rule) and not self.is_cancelled:
                 await self._do_file(item)
                 self.is_cancelled = not self.on_progress(len(self.done))
-        if not self.is_cancelled:
-            await self._remove_audit_entries({item.row.id: item for item in unchanged if item.row is not None})
+        entries = {item.row.id: item for item in items if item.row is not None}
+        if entries and not self.is_cancelled:
+            deletions = (RowChange(item.row, None) for item in entries.values())
+            try:
+                result = await external.apply(deletions, self.action, on_progress=self._may_go_on)
+                self._note_result(entries, result)
+            except InspectorError as error:
+                # ZeroClaw too goes on without the audit log.
+                self.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
         if self.library.config.install.has_workspace:
             await self._write_state()
 
@@ -437,34 +427,24 @@ class _Run:
         reason = ""
         try:
             file = await asyncio.to_thread(external.read_file, path)
-        except Refused as error:
-            file, reason = None, error.message
-        if file is not None and not os.access(path.parent, os.W_OK | os.X_OK):
-            # The copy in the archive would stay.
-            reason = f"{path.parent} cannot be written: Permission denied."
-        elif file is not None:
-            target = external.canonical(self.plan.root / (item.target or item.name))
-            changes = external.move(file, target) if item.effect == "archive" else (RowChange(file, None),)
+            if file is None:
+                self._skip(item, is_missing=True)
+                return
+            changes: Sequence[RowChange] = (RowChange(file, None),)
+            if item.effect == "archive":
+                changes = external.move(file, external.canonical(self.plan.root / (item.target or "")))
             result = await external.apply(changes, self.action)
             if not result.skipped:
                 self.done.append(item)
                 return
             reason = next(iter(result.notes), "")
+        except Refused as error:
+            reason = error.message
         if reason:
             self.notes.append(f"{one_line(item.name)} was left: {one_line(reason)}")
             self.has_failed = True
         else:
-            self._skip(item, is_missing=file is None)
-
-    async def _remove_audit_entries(self, entries: dict[str, HygieneItem]) -> None:
-        removals = [RowChange(item.row, None) for item in entries.values()]
-        try:
-            result = await external.apply(removals, self.action, on_progress=self._may_go_on)
-        except InspectorError as error:
-            # ZeroClaw too goes on without the audit log.
-            self.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
-        else:
-            self._note_result(entries, result)
+            self._skip(item, is_missing=False)
 
     async def _write_state(self) -> None:
         """Write the state file, unless hygiene must stay due for ZeroClaw."""
