@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,22 +25,31 @@ _CATEGORIES_NAMED, _MOST_CATEGORY_CELLS = 4, 24
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """The memories to delete, in exactly these versions. `size` is the bytes of their contents.
+    """The memories to delete, in exactly these versions. `filter` is what selected them, None for marks or one row.
 
-    `categories` is ordered by count; `oldest` and `newest` are creation times as stored, None when none can be read.
-    `samples` are the first few in the order of storing. `filter` is what selected them, None for marks or one row.
+    `superseded_hidden` is how many the filter leaves out only because a newer memory replaced them. `facts` say which
+    categories the memories have, and how old and large they are.
     """
 
     stamps: tuple[RowVersion, ...]
-    count: int
-    size: int
-    categories: Mapping[str, int]
-    oldest: str | None
-    newest: str | None
-    samples: tuple[RowVersion, ...]
+    facts: tuple[str, str]
     filter: MemoryFilter | None = None
     superseded_hidden: int = 0
-    """How many the filter leaves out only because a newer memory replaced them."""
+
+    @property
+    def count(self) -> int:
+        """How many memories."""
+        return len(self.stamps)
+
+    @property
+    def size(self) -> int:
+        """The bytes of their contents."""
+        return sum(stamp.size for stamp in self.stamps)
+
+    @property
+    def samples(self) -> tuple[RowVersion, ...]:
+        """The first few in the order of storing."""
+        return self.stamps[:_SAMPLES]
 
     @property
     def is_typed(self) -> bool:
@@ -51,24 +60,9 @@ class PurgePlan:
         """Return how many superseded memories stay; nothing where no filter selected the memories."""
         return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
 
-    def category_facts(self) -> tuple[str, ...]:
-        """Return how many memories of which category: the first few categories, and the others together."""
-        categories = list(self.categories.items())
-        # One more name is no longer than the words that replace it.
-        named = len(categories) if len(categories) <= _CATEGORIES_NAMED + 1 else _CATEGORIES_NAMED
-        facts = [f"{_shown(name)} {count:,}" for name, count in categories[:named]]
-        if len(categories) > named:
-            rest = sum(count for _, count in categories[named:])
-            facts.append(f"{rest:,} in {len(categories) - named:,} other categories")
-        return tuple(facts)
-
     def sentences(self) -> tuple[str, str]:
         """Say which categories the memories have, and how old and large they are."""
-        ages = []
-        if self.oldest and self.newest:
-            oldest, newest = date_shown(self.oldest), date_shown(self.newest)
-            ages = [f"all of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
-        return " · ".join(self.category_facts()), " · ".join([*ages, size_shown(self.size)])
+        return self.facts
 
     def superseded_sentence(self, way: str) -> str:
         """Say that superseded memories stay, and in which way they do not; "" where there are none."""
@@ -76,29 +70,26 @@ class PurgePlan:
         return f"{self.superseded_hidden:,} superseded {stay}; {way} {them} along." if self.superseded_hidden else ""
 
 
-def _shown(category: str) -> str:
-    return cut(one_line(masked(category)), _MOST_CATEGORY_CELLS) or "(blank)"
-
-
 def plan_of(stamps: Iterable[RowVersion], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
     """Plan to delete these memories."""
     every = tuple(stamps)
     dated = [(when, stamp.when) for stamp in every if (when := moment(stamp.when)) is not None]
-    categories = Counter(stamp.category for stamp in every)
-    return PurgePlan(
-        stamps=every,
-        count=len(every),
-        size=sum(stamp.size for stamp in every),
-        categories=dict(sorted(categories.items(), key=lambda item: (-item[1], item[0]))),
-        oldest=min(dated)[1] if dated else None,
-        newest=max(dated)[1] if dated else None,
-        samples=every[:_SAMPLES],
-        filter=filter,
-        superseded_hidden=superseded_hidden,
-    )
+    facts = [size_shown(sum(stamp.size for stamp in every))]
+    if dated:
+        oldest, newest = date_shown(min(dated)[1]), date_shown(max(dated)[1])
+        facts = [f"all of {oldest}" if oldest == newest else f"oldest {oldest} · newest {newest}", *facts]
+    return PurgePlan(every, (" · ".join(_category_facts(every)), " · ".join(facts)), filter, superseded_hidden)
+
+
+def _category_facts(stamps: Sequence[RowVersion]) -> Iterator[str]:
+    """How many memories of which category: the largest categories, and the others together."""
+    found = Counter(stamp.category for stamp in stamps).most_common()
+    for name, count in found[:_CATEGORIES_NAMED]:
+        yield f"{cut(one_line(masked(name)), _MOST_CATEGORY_CELLS) or '(blank)'} {count:,}"
+    if others := found[_CATEGORIES_NAMED:]:
+        yield f"{sum(count for _, count in others):,} of other categories ({len(others):,})"
 
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """Plan to delete every memory that a filter selects."""
-    stamps = await versions(library.memory, filter)
-    return plan_of(stamps, filter, await library.superseded_hidden(filter))
+    return plan_of(await versions(library.memory, filter), filter, await library.superseded_hidden(filter))
