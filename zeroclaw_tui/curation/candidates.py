@@ -27,11 +27,7 @@ BADGES = (
 )  # fmt: skip
 """What a store may be able to do, in reading order."""
 _DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
-_NAMED_BY_ENVIRONMENT = {
-    "lucid": "storage.binary_path",
-    "postgres": "storage.db_url",
-    "qdrant": "storage.url",
-}
+_NAMED_BY_ENVIRONMENT = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
 """The backends whose store an environment variable may name, each with the setting that it replaces."""
 _DEFAULT_TABLE = {"schema": "public", "table": "memories"}
 _UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."

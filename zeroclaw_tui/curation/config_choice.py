@@ -9,13 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.factory import (
-    BACKENDS,
-    backend_info,
-    backend_of_file,
-    backend_of_url,
-    has_database,
-)
+from zeroclaw_tui.backends.factory import BACKENDS, backend_info, backend_of_file, backend_of_url, has_database
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     SCHEME,

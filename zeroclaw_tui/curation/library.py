@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 # The modules of the scanner and of the journal are imported when they are first used: most commands need neither.
 
-SCANNED_AT_ONCE = 20_000
-"""Up to so many characters a scan takes well under a millisecond; longer contents are scanned in a thread."""
-
 
 @dataclass(eq=False, repr=False)
 class Library:
@@ -90,21 +87,19 @@ class Library:
 
         A memory that was deleted in the meantime stays as it is.
         """
-        mode = self.settings.threat_scan
-        if not self.profile.profile.scans_content or mode == "off":
+        if not self.profile.profile.scans_content or self.settings.threat_scan == "off":
             return list(entries)
-        return [replace(entry, withheld=await self._scan(entry, mode)) for entry in entries]
+        return [await self._scanned(entry) for entry in entries]
 
-    async def _scan(self, entry: MemoryEntry, mode: ScanMode) -> str | None:
+    async def _scanned(self, entry: MemoryEntry) -> MemoryEntry:
         from zeroclaw_tui.scoring.scanner import scan
 
-        if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
-            return scan(entry.content, mode)
         try:
             whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
         except NotFound:
-            return entry.withheld
-        return await asyncio.to_thread(scan, whole.content, mode)
+            return entry
+        # In a thread, because a long content takes its time.
+        return replace(entry, withheld=await asyncio.to_thread(scan, whole.content, self.settings.threat_scan))
 
     async def superseded_hidden(self, filter: MemoryFilter) -> int:
         """Count the memories that a filter leaves out only because they are superseded."""

@@ -36,14 +36,16 @@ _REQUIRED = {"backend": "sqlite", "auto_save": True}
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A change of config.toml that can be saved."""
+    """A change of config.toml that can be saved.
+
+    `lines` are those that differ, secrets masked, each with its sign: "+", "-" or " ". `warnings` are sentences to read
+    before saving.
+    """
 
     before: bytes | None = field(repr=False)
     after: bytes = field(repr=False)
     lines: tuple[tuple[str, str], ...]
-    """The lines that differ, secrets masked, each with its sign: "+", "-" or " "."""
     warnings: tuple[str, ...] = ()
-    """Sentences to read before saving."""
 
     @property
     def is_empty(self) -> bool:
@@ -64,22 +66,21 @@ def planned_change(
         hint = "Create it with `zeroclaw onboard`, then change its settings."
         raise Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
     before = ConfigDocument.from_bytes(raw, file)
-    schema = before.get(("schema_version",), 1)
-    if schema not in range(1, NEWEST_SCHEMA + 1):
+    if before.get(("schema_version",), 1) not in range(1, NEWEST_SCHEMA + 1):
         raise BrokenConfig(f"{file} has an unknown schema_version.", hint="This program does not change such a config.")
     changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
-    required: dict[KeyPath, Any] = {}
     if config.schema < NEWEST_SCHEMA and any(path[0] == "memory" for path in changes):
-        paths = {("memory", name): value for name, value in _REQUIRED.items()}
-        required = {path: value for path, value in paths.items() if not before.has(path)}
-    after = before.with_values(changes | required)
+        required = {name: value for name, value in _REQUIRED.items() if not before.has(("memory", name))}
+        changes |= {("memory", name): value for name, value in required.items()}
+        if required:
+            names = " and ".join(required)
+            note = f"Also writes {names}, because ZeroClaw <= 0.7.5 does not start without it in [memory]."
+            warnings = (*warnings, note)
+    after = before.with_values(changes)
     is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
     newest = max([NEWEST_MODERN if is_modern else NEWEST_OLD, *readers], key=version_numbers)
     check_change(before.values, after.values, values, newest)
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
-    if required:
-        names = " and ".join(path[-1] for path in required)
-        warnings = (*warnings, f"Also writes {names}, because ZeroClaw <= 0.7.5 does not start without it in [memory].")
     return SettingChange(raw, after.to_bytes(), lines, warnings)
 
 
@@ -127,12 +128,11 @@ def _config_file(config: MemoryConfig) -> Path:
 
 # The settings of a what-if.
 
-_SEARCH_MODE = "memory.search_mode"
 _SCORED = {
     "memory.vector_weight": "vector_weight",
     "memory.keyword_weight": "keyword_weight",
     "memory.min_relevance_score": "threshold",
-    _SEARCH_MODE: "search_mode",
+    "memory.search_mode": "search_mode",
 }
 _RERANKED = {
     "memory.rerank_enabled": "enabled",
@@ -145,11 +145,29 @@ _RERANKED = {
 }
 TRIED: tuple[str, ...] = (*_SCORED, *_RERANKED)
 """The settings of config.toml that a recall can be tried with."""
+_SUBJECTS: Mapping[str, Setting] = {
+    "memory.vector_weight": "weights",
+    "memory.keyword_weight": "weights",
+    "memory.min_relevance_score": "threshold",
+    "memory.search_mode": "mode",
+}
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
 _CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
 _NO_SETTINGS = (
     "Limit, session, moment, rule and version of a what-if are not written: they are no settings of config.toml."
 )
+
+
+def with_values(settings: ScoringSettings, values: Mapping[str, Any]) -> ScoringSettings:
+    """The settings with other values, by name."""
+    scored = {_SCORED[name]: value for name, value in values.items() if name in _SCORED}
+    reranked = {_RERANKED[name]: value for name, value in values.items() if name in _RERANKED}
+    return settings._replace(rerank=settings.rerank._replace(**reranked), **scored)
+
+
+def complaint_names(names: Iterable[str]) -> set[Setting]:
+    """What complaints about these settings are about."""
+    return {_SUBJECTS.get(name, "rerank") for name in names}
 
 
 def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = ALL_SETTINGS) -> tuple[str, ...]:
@@ -167,30 +185,45 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     Raises Refused for a store without config.toml or if nothing of the trial can be written, UsageError for values that
     ZeroClaw does not take, BrokenConfig.
     """
-    config = library.config
+    config, own, request = library.config, library.profile.profile, trial.request
     _check_writable(config)
-    _config_file(config)
     values = _new_values(library, trial)
     if not values:
         raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
     for name, value in values.items():
         if not isinstance(value, str) and not 0 <= float32(value) < math.inf:
             raise UsageError(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
-    variables = {name: config.sources.get(name, "").removeprefix("environment ") for name in values}
     overridden = [
-        f"{name} has no effect while {variable} is set in ZeroClaw's environment."
-        for name, variable in variables.items()
-        if variable != config.sources.get(name, "")
+        f"{name} has no effect while {source.removeprefix('environment ')} is set in ZeroClaw's environment."
+        for name in values
+        if (source := config.sources.get(name, "")).startswith("environment ")
     ]
     warnings = [*complaints_of(library, trial, complaint_names(values)), *overridden]
-    own = library.profile.profile
-    request = trial.request
     if request.limit != request.turn_limit or request.has_session or request.rule != "cli" or trial.profile != own:
         warnings.append(_NO_SETTINGS)
     change = planned_change(config, values, tuple(warnings), (trial.profile.version, own.version))
     if change.is_empty:
         raise Refused(_NOTHING_TO_WRITE, hint=" ".join(overridden))
     return change
+
+
+def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
+    """The settings of a trial that config.toml does not have yet and that its version reads."""
+    current, profile = _values(library.settings), trial.profile
+    unread = set() if profile.search_modes else {"memory.search_mode"}
+    unread |= set() if profile.reranks else set(_RERANKED)
+    # repr, because a number that is not one (nan) does not equal itself.
+    return {
+        name: value
+        for name, value in _values(trial.settings).items()
+        if name not in unread and repr(value) != repr(current[name])
+    }
+
+
+def _values(settings: ScoringSettings) -> dict[str, Value]:
+    """The settings that config.toml has, by name."""
+    scored = {name: getattr(settings, field_name) for name, field_name in _SCORED.items()}
+    return scored | {name: getattr(settings.rerank, field_name) for name, field_name in _RERANKED.items()}
 
 
 async def save_settings_change(
@@ -206,42 +239,7 @@ async def save_settings_change(
         return reload_config(library.config, environ)
 
     fresh = await asyncio.to_thread(save_and_reload)
-    names = [name.removeprefix("memory.") for name in TRIED]
-    library.config = library.config._replace(
-        values=fresh.values, sources=fresh.sources, **{name: getattr(fresh, name) for name in names}
-    )
+    # Without "memory." the settings are fields of MemoryConfig.
+    fields = {name: getattr(fresh, name) for name in (name.removeprefix("memory.") for name in TRIED)}
+    library.config = library.config._replace(values=fresh.values, sources=fresh.sources, **fields)
     library.settings = scoring_settings(library.config)
-
-
-def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
-    """The settings of a trial that config.toml does not have yet and that its version reads."""
-    current, profile = _values(library.settings), trial.profile
-    # repr, because a number that is not one (nan) does not equal itself.
-    found = {name: value for name, value in _values(trial.settings).items() if repr(value) != repr(current[name])}
-    unread = set() if profile.search_modes else {_SEARCH_MODE}
-    unread |= set() if profile.reranks else set(_RERANKED)
-    return {name: value for name, value in found.items() if name not in unread}
-
-
-def _values(settings: ScoringSettings) -> dict[str, Value]:
-    """The settings that config.toml has, by name; without "memory." these are fields of MemoryConfig."""
-    scored = {name: getattr(settings, field_name) for name, field_name in _SCORED.items()}
-    return scored | {name: getattr(settings.rerank, field_name) for name, field_name in _RERANKED.items()}
-
-
-def with_values(settings: ScoringSettings, values: Mapping[str, Any]) -> ScoringSettings:
-    """The settings with other values, by name."""
-    scored = {_SCORED[name]: value for name, value in values.items() if name in _SCORED}
-    reranked = {_RERANKED[name]: value for name, value in values.items() if name in _RERANKED}
-    return settings._replace(rerank=settings.rerank._replace(**reranked), **scored)
-
-
-def complaint_names(names: Iterable[str]) -> set[Setting]:
-    """What complaints about these settings are about."""
-    subjects: dict[str, Setting] = {
-        "memory.vector_weight": "weights",
-        "memory.keyword_weight": "weights",
-        "memory.min_relevance_score": "threshold",
-        _SEARCH_MODE: "mode",
-    }
-    return {subjects.get(name, "rerank") for name in names}
