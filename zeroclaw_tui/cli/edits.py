@@ -106,10 +106,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
         **extras,
     )
     outcome = await with_triggers(
-        library,
-        given,
-        lambda: store_memory(library, draft, replace=not given.new),
-        asks=False,
+        library, given, lambda: store_memory(library, draft, replace=not given.new), asks=False
     )
     assert outcome is not None
     is_replaced = await _has_replaced(library, outcome)
@@ -160,10 +157,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
         raise await not_there(library, given.key, given.id)
     try:
         outcome = await with_triggers(
-            library,
-            given,
-            lambda: edit_memory(library, address(entry), Edit(asked), before.fingerprint),
-            asks=False,
+            library, given, lambda: edit_memory(library, address(entry), Edit(asked), before.fingerprint), asks=False
         )
     except Conflict as conflict:
         conflict.message = "Another program changed this memory at the same time; nothing was changed."
@@ -226,7 +220,7 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
     """Return whether a memory was stored over another one, which is in the trash then."""
     if outcome.action is None:
         return False
-    numbers = await library.trash.numbers_of(outcome.action.number, counted=True)
+    numbers = await library.trash.numbers_of(outcome.action.number)
     return any(version.before is not None for version in await library.trash.versions(numbers))
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.chosen import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.options import add_dry_run, add_page, agents_given, positive
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.journal_records import Action, TrashRow, Verb, Version
+    from zeroclaw_tui.curation.journal_records import TrashRow, Version
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.memory.change import ApplyResult, RowChange
@@ -49,7 +49,10 @@ _SAMPLES = 3
 _MOST_LISTED = 100
 _MOST_FOUND = 10_000
 _KEY_CELLS = 24
-_EMPTY, _QUESTION = "The trash is empty.", "Delete them?"
+_EMPTY = "The trash is empty."
+
+
+# Undo and redo
 
 
 def _undo_options(parser: argparse.ArgumentParser) -> None:
@@ -63,11 +66,7 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
 @verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
-    from zeroclaw_tui.curation import changes
-
-    if given.list:
-        return await _list_changes(library, given)
-    return await _turn_action(library, given, changes.action_to_undo, changes.undo)
+    return await (_list_changes if given.list else _turn_action)(library, given)
 
 
 def _redo_options(parser: argparse.ArgumentParser) -> None:
@@ -79,97 +78,93 @@ def _redo_options(parser: argparse.ArgumentParser) -> None:
 @verb("redo", "Redo the last undone change", CHANGED, _redo_options, changes=True)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Redo what was undone last, or the change of a number, once a person agrees."""
-    from zeroclaw_tui.curation import changes
-
-    return await _turn_action(library, given, changes.action_to_redo, changes.redo)
+    return await _turn_action(library, given)
 
 
-async def _turn_action(
-    library: Library,
-    given: argparse.Namespace,
-    find: Callable[[Library, int | None], Awaitable[Action]],
-    turn: Callable[..., Awaitable[Outcome]],
-) -> int:
+async def _turn_action(library: Library, given: argparse.Namespace) -> int:
     """Show what an undo or a redo does, ask, and do it."""
+    from zeroclaw_tui.curation.changes import action_to_turn, turn_action
+
+    is_undo = given.verb == "undo"
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask(given.verb, yes=given.yes)
         await library.trash.recover(library.memory)
-    action = await find(library, given.id)
-    count = action.open if given.verb == "undo" else action.count - action.open
-    name = "undone" if given.verb == "undo" else "redone"
-    if given.dry_run or not given.yes:
-        numbers = await library.trash.numbers_to_turn(action.number, given.verb)
-        head: Line = (f"Change {action.number}, {time_here(action.at)}: ", action.title)
-        plan = await _planned(library, given, head, numbers, count)
-        if given.dry_run:
-            return _print_plan(library, given, plan, **{name: action.as_json()})
-        if not confirm(f"{given.verb.capitalize()} it?", plan.lines):
+    action = await action_to_turn(library, given.verb, given.id)
+    numbers = await library.trash.numbers_to_turn(action.number, given.verb)
+    count = action.open if is_undo else action.count - action.open
+    name = "undone" if is_undo else "redone"
+    head: Line = (f"Change {action.number}, {time_here(action.at)}: ", action.title)
+    if given.dry_run:
+        return await _print_plan(library, given, head, numbers, count, **{name: action.as_json()})
+    if not given.yes:
+        preview = await with_conflict_sentences(partial(_preview, library, given, numbers))
+        if not confirm(f"{given.verb.capitalize()} it?", _plan_lines(library, given, head, numbers, count, preview)):
             return REFUSED
-    doing = f"{given.verb.capitalize()}ing"
-    outcome = await _with_progress(library, given, doing, count, turn, expected=action.number, number=given.id)
+    turn = partial(turn_action, library, given.verb, expected=action.number, number=given.id)
+    outcome = await _with_progress(library, given, f"{given.verb.capitalize()}ing", count, turn, asks=True)
     if outcome is None:
         return REFUSED
     facts: dict[str, Any] = {}
     if given.json:
-        following = await (library.trash.last() if given.verb == "undo" else library.trash.last_undone())
+        following = await (library.trash.last() if is_undo else library.trash.last_undone())
         facts = {name: outcome.turned.as_json() if outcome.turned else None}
         facts["next"] = following.as_json() if following else None
     return _print_done(library, given, outcome, count, "change", **facts)
 
 
-class _Plan(NamedTuple):
-    """What undoing some changes would do, and the first of them; `lines` say it."""
+async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
+    """Return what undoing these changes would do; of very many only how many they are.
 
-    preview: ApplyResult
-    total: int
-    first: list[RowChange]
-    lines: list[Line]
-
-
-async def _planned(
-    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int
-) -> _Plan:
-    """Return what undoing these changes would do; before a question about very many only how many they are.
-
-    Raises Conflicts where a question would be about what cannot be done.
+    Raises Conflicts, because a question would be about what cannot be done.
     """
     from zeroclaw_tui.curation.changes import preview_turn
-    from zeroclaw_tui.curation.outcome import undo_sentence
-    from zeroclaw_tui.memory.change import NOTES_FILE, ApplyResult, Conflicts
+    from zeroclaw_tui.memory.change import ApplyResult, Conflicts
 
-    async def look() -> ApplyResult:
-        if not given.dry_run and len(numbers) > LOOKED_FOR_BEFORE:
-            return ApplyResult(len(numbers))
-        preview = await preview_turn(library, numbers, given.on_conflict)
-        if preview.conflict_count and given.on_conflict == "refuse" and not given.dry_run:
-            raise Conflicts(preview.conflicts, preview.conflict_count)
-        return preview
-
-    preview = await with_conflict_sentences(look)
-    # Changes of notes files come along with their memories.
-    every = (change for change in library.trash.changes_to_turn(numbers) if change.row.table != NOTES_FILE)
-    first = list(islice(every, MOST_ENTRIES if given.json else _SAMPLES))
-    lines = [head, *(("  ", cut(undo_sentence(change), max(20, width() - 2))) for change in first[:_SAMPLES])]
-    lines += _more_lines(count)
-    return _Plan(preview, count, first, [*lines, *conflict_lines(preview, given.on_conflict)])
+    if len(numbers) > LOOKED_FOR_BEFORE:
+        return ApplyResult(len(numbers))
+    preview = await preview_turn(library, numbers, given.on_conflict)
+    if preview.conflict_count and given.on_conflict == "refuse":
+        raise Conflicts(preview.conflicts, preview.conflict_count)
+    return preview
 
 
-def _print_plan(library: Library, given: argparse.Namespace, plan: _Plan, **facts: Any) -> int:
+async def _print_plan(
+    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, **facts: Any
+) -> int:
+    from zeroclaw_tui.curation.changes import preview_turn
     from zeroclaw_tui.curation.outcome import Outcome
 
+    preview = await preview_turn(library, numbers, given.on_conflict)
     if not given.json:
-        write_lines(plan.lines)
+        write_lines(_plan_lines(library, given, head, numbers, count, preview))
         note(NOTHING_DONE)
         return DONE
-    preview = plan.preview
-    verb: Verb = given.verb.removeprefix("trash ")
-    outcome = Outcome(verb, plan.total if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
+    kind: Any = given.verb.removeprefix("trash ")
+    outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
     facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
-    entries = [named_as_json(change.row.entry()) for change in plan.first]
+    entries = [named_as_json(change.row.entry()) for change in _first_changes(library, numbers, MOST_ENTRIES)]
     print_change(library, outcome, dry_run=True, entries=entries, **facts)
     return DONE
+
+
+def _plan_lines(
+    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, preview: ApplyResult
+) -> list[Line]:
+    from zeroclaw_tui.curation.outcome import undo_sentence
+
+    room = max(20, width() - 2)
+    samples = [("  ", cut(undo_sentence(one), room)) for one in _first_changes(library, numbers, _SAMPLES)]
+    return [head, *samples, *_more_lines(count), *conflict_lines(preview, given.on_conflict)]
+
+
+def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list[RowChange]:
+    """Return the first changes, without those of notes files, which come along with their memories."""
+    from zeroclaw_tui.memory.change import NOTES_FILE
+
+    every = (change for change in library.trash.changes_to_turn(numbers) if change.row.table != NOTES_FILE)
+    return list(islice(every, count))
 
 
 async def _with_progress(
@@ -178,12 +173,12 @@ async def _with_progress(
     doing: str,
     count: int,
     change: Callable[..., Awaitable[Outcome]],
-    *what: Sequence[int],
-    **which: int | None,
+    *,
+    asks: bool,
 ) -> Outcome | None:
     with Progress(doing, count) as progress:
-        make = partial(change, library, *what, on_conflict=given.on_conflict, on_progress=progress.advance, **which)
-        return await with_triggers(library, given, lambda: with_conflict_sentences(make), asks=not what)
+        make = partial(change, on_conflict=given.on_conflict, on_progress=progress.advance)
+        return await with_triggers(library, given, lambda: with_conflict_sentences(make), asks=asks)
 
 
 def _print_done(
@@ -227,6 +222,9 @@ def _store_names(library: Library) -> dict[str, str]:
     return {"backend": library.memory.name, "location": library.memory.about.location}
 
 
+# The trash
+
+
 def _trash_list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)")
     add_page(parser)
@@ -248,19 +246,17 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
         given.contains or "", limit=given.limit, offset=given.offset, every_store=given.every_store
     )
     usage = await library.trash.usage()
-    if not given.json:
-        write_lines(_list_lines(rows, total, given))
-        sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
-        about = (
-            f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
-        )
-        write_lines([(Styled(about, DIM),)])
-        if usage.rows and not total and not (given.contains or given.every_store):
-            write_lines([("All of them are from other stores; --every-store lists them.",)])
+    if given.json:
+        page = {"total": total, "offset": given.offset, "limit": given.limit}
+        entries = [_row_as_json(row) for row in rows]
+        document({**_store_names(library), **page, "usage": asdict(usage), "entries": entries})
         return DONE
-    page = {"total": total, "offset": given.offset, "limit": given.limit}
-    entries = [_row_as_json(row) for row in rows]
-    document({**_store_names(library), **page, "usage": asdict(usage), "entries": entries})
+    write_lines(_list_lines(rows, total, given))
+    sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
+    about = f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
+    write_lines([(Styled(about, DIM),)])
+    if usage.rows and not total and not (given.contains or given.every_store):
+        write_lines([("All of them are from other stores; --every-store lists them.",)])
     return DONE
 
 
@@ -271,7 +267,7 @@ async def _recover(library: Library, given: argparse.Namespace) -> None:
 
 
 def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
+    _add_numbers(parser)
     parser.add_argument("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)")
     parser.add_argument("--all", action="store_true", help="All of this store")
     _add_conflict_options(parser)
@@ -290,9 +286,9 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     count = len(numbers)
     if given.dry_run:
         await check_restorable(library, numbers)
-        head = (Styled(f"Restore {counted(count)}?", BOLD),)
-        return _print_plan(library, given, await _planned(library, given, head, numbers, count))
-    outcome = await _with_progress(library, given, "Restoring", count, restore, numbers)
+        return await _print_plan(library, given, (Styled(f"Restore {counted(count)}?", BOLD),), numbers, count)
+    make = partial(restore, library, numbers)
+    outcome = await _with_progress(library, given, "Restoring", count, make, asks=False)
     return REFUSED if outcome is None else _print_done(library, given, outcome, count, "memory")
 
 
@@ -311,7 +307,7 @@ async def _numbers_given(library: Library, given: argparse.Namespace) -> list[in
 
 
 def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
+    _add_numbers(parser)
     add_dry_run(parser)
 
 
@@ -332,13 +328,16 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
         count = len(rows)
     else:
         rows, count = await library.trash.listing(limit=_SAMPLES)
-    if not count and not await library.trash.actions(limit=1):
-        lines: list[Line] = [(_EMPTY,)]
-    else:
+    lines: list[Line] = [(_EMPTY,)]
+    if count or await library.trash.actions(limit=1):
         lines = _empty_lines(rows, count, everything=numbers is None)
         if not given.dry_run:
             is_typed = count >= TYPED_FROM
-            ask = partial(confirm_count, count, "delete them permanently") if is_typed else partial(confirm, _QUESTION)
+            ask = (
+                partial(confirm_count, count, "delete them permanently")
+                if is_typed
+                else partial(confirm, "Delete them?")
+            )
             if not given.yes and not ask(lines):
                 return REFUSED
             count = await library.trash.empty(numbers)
@@ -357,53 +356,8 @@ def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> l
     lines: list[Line] = [(Styled(head, BOLD),)]
     for row in rows[:_SAMPLES]:
         lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
-    last = "  This cannot be undone"
-    last += ", and neither can any change made to this store so far." if everything else "."
-    return [*lines, *_more_lines(count), (Styled(last, YELLOW),)]
-
-
-async def print_history(library: Library, given: argparse.Namespace) -> int:
-    """Print every change made here to one memory, which may be deleted by now, the newest first."""
-    await _recover(library, given)
-    ids = await _ids_given(library, given)
-    versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
-    versions.sort(key=lambda found: found[1].action, reverse=True)
-    if given.json:
-        listed = [_version_as_json(wanted, version) for wanted, version in versions]
-        document({**_store_names(library), "ids": ids, "versions": listed})
-        return DONE
-    for _, version in versions:
-        row = version.after or version.before
-        key = one_line(row.entry().key) if row else ""
-        write_lines([(Styled(f"{time_here(version.at)}  {version.verb}", BOLD), f"  {key}")])
-        write_lines([*difference_lines(version.before, version.after), ()])
-    if not versions:
-        write_lines([("No change was made to this memory here.",)])
-    return DONE
-
-
-async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
-    """The ids that have or had the key: deleted and stored anew, a memory has another."""
-    agents = agents_given(given)
-    present = await exactly(library, given.key, given.id, agents)
-    if given.id is not None and given.key is None:
-        rows = [version.after or version.before for version in await library.trash.history(given.id)]
-        shown_rows = [row for row in rows if not agents or (row is not None and row.agent in agents)]
-        if not present and not shown_rows:
-            raise NotFound(nothing_found(None, given.id))
-        return [given.id]
-    if len(present) > 1:
-        raise several_agents(present)
-    deleted, _ = await library.trash.listing(given.key or "", limit=_MOST_FOUND)
-    entries = [row.row.entry() for row in deleted]
-    ids = [entry.id for entry in present] + [
-        entry.id
-        for entry in entries
-        if entry.key == given.key and (not agents or entry.agent in agents) and given.id in (None, entry.id)
-    ]
-    if not ids:
-        raise NotFound(nothing_found(given.key, given.id), hint="Pass --id ID for a memory that was renamed.")
-    return list(dict.fromkeys(ids))
+    also = ", and neither can any change made to this store so far" if everything else ""
+    return [*lines, *_more_lines(count), (Styled(f"  This cannot be undone{also}.", YELLOW),)]
 
 
 def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace) -> Iterator[Line]:
@@ -412,19 +366,16 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
         return
     wide = max(6, *(len(str(row.number)) for row in rows))
     room = max(16, width() - wide - _KEY_CELLS - 42)
-    head = (
-        f"{padded('number', wide, right=True)}  {padded('deleted', 16)}  {padded('by', 7)}  {padded('key', _KEY_CELLS)}"
-    )
-    yield (Styled(f"{head}  {padded('memory', room)}  {padded('size', 7, right=True)}", DIM),)
+    head = f"{padded('number', wide, right=True)}  {padded('deleted', 16)}  {padded('by', 7)}"
+    head = f"{head}  {padded('key', _KEY_CELLS)}  {padded('memory', room)}  {padded('size', 7, right=True)}"
+    yield (Styled(head, DIM),)
     for row in rows:
         entry = row.row.entry()
         yield (
-            padded(str(row.number), wide, right=True) + "  ",
-            padded(time_here(row.deleted_at), 16) + "  ",
-            padded(row.verb, 7) + "  ",
+            f"{padded(str(row.number), wide, right=True)}  {padded(time_here(row.deleted_at), 16)}  ",
+            f"{padded(row.verb, 7)}  ",
             Styled(_fitted(entry.key, _KEY_CELLS), BOLD),
-            "  " + _fitted(entry.content[: 4 * room], room) + "  ",
-            padded(size_shown(row.size), 7, right=True),
+            f"  {_fitted(entry.content[: 4 * room], room)}  {padded(size_shown(row.size), 7, right=True)}",
         )
         if given.every_store:
             yield (" " * (wide + 2), Styled(one_line(row.store), DIM))
@@ -441,6 +392,48 @@ def _row_as_json(row: TrashRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names} | row.row.entry().as_json()
 
 
+# The history of one memory
+
+
+async def print_history(library: Library, given: argparse.Namespace) -> int:
+    """Print every change made here to one memory, which may be deleted by now, the newest first."""
+    await _recover(library, given)
+    ids = await _ids_given(library, given)
+    versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
+    versions.sort(key=lambda found: found[1].action, reverse=True)
+    if given.json:
+        listed = [_version_as_json(wanted, version) for wanted, version in versions]
+        document({**_store_names(library), "ids": ids, "versions": listed})
+        return DONE
+    for _, version in versions:
+        key = one_line(version.rows[-1].entry().key)
+        write_lines([(Styled(f"{time_here(version.at)}  {version.verb}", BOLD), f"  {key}")])
+        write_lines([*difference_lines(version.before, version.after), ()])
+    if not versions:
+        write_lines([("No change was made to this memory here.",)])
+    return DONE
+
+
+async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
+    """The ids that have or had the key: deleted and stored anew, a memory has another."""
+    agents = agents_given(given)
+    present = await exactly(library, given.key, given.id, agents)
+    if given.key is None:
+        rows = [version.rows[-1] for version in await library.trash.history(given.id)]
+        if not present and not any(not agents or row.agent in agents for row in rows):
+            raise NotFound(nothing_found(None, given.id))
+        return [given.id]
+    if len(present) > 1:
+        raise several_agents(present)
+    deleted, _ = await library.trash.listing(given.key, limit=_MOST_FOUND)
+    entries = [entry for row in deleted if (entry := row.row.entry()).key == given.key]
+    ids = [entry.id for entry in present]
+    ids += [entry.id for entry in entries if (not agents or entry.agent in agents) and given.id in (None, entry.id)]
+    if not ids:
+        raise NotFound(nothing_found(given.key, given.id), hint="Pass --id ID for a memory that was renamed.")
+    return list(dict.fromkeys(ids))
+
+
 def _version_as_json(id: str, version: Version) -> dict[str, Any]:
     difference = content_difference(version.before, version.after)
     rows = {"before": version.before, "after": version.after}
@@ -454,10 +447,17 @@ def _version_as_json(id: str, version: Version) -> dict[str, Any]:
     }
 
 
+# Options
+
+
 def _add_id(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
     )
+
+
+def _add_numbers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
 
 
 def _add_conflict_options(parser: argparse.ArgumentParser) -> None:

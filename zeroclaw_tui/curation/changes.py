@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
@@ -24,11 +24,7 @@ from zeroclaw_tui.curation.policy import store_verdict
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction, Turn
 from zeroclaw_tui.memory.change import (
-    AUDIT_LOG,
     CONFLICTS_LISTED,
-    FILE,
-    MEMORIES,
-    OTHER_ROW,
     SUPERSEDED_BY,
     ApplyResult,
     Change,
@@ -152,39 +148,6 @@ async def remove_memories(
     return await run_change(library, verb, f"{done} {what}", work, on_progress, forever=forever)
 
 
-async def change_rows(
-    library: Library,
-    verb: Verb,
-    summary: str,
-    changes: Callable[[], Iterable[Change]],
-    *,
-    on_conflict: OnConflict = "refuse",
-    on_progress: ProgressCallback | None = None,
-) -> Outcome:
-    """Apply changes of rows as one action. `changes` may be iterated more than once.
-
-    A row that already is as wanted is left alone and counts as done, so that doing it again finishes what was cut off.
-    "overwrite" replaces what has the id or the key, "rename" stores the wanted row under another key; both record what
-    they replace. "skip" leaves it as it is, and the outcome names it as changed.
-
-    Raises Conflicts with "refuse" before anything is written, Refused, Locked, TriggersMissing, Unreadable.
-    """
-    refuse_read_only(library)
-
-    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        result = await _apply(library, action, changes, on_conflict, on_progress)
-        return Outcome(
-            verb,
-            result.done,
-            changed=result.skipped,
-            cancelled=result.cancelled,
-            notes=result.notes,
-            renamed=result.renamed,
-        )
-
-    return await run_change(library, verb, summary, work, on_progress)
-
-
 def refuse_read_only(library: Library) -> None:
     """Raise Refused with the reason where nothing can be written."""
     check_writable(library.memory)
@@ -199,10 +162,10 @@ async def repair(library: Library) -> None:
 # Undo, redo and restore
 
 
-async def _turn_action(
+async def turn_action(
     library: Library,
-    *,
     verb: Literal["undo", "redo"],
+    *,
     expected: int | None = None,
     number: int | None = None,
     on_conflict: OnConflict = "refuse",
@@ -215,7 +178,7 @@ async def _turn_action(
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
-    action = await (action_to_undo if verb == "undo" else action_to_redo)(library, number)
+    action = await action_to_turn(library, verb, number)
     if expected not in (None, action.number):
         raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
     numbers = await library.trash.numbers_to_turn(action.number, verb)
@@ -226,8 +189,38 @@ async def _turn_action(
     return replace(outcome, turned=now, count=count, notes=notes)
 
 
-undo = partial(_turn_action, verb="undo")
-redo = partial(_turn_action, verb="redo")
+async def undo(library: Library, **options: Any) -> Outcome:
+    """Undo an action, with the options of `turn_action`."""
+    return await turn_action(library, "undo", **options)
+
+
+async def redo(library: Library, **options: Any) -> Outcome:
+    """Redo an action, with the options of `turn_action`."""
+    return await turn_action(library, "redo", **options)
+
+
+async def action_to_turn(library: Library, verb: Literal["undo", "redo"], number: int | None = None) -> Action:
+    """Return the action that an undo or a redo is about: the last one that can be turned, or that of a number.
+
+    Raises NotFound where there is none or, for a redo, another change came since, and Refused where the action of the
+    number is turned already or of another store.
+    """
+    trash = library.trash
+    if number is None:
+        last = await (trash.last() if verb == "undo" else trash.last_undone())
+        if last is None:
+            hint = "Only an undo with no later change can be redone."
+            if verb == "undo":
+                hint = "`zeroclaw memory undo --list` lists the changes, `zeroclaw memory redo` redoes the last undone."
+            raise NotFound(f"Nothing to {verb}.", hint=hint)
+        return last
+    action = await trash.action(number)
+    if action.store != trash.store:
+        raise Refused(f"Change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+    if not await trash.numbers_to_turn(number, verb):
+        state = "already undone" if verb == "undo" else "not undone"
+        raise Refused(f"Change {number} is {state}.", hint="Nothing was changed.")
+    return action
 
 
 async def restore(
@@ -248,43 +241,6 @@ async def restore(
         return Outcome("restore", 0)
     await check_restorable(library, wanted)
     return await _turn(library, "restore", wanted, on_conflict, on_progress)
-
-
-async def action_to_undo(library: Library, number: int | None = None) -> Action:
-    """Return the action that an undo undoes: the last one, or that of a number. Raises NotFound, Refused."""
-    if number is not None:
-        action = await _action_of_store(library, number)
-        if not action.open:
-            raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
-        return action
-    last = await library.trash.last()
-    if last is None:
-        hint = "`zeroclaw memory undo --list` lists the changes, `zeroclaw memory redo` redoes the last undone one."
-        raise NotFound("Nothing to undo.", hint=hint)
-    return last
-
-
-async def action_to_redo(library: Library, number: int | None = None) -> Action:
-    """Return the action that a redo redoes: the one undone last, or that of a number.
-
-    Raises NotFound where nothing was undone or another change came since, Refused for a number that is not undone.
-    """
-    if number is not None:
-        action = await _action_of_store(library, number)
-        if not await library.trash.numbers_to_turn(number, "redo"):
-            raise Refused(f"Change {number} is not undone.", hint="Nothing was changed.")
-        return action
-    last = await library.trash.last_undone()
-    if last is None:
-        raise NotFound("Nothing to redo.", hint="Only an undo with no later change can be redone.")
-    return last
-
-
-async def _action_of_store(library: Library, number: int) -> Action:
-    action = await library.trash.action(number)
-    if action.store != library.trash.store:
-        raise Refused(f"Change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
-    return action
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
@@ -309,17 +265,17 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
 
     Where nothing can be written, conflicts are not looked for, and a note says so.
     """
-    tables, overwrite = await library.trash.tables_of(numbers), on_conflict == "overwrite"
-    outside = await external.apply(_external_changes(library, tables), None, overwrite=overwrite, dry_run=True)
-    because = library.read_only_because
+    outside, because = ApplyResult(0), library.read_only_because
     if because is not None:
         rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
     else:
-        rows = await library.memory.apply(_undoing(library, tables), None, on_conflict=on_conflict, dry_run=True)
+        overwrite = on_conflict == "overwrite"
+        outside = await external.apply(_outside_changes(library, numbers), None, overwrite=overwrite, dry_run=True)
+        rows = await library.memory.apply(_store_changes(library, numbers), None, on_conflict=on_conflict, dry_run=True)
     conflict_count = outside.conflict_count + rows.conflict_count
     return replace(
         rows,
-        written=0 if conflict_count and on_conflict == "refuse" else _count(tables),
+        written=0 if conflict_count and on_conflict == "refuse" else len(numbers),
         notes=(*rows.notes, *outside.notes),
         conflicts=(*outside.conflicts, *rows.conflicts)[:CONFLICTS_LISTED],
         conflict_count=conflict_count,
@@ -332,45 +288,34 @@ async def _turn(
     """Undo or redo journaled changes: those of the store first, then files and rows of other databases."""
 
     async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
-        tables = await library.trash.tables_of(numbers)
-        if on_conflict == "refuse":
-            preview = await external.apply(_external_changes(library, tables), None, dry_run=True)
+        rule = on_conflict
+        if rule == "refuse":
+            preview = await preview_turn(library, numbers)
             if preview.conflicts:
                 raise Conflicts(preview.conflicts, preview.conflict_count)
-        result = await _apply(library, turn, lambda: _undoing(library, tables), on_conflict, on_progress)
+            rule = "skip"
+        changes = _store_changes(library, numbers)
+        result = await library.memory.apply(changes, turn, on_conflict=rule, on_progress=on_progress)
         turn.is_cancelled = result.cancelled
         if result.cancelled:
             return Outcome(verb, result.done, cancelled=True, notes=result.notes, renamed=result.renamed)
-        overwrite = on_conflict == "overwrite"
-        outside = await external.apply(_external_changes(library, tables), turn, overwrite=overwrite)
+        outside = await external.apply(_outside_changes(library, numbers), turn, overwrite=rule == "overwrite")
         left = [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
-        return Outcome(verb, _count(tables), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)
+        return Outcome(verb, len(numbers), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)
 
     return await _run(library, partial(library.trash.turn, verb, numbers), work, on_progress)
 
 
-Tables = dict[int, str]
-"""Numbers of journaled changes, in the order in which they are undone, and the table of each."""
-_EXTERNAL = (FILE, AUDIT_LOG, OTHER_ROW)
-
-
-def _undoing(library: Library, tables: Tables) -> Iterator[Change]:
+def _store_changes(library: Library, numbers: Sequence[int]) -> Iterator[Change]:
     """Yield the changes of the store that undo journaled ones."""
-    rows = [number for number, table in tables.items() if table not in _EXTERNAL]
-    for change in library.trash.changes_to_turn(rows):
+    for change in library.trash.changes_to_turn(numbers, outside=False):
         yield from undoing(change)
 
 
-def _external_changes(library: Library, tables: Tables) -> Iterator[RowChange]:
+def _outside_changes(library: Library, numbers: Sequence[int]) -> Iterator[RowChange]:
     """Yield the changes of files and of rows in other databases that undo journaled ones."""
-    rows = [number for number, table in tables.items() if table in _EXTERNAL]
-    for change in library.trash.changes_to_turn(rows):
+    for change in library.trash.changes_to_turn(numbers, outside=True):
         yield RowChange(change.after, change.before, reverses=change.number)
-
-
-def _count(tables: Tables) -> int:
-    """How many changes a person counts: agents and cached vectors only come along with memories."""
-    return list(tables.values()).count(MEMORIES) or len(tables)
 
 
 # Running a change
@@ -426,30 +371,13 @@ async def _run(
 
 async def _recover(library: Library, action: RunningAction, error: BaseException) -> None:
     """End an action that failed, and say in its error what of it is done, as the store shows it."""
-    if not isinstance(error, InspectorError):
-        await library.trash.recover(library.memory)
-    elif not error.is_unsure:
-        await library.trash.recover(library.memory)
+    if isinstance(error, InspectorError) and error.is_unsure:
+        return
+    await library.trash.recover(library.memory)
+    if isinstance(error, InspectorError):
         sentence = await action.what_is_done()
         if sentence or error.so_far:
             error.add_progress(sentence or "Nothing was changed.")
-
-
-async def _apply(
-    library: Library,
-    action: RunningAction,
-    changes: Callable[[], Iterable[Change]],
-    on_conflict: OnConflict,
-    on_progress: ProgressCallback,
-) -> ApplyResult:
-    """Apply changes. With "refuse" all of them are compared first; raises Conflicts before anything is written."""
-    memory = library.memory
-    if on_conflict == "refuse":
-        preview = await memory.apply(changes(), None, on_conflict="refuse", dry_run=True)
-        if preview.conflicts:
-            raise Conflicts(preview.conflicts, preview.conflict_count)
-        on_conflict = "skip"
-    return await memory.apply(changes(), action, on_conflict=on_conflict, on_progress=on_progress)
 
 
 async def _embedded(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:

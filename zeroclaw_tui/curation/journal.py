@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from zeroclaw_tui.curation.journal_file import Answer, JournalFile, release, size_on_disk
+from zeroclaw_tui.curation.journal_file import Answer, JournalFile
 from zeroclaw_tui.curation.journal_records import (
     IN_TRASH,
     LISTED,
@@ -31,16 +31,15 @@ from zeroclaw_tui.curation.journal_records import (
     end_action,
     find_actions,
     find_history,
-    find_trash_rows,
     find_versions,
-    forget,
+    forget_changes,
     numbers,
     numbers_in_trash,
 )
 from zeroclaw_tui.curation.journal_rows import text_of
 from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import Row, RowChange
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW, Row, RowChange
 from zeroclaw_tui.memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Trash:
         try:
             action = await asyncio.to_thread(make, self._file, descriptor, self.store, self.now)
         except BaseException:
-            release(descriptor)
+            os.close(descriptor)
             raise
         self._begun_here.add(action.number)
         return action
@@ -111,8 +110,7 @@ class Trash:
         """Complete what was cut off: changes that were recorded but not made are deleted, and each change of a turn is
         done or undone as the store shows it. Does nothing while an action is under way."""
         begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
-        turning = "turning > 0 AND action IN (SELECT number FROM actions WHERE store = ?)"
-        of_turn = f"SELECT number FROM changes WHERE {turning}"
+        of_turn = f"SELECT number FROM changes WHERE turning > 0 AND {OF_STORE}"
         if not await self._numbers(f"{begun} UNION ALL {of_turn}", self.store, self.store):
             return
         descriptor = await asyncio.to_thread(self._file.try_lock)
@@ -120,22 +118,16 @@ class Trash:
             return
         try:
             for action in await self._numbers(begun, self.store):
-                recorded = await self.numbers_of(action)
+                recorded = await self._numbers("SELECT number FROM changes WHERE action = ? ORDER BY number", action)
                 done = await find_done(await self.versions(recorded), memory)
                 undone = [number for number in recorded if not done.get(number, True)]
-                await self._file.write(partial(_complete, action=action, undone=undone))
+                await self._file.write(partial(_complete_action, action=action, undone=undone))
             # Only the changes whose bits were set can be done.
             set_bits = await self._numbers(f"{of_turn} AND turning = 2 ORDER BY number", self.store)
-            found = await find_done(await self.versions(set_bits), memory)
-            bits = [(not is_done, number) for number, is_done in found.items()]
-
-            def complete_turn(connection: sqlite3.Connection) -> None:
-                connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
-                connection.execute(f"UPDATE changes SET turning = 0 WHERE {turning}", (self.store,))
-
-            await self._file.write(complete_turn)
+            done = await find_done(await self.versions(set_bits), memory)
+            await self._file.write(partial(_complete_turns, store=self.store, done=done))
         finally:
-            release(descriptor)
+            os.close(descriptor)
 
     # Actions
 
@@ -166,7 +158,7 @@ class Trash:
 
     async def _actions(self, condition: str, *values: Any) -> list[Action]:
         days = self._file.limits()[0]
-        return await self._file.read(lambda connection: find_actions(connection, days, condition, *values)) or []
+        return await self._listed(lambda connection: find_actions(connection, days, condition, *values))
 
     # Changes
 
@@ -176,26 +168,20 @@ class Trash:
         condition = "undone = 0 ORDER BY number DESC" if verb == "undo" else "undone = 1 ORDER BY number"
         return await self._numbers(f"SELECT number FROM changes WHERE action = ? AND {condition}", action)
 
-    async def numbers_of(self, action: int, *, counted: bool = False) -> list[int]:
-        """Return the changes of an action in their order, all of them or those that a person made."""
-        condition = "is_counted" if counted else "1"
-        return await self._numbers(
-            f"SELECT number FROM changes WHERE action = ? AND {condition} ORDER BY number", action
-        )
+    async def numbers_of(self, action: int) -> list[int]:
+        """Return the changes that a person made in an action, in their order."""
+        return await self._numbers("SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number", action)
 
-    async def tables_of(self, wanted: Sequence[int]) -> dict[int, str]:
-        """Return the table of each of these changes, in their order."""
-        query = f"SELECT number, table_name FROM changes WHERE number IN {LISTED}"
-        found = await self._file.read(lambda connection: dict(connection.execute(query, (json.dumps(wanted),)))) or {}
-        return {number: found[number] for number in wanted if number in found}
-
-    def changes_to_turn(self, wanted: Iterable[int]) -> Iterator[RowChange]:
+    def changes_to_turn(self, wanted: Sequence[int], *, outside: bool | None = None) -> Iterator[RowChange]:
         """Yield the changes of these numbers, in their order, each as something that can be undone: one that is undone
-        already is reversed. Blocks."""
+        already is reversed. With `outside` only those of files and other databases, or only the others. Blocks."""
         with self._file.reading() as connection:
             if connection is None:
                 return
-            for version in find_versions(connection, self._codec, dict.fromkeys(wanted)):
+            tables = f"table_name {'' if outside else 'NOT'} IN {(FILE, AUDIT_LOG, OTHER_ROW)}"
+            query = f"SELECT number FROM changes WHERE number IN {LISTED} AND {'1' if outside is None else tables}"
+            chosen = set(numbers(connection, query, json.dumps(list(wanted))))
+            for version in find_versions(connection, self._codec, (number for number in wanted if number in chosen)):
                 if not version.is_undone:
                     yield version.change
                 elif not version.after_state:
@@ -225,13 +211,8 @@ class Trash:
         `contains` is looked for in key and content, ignoring case.
         """
         store = None if every_store else self.store
-        days = self._file.limits()[0]
-
-        def read(connection: sqlite3.Connection) -> tuple[list[TrashRow], int]:
-            found = numbers_in_trash(connection, store, contains)
-            return find_trash_rows(connection, self._codec, days, found[offset : offset + limit]), len(found)
-
-        return await self._file.read(read) or ([], 0)
+        found = await self._listed(lambda connection: numbers_in_trash(connection, store, contains))
+        return await self._trash_rows(found[offset : offset + limit]), len(found)
 
     async def numbers(self, contains: str = "", *, action: int | None = None) -> list[int]:
         """Return the numbers of all that `listing` returns for this store, or of one action's."""
@@ -239,11 +220,14 @@ class Trash:
 
     async def row(self, number: int) -> TrashRow:
         """Return one deleted memory. Raises NotFound when it was restored or the trash has deleted it."""
-        query, days = f"SELECT c.number FROM changes c WHERE c.number = ? AND {IN_TRASH}", self._file.limits()[0]
-        found = await self._numbers(query, number)
-        for row in await self._listed(lambda connection: find_trash_rows(connection, self._codec, days, found)):
+        found = await self._numbers(f"SELECT c.number FROM changes c WHERE c.number = ? AND {IN_TRASH}", number)
+        for row in await self._trash_rows(found):
             return row
         raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or it was too old for the trash.")
+
+    async def _trash_rows(self, found: Sequence[int]) -> list[TrashRow]:
+        days = self._file.limits()[0]
+        return [TrashRow.of(version, days) for version in await self.versions(found)]
 
     async def usage(self) -> TrashUsage:
         """Return how much the trash has and how long it keeps it."""
@@ -254,14 +238,14 @@ class Trash:
             return len(numbers_in_trash(connection, None)), None if oldest is None else oldest[0]
 
         rows, oldest = await self._file.read(read) or (0, None)
-        return TrashUsage(rows, size_on_disk(self.file), days, most_bytes, oldest)
+        return TrashUsage(rows, self._file.size(), days, most_bytes, oldest)
 
     # Deleting permanently
 
     async def forget_change(self, action: int) -> None:
         """Delete an action permanently, with every change of its memories. Zeroes what they used."""
-        found = await self.numbers_of(action)
-        await self._file.erase(lambda connection: self._forget(connection, found))
+        found = await self._numbers("SELECT number FROM changes WHERE action = ?", action)
+        await self._file.erase(lambda connection: forget_changes(connection, self._codec, found))
 
     async def empty(self, chosen: Sequence[int] | None = None) -> int:
         """Delete these deleted memories permanently with every change of them, or everything of this store.
@@ -278,45 +262,39 @@ class Trash:
                 delete_empty_actions(connection)
             else:
                 found = sorted(set(chosen).intersection(found))
-                self._forget(connection, found)
+                forget_changes(connection, self._codec, found)
             return len(found)
 
         return await self._file.erase(delete)
 
-    def _forget(self, connection: sqlite3.Connection, chosen: Sequence[int]) -> None:
-        by_store: dict[str, list[Row]] = {}
-        for version in find_versions(connection, self._codec, chosen):
-            by_store.setdefault(version.store, []).extend(version.rows)
-        for store, rows in by_store.items():
-            forget(connection, self._codec, store, rows)
-        delete_changes(connection, chosen)
-        delete_empty_actions(connection)
+    async def count_texts(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> tuple[int, list[int]]:
+        """Count what `erase` deletes, and return the actions of this store that can then no longer be undone."""
+        found, named = await self._file.read(partial(self._texts, contains=contains, names=names)) or ([], [])
+        own = [version.action for version in found if version.store == self.store and not version.is_undone]
+        return len(found) + len(named), sorted(set(own), reverse=True)
 
-    async def erase(
-        self, contains: Callable[[Row], bool], names: Callable[[str], bool], *, dry_run: bool = False
-    ) -> int:
+    async def erase(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> None:
         """Delete permanently every change, of any store, with a row of which `contains` is true, and the summaries of
-        which `names` is true; return how many both are. Zeroes what they used. With `dry_run` it only counts them."""
-        if not self.file.exists():
-            return 0
+        which `names` is true. Zeroes what they used."""
 
-        def find(connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
-            every = find_versions(connection, self._codec, numbers(connection, "SELECT number FROM changes"))
-            found = [version.number for version in every if any(map(contains, version.rows))]
-            summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
-            return found, [number for number, summary in summaries if names(text_of(summary))]
-
-        def delete(connection: sqlite3.Connection) -> int:
-            found, named = find(connection)
-            delete_changes(connection, found)
+        def delete(connection: sqlite3.Connection) -> None:
+            found, named = self._texts(connection, contains, names)
+            delete_changes(connection, [version.number for version in found])
             summary = "verb || ' (its words were erased)'"
             connection.execute(f"UPDATE actions SET summary = {summary} WHERE number IN {LISTED}", (json.dumps(named),))
             delete_empty_actions(connection)
-            return len(found) + len(named)
 
-        if dry_run:
-            return sum(map(len, await self._file.read(find) or ()))
-        return await self._file.erase(delete)
+        if self.file.exists():
+            await self._file.erase(delete)
+
+    def _texts(
+        self, connection: sqlite3.Connection, contains: Callable[[Row], bool], names: Callable[[str], bool]
+    ) -> tuple[list[Version], list[int]]:
+        """Return the changes with such a row, and the actions with such a summary."""
+        every = find_versions(connection, self._codec, numbers(connection, "SELECT number FROM changes"))
+        found = [version for version in every if any(map(contains, version.rows))]
+        summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
+        return found, [number for number, summary in summaries if names(text_of(summary))]
 
 
 def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
@@ -328,11 +306,16 @@ def store_name(backend: str, location: str, config_dir: Path | None = None) -> s
         location = os.path.realpath(location)
         if config_dir is not None and Path(location).is_relative_to(home := os.path.realpath(config_dir)):
             location = os.path.relpath(location, home)
-    name = f"{backend}:{location}"
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return f"{backend}:{location}".encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _complete(connection: sqlite3.Connection, action: int, undone: Sequence[int]) -> None:
+def _complete_action(connection: sqlite3.Connection, action: int, undone: Sequence[int]) -> None:
     delete_changes(connection, undone)
     end_action(connection, action)
     delete_empty_actions(connection)
+
+
+def _complete_turns(connection: sqlite3.Connection, store: str, done: dict[int, bool]) -> None:
+    bits = [(not is_done, number) for number, is_done in done.items()]
+    connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
+    connection.execute(f"UPDATE changes SET turning = 0 WHERE turning > 0 AND {OF_STORE}", (store,))

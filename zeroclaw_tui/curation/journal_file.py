@@ -33,8 +33,6 @@ _LOOK_AGAIN_SECONDS = 0.05
 _BUSY_SECONDS = 5.0
 _CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log before it is written back, four times SQLite's own: fewer syncs in a long purge."""
-_VACUUM_BYTES = 16_000_000
-"""Up to so many bytes the file is rewritten to make it small."""
 _DAMAGED = (
     "Try `sqlite3 trash.db .recover` on a copy to save its contents. Or move the file away: the trash is then "
     "empty, and earlier changes cannot be undone."
@@ -56,6 +54,10 @@ class JournalFile:
         """Return for how many days, and up to how many bytes, the trash keeps changes."""
         return trash_limits(self._install)
 
+    def size(self) -> int:
+        """Return the bytes of the file and of its write-ahead log."""
+        return file_size(self.path) + file_size(wal_file(self.path))
+
     def delete_old_backup(self, now: datetime) -> None:
         """Delete the trash of an earlier version after its days. Blocks."""
         backup = self.path.with_name(BACKUP)
@@ -64,7 +66,7 @@ class JournalFile:
                 backup.unlink()
 
     async def lock(self) -> int:
-        """Wait for the lock and return its file descriptor; the system releases it when the process ends."""
+        """Wait for the lock and return its file descriptor; closing it, or the end of the process, releases it."""
         until = time.monotonic() + LOCK_SECONDS
         while (descriptor := await asyncio.to_thread(self.try_lock)) is None:
             if time.monotonic() >= until:
@@ -91,13 +93,11 @@ class JournalFile:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """Open the file to read it; None when there is no trash. Blocks."""
-        with self.explained("read"):
-            connection = self._open_to_read()
-            if connection is None:
-                yield None
-                return
-            with closing(connection):
-                yield connection
+        if not self.path.exists():
+            yield None
+            return
+        with self.explained("read"), closing(self._open_to_read()) as connection:
+            yield connection if self._version(connection) else None
 
     async def write(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return what `work` returns, in one transaction; the caller has the lock."""
@@ -115,7 +115,7 @@ class JournalFile:
             answer = await self.write(work)
             await asyncio.to_thread(self._wipe)
         finally:
-            release(descriptor)
+            os.close(descriptor)
         return answer
 
     def _wipe(self) -> None:
@@ -152,21 +152,13 @@ class JournalFile:
             undo.pop_all()
         return connection
 
-    def _open_to_read(self) -> sqlite3.Connection | None:
-        if not self.path.exists():
-            return None
-        connection = _connect(self.path, _reading_mode(self.path))
-        try:
+    def _open_to_read(self) -> sqlite3.Connection:
+        with contextlib.ExitStack() as undo:
+            connection = undo.enter_context(closing(_connect(self.path, _reading_mode(self.path))))
             connection.execute("PRAGMA query_only = ON")
-            version = self._version(connection)
-        except BaseException:
-            connection.close()
-            raise
-        if version == VERSION:
-            return connection
-        connection.close()
-        if version == 0:
-            return None
+            if self._version(connection) in (0, VERSION):
+                undo.pop_all()
+                return connection
         descriptor = self.try_lock()
         if descriptor is None:
             raise _locked()
@@ -174,7 +166,7 @@ class JournalFile:
             # This converts it.
             return self.open_to_write()
         finally:
-            release(descriptor)
+            os.close(descriptor)
 
     def _version(self, connection: sqlite3.Connection) -> int:
         """Return the version of the tables, 0 for an empty file. Raises Unreadable for one that is not ours."""
@@ -213,34 +205,18 @@ class JournalFile:
             raise kind(f"The trash {self.path} cannot be {verb}: {why}.{nothing}", hint=hint) from error
 
 
-def release(descriptor: int) -> None:
-    """Release the lock."""
-    os.close(descriptor)
-
-
 def wipe(connection: sqlite3.Connection) -> None:
     """Give freed pages back to the system and empty the write-ahead log, so that no deleted content is left."""
-    used, free = bytes_used(connection)
-    if free > used and used <= _VACUUM_BYTES:
-        # In memory, so that no content goes through a temporary file. Page by page would take a hundred times longer.
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("VACUUM")
-    else:
-        # `execute` would take one step of it, which is one page.
-        connection.executescript("PRAGMA incremental_vacuum")
+    # `execute` would take one step of it, which is one page.
+    connection.executescript("PRAGMA incremental_vacuum")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def bytes_used(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Return the bytes of the pages of the file that are in use, and of those that are free."""
+def bytes_used(connection: sqlite3.Connection) -> int:
+    """Return the bytes of the pages of the file that are in use."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names)
-    return (pages - free) * size, free * size
-
-
-def size_on_disk(file: Path) -> int:
-    """Return the bytes of the file and of its write-ahead log."""
-    return file_size(file) + file_size(wal_file(file))
+    return (pages - free) * size
 
 
 def _locked() -> Locked:
@@ -273,7 +249,8 @@ def _reading_mode(file: Path) -> str:
     Only a connection that could write rolls back what a writer left that was killed. Where neither that is possible,
     nor SQLite's shared memory can be made or found, the file is read as it is.
     """
-    if os.access(file.parent, os.W_OK) and os.access(file, os.W_OK):
+    can_make_files = os.access(file.parent, os.W_OK)
+    if can_make_files and os.access(file, os.W_OK):
         return "mode=rw"
-    has_shared_memory = os.access(file.parent, os.W_OK) or file.with_name(f"{file.name}-shm").exists()
+    has_shared_memory = can_make_files or file.with_name(f"{file.name}-shm").exists()
     return "mode=ro" if has_shared_memory else "mode=ro&immutable=1"

@@ -113,6 +113,13 @@ class TrashRow:
     row: Row
     store: str
 
+    @classmethod
+    def of(cls, deletion: Version, days: int) -> TrashRow:
+        """The memory that a change deleted; the trash keeps it for so many days."""
+        row, at = deletion.rows[0], deletion.at
+        number, action, verb = deletion.number, deletion.action, deletion.verb
+        return cls(number, action, verb, at, _days_after(at, days), row.size, row, deletion.store)
+
 
 def find_actions(connection: sqlite3.Connection, days: int, condition: str, *values: Any) -> list[Action]:
     """Return the actions for which a condition is true, the newest first; the trash keeps each for so many days."""
@@ -150,17 +157,6 @@ def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Itera
         yield from _versions(connection, codec, "c.number = ?", number)
 
 
-def find_trash_rows(
-    connection: sqlite3.Connection, codec: RowCodec, days: int, wanted: Iterable[int]
-) -> list[TrashRow]:
-    """Return the deleted memories of these numbers; the trash keeps each for so many days."""
-    return [
-        TrashRow(one.number, one.action, one.verb, one.at, _days_after(one.at, days), row.size, row, one.store)
-        for one in find_versions(connection, codec, wanted)
-        if (row := one.before) is not None
-    ]
-
-
 def find_history(connection: sqlite3.Connection, codec: RowCodec, store: str, id: str) -> list[Version]:
     """Return the changes of the memory of an id, the newest first."""
     condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
@@ -178,10 +174,8 @@ def delete_changes(connection: sqlite3.Connection, wanted: Sequence[int]) -> Non
 def end_action(connection: sqlite3.Connection, action: int) -> None:
     """Mark an action as done. What only comes along with other changes counts where there are no others."""
     connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (action,))
-    others = "SELECT 1 FROM changes WHERE action = ? AND is_counted"
-    connection.execute(
-        f"UPDATE changes SET is_counted = 1 WHERE action = ? AND NOT EXISTS ({others})", (action, action)
-    )
+    others = "SELECT 1 FROM changes WHERE action = ?1 AND is_counted"
+    connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action = ?1 AND NOT EXISTS ({others})", (action,))
 
 
 def delete_empty_actions(connection: sqlite3.Connection) -> None:
@@ -201,10 +195,8 @@ def forget(
         # Adds earlier texts to `texts`.
         delete_changes(connection, [one.number for one in _with_texts(connection, codec, store, texts)])
     else:
-        connection.executemany(
-            f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE}",
-            [(codec.name(row), row.table, store) for row in rows],
-        )
+        query = f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE}"
+        connection.executemany(query, [(codec.name(row), row.table, store) for row in rows])
     needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
     query = f"SELECT number FROM changes WHERE table_name IN (?, ?) AND {OF_STORE}"
     found = numbers(connection, query, NOTES_FILE, FILE if files else NOTES_FILE, store)
@@ -212,6 +204,17 @@ def forget(
         sides = [row.values.get("bytes") for row in version.rows]
         if any(isinstance(data, bytes) and any(text in data for text in needles) for data in sides):
             delete_changes(connection, [version.number])
+
+
+def forget_changes(connection: sqlite3.Connection, codec: RowCodec, chosen: Sequence[int]) -> None:
+    """Delete these changes and every other change of their memories."""
+    by_store: dict[str, list[Row]] = {}
+    for version in find_versions(connection, codec, chosen):
+        by_store.setdefault(version.store, []).extend(version.rows)
+    for store, rows in by_store.items():
+        forget(connection, codec, store, rows)
+    delete_changes(connection, chosen)
+    delete_empty_actions(connection)
 
 
 def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: datetime) -> None:
@@ -228,7 +231,7 @@ def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: dat
             is_behind = any(moment > now.timestamp() + _DAY for _, moment in older)
             for number, moment in older:
                 is_old = not is_behind and moment < now.timestamp() - days * _DAY
-                if is_old or bytes_used(connection)[0] > most_bytes:
+                if is_old or bytes_used(connection) > most_bytes:
                     connection.execute("DELETE FROM changes WHERE action = ?", (number,))
                     has_deleted = True
             delete_empty_actions(connection)

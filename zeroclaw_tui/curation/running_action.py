@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.curation.journal_file import JournalFile, release, wipe
+from zeroclaw_tui.curation.journal_file import JournalFile, wipe
 from zeroclaw_tui.curation.journal_records import (
     LISTED,
     Action,
@@ -95,7 +96,7 @@ class RunningAction(Journal):
                         delete_empty_actions(connection)
                     return self._ended(connection)
             finally:
-                release(self._descriptor)
+                os.close(self._descriptor)
 
         return await asyncio.to_thread(finish)
 
@@ -118,7 +119,7 @@ class RunningAction(Journal):
                 with self._guard:
                     self._connection.close()
             finally:
-                release(self._descriptor)
+                os.close(self._descriptor)
 
         await asyncio.to_thread(close)
 

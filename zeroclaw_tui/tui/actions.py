@@ -153,11 +153,11 @@ class Changes:
 
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
-        from zeroclaw_tui.curation.changes import action_to_undo, undo
+        from zeroclaw_tui.curation.changes import action_to_turn, undo
 
         await library.trash.recover(library.memory)
         try:
-            change = await action_to_undo(library, number)
+            change = await action_to_turn(library, "undo", number)
         except NotFound as nothing:
             inform(self._room, nothing.message)
             return None
@@ -168,10 +168,10 @@ class Changes:
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Redo the change of a number, or the last undone one; None where none was redone."""
-        from zeroclaw_tui.curation.changes import action_to_redo, redo
+        from zeroclaw_tui.curation.changes import action_to_turn, redo
 
         await library.trash.recover(library.memory)
-        change = await action_to_redo(library, number)
+        change = await action_to_turn(library, "redo", number)
         if number is None and not await self._is_meant(library, change, "Redo"):
             return None
         count = change.count - change.open

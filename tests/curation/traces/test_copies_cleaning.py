@@ -116,7 +116,7 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place: Place) -> None:
             assert not any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
             agent.execute("UPDATE sessions SET content = 'the agent wrote this' WHERE id = 1")
             assert outcome.action is not None
-            numbers = await library.trash.numbers_of(outcome.action.number, counted=True)
+            numbers = await library.trash.numbers_of(outcome.action.number)
             foreseen = await preview_turn(library, numbers)
             with pytest.raises(Conflicts):
                 await undo(library)

@@ -24,7 +24,7 @@ SIZE = (120, 30)
 @pytest.fixture
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
     """A trash whose size is the same with every SQLite."""
-    monkeypatch.setattr("zeroclaw_tui.curation.journal_file.size_on_disk", lambda file: 123_456)
+    monkeypatch.setattr("zeroclaw_tui.curation.journal_file.JournalFile.size", lambda file: 123_456)
     return Sample(tmp_path)
 
 

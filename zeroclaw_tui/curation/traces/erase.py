@@ -37,8 +37,6 @@ from zeroclaw_tui.memory.text import counted, first_names
 
 LARGEST = 200_000_000
 """Files of more bytes are not rewritten."""
-_MAX_CHANGES = 10_000
-"""Among how many of the last changes those are searched that can then no longer be undone."""
 _MAX_NAMED = 5
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
@@ -190,12 +188,11 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
             own = next((place for place in places if place.kind == "store"), own)
         places = [replace(own, count=(own.count or 0) + count), *(place for place in places if place != own)]
     has_text = partial(_has_text, matcher, _lasting(library, ids))
-    changes: tuple[int, ...] = ()
-    if journaled := await trash.erase(has_text, matcher.found_in, dry_run=True):
+    journaled, changes = await trash.count_texts(has_text, matcher.found_in)
+    if journaled:
         places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
-        changes = await _changes_with(library, has_text)
     scan.places = sorted(places, key=lambda place: place.kind != "store")
-    return ErasePlan(matcher, ids, scan, memories, changes)
+    return ErasePlan(matcher, ids, scan, memories, tuple(changes))
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -406,19 +403,6 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
 
     await memory.scan(see)
     return (*with_text, *marked), len(marked)
-
-
-async def _changes_with(library: Library, has_text: Callable[[Row], bool]) -> tuple[int, ...]:
-    """The changes of which the trash has a row with a text."""
-    trash = library.trash
-
-    def has_any(numbers: Sequence[int]) -> bool:
-        changes = trash.changes_to_turn(numbers)
-        return any(has_text(row) for change in changes for row in (change.before, change.after) if row is not None)
-
-    actions = [action.number for action in await trash.actions(_MAX_CHANGES)]
-    numbers = {action: await trash.numbers_to_turn(action, "undo") for action in actions}
-    return await asyncio.to_thread(lambda: tuple(action for action in actions if has_any(numbers[action])))
 
 
 def _has_text(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:

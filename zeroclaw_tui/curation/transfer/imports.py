@@ -199,7 +199,7 @@ async def import_memories(
     """Bring them in as one action, in constant memory; the store is made first where there is none.
 
     Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
-    `change_rows` raises.
+    the store raises.
     """
     verb = plan.options.verb
     if not plan.count:

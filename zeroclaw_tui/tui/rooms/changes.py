@@ -415,7 +415,7 @@ class ChangesRoom(StoreRoom):
             self._memory = await entry_with_id(self.library.memory, self._memory.id) or self._memory
             return await trash.history(self._memory.id)
         if place == "rows" and self._shown.change is not None:
-            numbers = await trash.numbers_of(self._shown.change.number, counted=True)
+            numbers = await trash.numbers_of(self._shown.change.number)
             self._shown.change = await trash.action(self._shown.change.number)
             return Pages(len(numbers), partial(self._want, lambda at: trash.versions(numbers[at : at + PAGE_ROWS])))
         contains = self._shown.contains
@@ -607,7 +607,7 @@ class ChangesRoom(StoreRoom):
         about, lines = Content(""), list[DiffLine]()
         try:
             if isinstance(line, Action):
-                numbers = await self.library.trash.numbers_of(line.number, counted=True)
+                numbers = await self.library.trash.numbers_of(line.number)
                 versions = await self.library.trash.versions(numbers[:_SAMPLES])
                 about = change_content(line, self.clock())
                 if len(numbers) == 1 and versions and versions[0].before and versions[0].after:
