@@ -226,14 +226,3 @@ def test_clear_speaks_as_zeroclaw_does(memory: Run, brain: Brain) -> None:
     assert memory("clear", "--yes").out == "No memory entries found.\n"
     assert [memory("undo", "--yes").code for _ in range(3)] == [0, 0, 0]
     assert len(brain.keys()) == 9
-
-
-def test_what_is_deleted_permanently_is_in_no_trash(memory: Run, install: Path) -> None:
-    memory("edit", "pet", "--content", "Cat named Kiki")
-    answer = memory("forget", "pet", "--forever", "--yes", "--json")
-    assert (answer.code, answer.json["count"], answer.json["action"], answer.json["until"]) == (0, 1, None, None)
-    assert memory("trash", "list", "--json").json["entries"] == []
-    assert memory("undo", "--yes").code == 1
-    trash = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))
-    assert b"Kiki" not in trash
-    assert b"Mio" not in trash

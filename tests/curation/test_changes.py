@@ -1,10 +1,8 @@
-"""Storing, editing, deleting and purging, each taken back by a process that starts later."""
+"""Changes that meet something: a key that exists again, a store that goes away, an embedder that fails."""
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-import threading
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
@@ -25,7 +23,6 @@ from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row,
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable
 from zeroclaw_tui.memory.query import MemoryFilter
 
-EVERY_STORE = pytest.mark.parametrize("world", ["in-memory", "G1", "G2", "G4"], indirect=True)
 IN_MEMORY = pytest.mark.parametrize("world", ["in-memory"], indirect=True)
 MANY = 700
 
@@ -60,51 +57,6 @@ async def contents(world: World) -> list[Value]:
     return [row.values["content"] for row in (await world.rows()).values()]
 
 
-async def plain(world: World) -> dict[str, tuple[Mapping[str, Value], object]]:
-    return {name: (row.values, row.handle) for name, row in (await world.rows()).items()}
-
-
-@EVERY_STORE
-async def test_every_change_is_taken_back_and_done_again_by_later_processes(world: World) -> None:
-    states = [await plain(world)]
-
-    async def note() -> None:
-        states.append(await plain(world))
-
-    first = await stored(world, "lang", "Prefers Rust")
-    await note()
-    second = await stored(world, "food", "Allergic to peanuts")
-    await note()
-    await edited(world, first, "Prefers Python")
-    await note()
-    outcome = await deleted(world, second.id, verb="forget")
-    assert outcome.action is not None
-    assert (outcome.action.summary, outcome.action.count, outcome.action.open) == ("deleted food", 1, 1)
-    assert outcome.action.until.startswith("2026-12-22T12:00")
-    await note()
-    third = await stored(world, "third", "x")
-    await note()
-    await deleted(world, first.id, third.id)
-    await note()
-    verbs = ["store", "store", "edit", "forget", "store", "purge"]
-    for verb, state in zip(reversed(verbs), reversed(states[:-1]), strict=True):
-        world.later()
-        assert await undone(world) == verb
-        assert await plain(world) == state
-    for verb, state in zip(verbs, states[1:], strict=True):
-        world.later()
-        outcome = await redo(world.library)
-        assert outcome.turned is not None
-        assert (outcome.turned.verb, outcome.turned.open) == (verb, outcome.turned.count)
-        assert await plain(world) == state
-    with pytest.raises(NotFound, match="Nothing to redo"):
-        await redo(world.library)
-    assert await undone(world) == "purge"
-    assert await plain(world) == states[-2]
-    assert (await redo(world.library)).count == 2
-    assert len(await world.trash.numbers()) == 3
-
-
 async def test_what_a_restore_replaces_is_an_action_of_its_own(world: World) -> None:
     old = await stored(world, "lang", "old")
     await deleted(world, old.id)
@@ -126,7 +78,7 @@ async def test_what_a_restore_replaces_is_an_action_of_its_own(world: World) -> 
     assert list(await world.rows()) == [new.id]
 
 
-async def test_for_ever_leaves_no_byte_of_the_text(world: World) -> None:
+async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world: World) -> None:
     row = await stored(world, "lang", "a SECRETWORD to forget " + "SECRETWORD " * 3000)
     kept = await stored(world, "other", "this stays")
     await edited(world, row, "SECRETWORD two")
@@ -144,7 +96,7 @@ async def test_for_ever_leaves_no_byte_of_the_text(world: World) -> None:
     assert (await undo(world.library)).count == 1
 
 
-async def test_a_deletion_whose_answer_was_lost_is_told_as_the_store_shows_it(
+async def test_a_deletion_whose_answer_was_lost_is_reported_as_the_store_shows_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a server commits, and the connection breaks before it says so."""
@@ -182,32 +134,6 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
     (action,) = await world.later().actions()
     assert action.count == done
     assert (await undo(world.library)).count == done
-
-
-async def test_a_cancelled_task_finishes_its_batch_and_its_action(world: World) -> None:
-    fill(world)
-    plan = await plan_purge(world.library, MemoryFilter())
-    reached = asyncio.Event()
-    loop, go_on = asyncio.get_running_loop(), threading.Event()
-
-    def on_progress(done: int) -> bool:
-        loop.call_soon_threadsafe(reached.set)
-        if threading.current_thread() is not threading.main_thread():
-            assert go_on.wait(30)
-        return True
-
-    task = asyncio.create_task(remove_memories(world.library, plan, "purge", on_progress=on_progress))
-    await reached.wait()
-    task.cancel()
-    await asyncio.sleep(0)
-    go_on.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    left = await world.library.memory.count()
-    assert left < MANY
-    (action,) = await world.later().actions()
-    assert action.count == MANY - left
-    assert (await undo(world.library)).count == MANY - left
 
 
 class FailingEmbedder(Embedder):
