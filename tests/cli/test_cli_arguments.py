@@ -58,16 +58,6 @@ def test_a_value_that_looks_like_an_option_is_told_where_to_stand() -> None:
     assert _parsed("explain", "tz", "--query=-rust").query == "-rust"
 
 
-def test_two_dashes_behind_an_equals_sign_are_the_value() -> None:
-    assert _parsed("explain", "lang", "--query=--").query == "--"
-    assert _parsed("recall", "tea", "--location=--").location == "--"
-    assert _parsed("list", "--category=--").category == ["--"]
-    with pytest.raises(UsageError):
-        _parsed("list", "--limit=--")
-    with pytest.raises(UsageError):
-        _parsed("recall", "tea", "--rule=--")
-
-
 def test_bare_superseded_shows_them() -> None:
     assert [_parsed("list", *o).superseded for o in ((), ("--superseded",), ("--superseded", "only"))] == [
         "hide",
@@ -97,10 +87,10 @@ def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> Non
 
 
 def test_a_number_that_is_too_large_is_told_so() -> None:
-    with pytest.raises(UsageError, match="at most 2,147,483,647"):
+    with pytest.raises(UsageError, match="from 1 to 2,147,483,647"):
         _parsed("recall", "tea", "--limit", "4294967295")
-    with pytest.raises(UsageError, match="at most 18 digits"):
-        _parsed("recall", "tea", "--limit", "9223372036854775807")
+    with pytest.raises(UsageError, match="is not a whole number"):
+        _parsed("recall", "tea", "--limit", "9223372036854775807999")
     assert _parsed("recall", "tea", "--limit", "2147483647").limit == 2147483647
 
 

@@ -33,6 +33,32 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
     assert len(brain.keys()) == 7
 
 
+@pytest.mark.parametrize(
+    ("command", "plan", "question"),
+    [
+        (("import", "notes.jsonl"), "Import 1 memory from notes.jsonl?", "Go on? [y/N]"),
+        (("hydrate", "notes.jsonl"), "Import 1 memory from notes.jsonl?", "Go on? [y/N]"),
+        (("copy", "--to", "markdown"), "Markdown does not store: session (3).", "Go on? [y/N]"),
+        (("doctor", "--compact"), "A backup is created first.", "Rewrite it? [y/N]"),
+        (("erase", "Cat named Mio"), "Found in 1 place", "Type erase to do it:"),
+    ],
+)
+def test_every_plan_stands_above_its_question_and_no_changes_nothing(
+    ask: Ask, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], plan: str,
+    question: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.jsonl").write_text('{"key": "new", "content": "A new memory", "category": "core"}\n')
+    before = brain.rows()
+    with ask(*command) as screen:
+        screen.wait_for(plan, question)
+        screen.press("n", "enter")
+        assert screen.wait_exit() == 1
+        assert "Nothing was changed." in screen.text
+    assert brain.rows() == before
+    assert not list(brain.path.parent.parent.glob("*.md"))
+
+
 @pytest.mark.parametrize("answer", [("enter",), ("yep", "enter"), ("\x04",)])
 def test_anything_but_yes_is_no(ask: Ask, brain: Brain, answer: tuple[str, ...]) -> None:
     with ask("forget", "pet") as screen:

@@ -46,17 +46,17 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
-@pytest.mark.parametrize("verb", [("memory", "list"), ("memory", "health"), ("onboard", "--dry-run", "--defaults")])
 @pytest.mark.parametrize(
     "text",
-    [f"x = {'[' * 50_000}", f"[{'.'.join('a' * 50_000)}]", f'[memory]\nx = "{"a" * 12_000_000}"\n'],
-    ids=["nested lists", "nested tables", "12 MB"],
-)
-def test_a_config_that_no_person_wrote_is_one_sentence(
-    run: Run, install: Path, verb: tuple[str, ...], text: str
-) -> None:
+    [
+        '[memory]\nbackend = "sqlite\n', f"x = {'[' * 50_000}", f"[{'.'.join('a' * 50_000)}]",
+        f'[memory]\nx = "{"a" * 12_000_000}"\n',
+    ],
+    ids=["no end of a text", "nested lists", "nested tables", "12 MB"],
+)  # fmt: skip
+def test_a_config_that_cannot_be_read_is_one_sentence(memory: Run, install: Path, text: str) -> None:
     (install / "config.toml").write_text(text)
-    answer = run(*verb, "--config-dir", str(install))
+    answer = memory("list")
     _is_calm(answer, 2)
     assert len(answer.err.splitlines()) == 2
     assert "config.toml" in answer.err
@@ -118,20 +118,6 @@ def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run,
         assert f"{pipe} is not a regular file." in answer.err + memory("health").out + memory("health").err
 
 
-def test_a_device_in_place_of_the_config_is_told_at_once(memory: Run, install: Path) -> None:
-    """/dev/zero has no end."""
-    (install / "config.toml").unlink()
-    (install / "config.toml").symlink_to("/dev/zero")
-    answer = memory("list")
-    _is_calm(answer, 2)
-    assert "config.toml is not a regular file." in answer.err
-
-
-def test_broken_toml_is_told_with_its_line(memory: Run, install: Path) -> None:
-    (install / "config.toml").write_text('[memory]\nbackend = "sqlite\n')
-    answer = memory("list")
-    _is_calm(answer, 2)
-    assert "line 2" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -217,9 +203,6 @@ def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, varia
     assert memory("get", "broken", "--json", **variables).json["content"].startswith("rust ")
 
 
-def test_json_of_lists_has_hostile_text_too(memory: Run, hostile: Path) -> None:
-    assert len(memory("list", "--json").json["entries"]) == 10
-    assert len(memory("recall", "rust", "--json").json["results"]) >= 3
 
 
 def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, hostile: Path) -> None:

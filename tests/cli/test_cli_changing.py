@@ -26,6 +26,12 @@ ASKING = [
     ("trash", "empty"), ("forget", "pet", "--forever"),
 ]  # fmt: skip
 RESTORE = ("trash", "restore", "--all")
+ELSEWHERE = [
+    ("hygiene",), ("audit", "--merge"), ("audit", "--only", "too-short", "--purge"), ("doctor", "--repair", "all"),
+    ("doctor", "--compact"), ("reindex",), ("erase", "Cat named Mio"), ("copy", "--to", "markdown"),
+    ("import", "notes.jsonl"), ("hydrate", "notes.jsonl"), ("purge", "--contains", "Mio", "--everywhere"),
+]  # fmt: skip
+"""What changes the store or its files and has tests of its own."""
 
 
 @pytest.fixture
@@ -36,9 +42,16 @@ def changed(memory: Run) -> Run:
     return memory
 
 
-@pytest.mark.parametrize("command", ASKING)
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of one new memory in the folder that a command runs in."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.jsonl").write_text('{"key": "new", "content": "A new memory", "category": "core"}\n')
+
+
+@pytest.mark.parametrize("command", [*ASKING, *ELSEWHERE])
 def test_without_a_terminal_nothing_is_asked_and_nothing_done(
-    changed: Run, brain: Brain, command: tuple[str, ...]
+    changed: Run, brain: Brain, notes: None, command: tuple[str, ...]
 ) -> None:
     before = brain.rows()
     answer = changed(*command, "--json", stdin=b"y\n")
@@ -46,6 +59,22 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_done(
     assert "--yes" in answer.json["error"]["hint"]
     assert "--dry-run" in answer.err
     assert brain.rows() == before
+
+
+@pytest.mark.parametrize("command", [command for command in ELSEWHERE if command != ("reindex",)])
+def test_a_dry_run_of_any_verb_changes_no_file(
+    memory: Run, install: Path, brain: Brain, notes: None, command: tuple[str, ...]
+) -> None:
+    def state() -> dict[Path, bytes]:
+        files = (path for path in install.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
+        return {path: path.read_bytes() for path in files}
+
+    before = state()
+    for form in ((), ("--json",)):
+        answer = memory(*command, "--dry-run", *form)
+        assert (answer.code, "Nothing was changed." in answer.err) == (0, not form)
+        assert form == () or answer.json.get("dry_run", True)
+    assert state() == before
 
 
 @pytest.mark.parametrize("command", [*ASKING, RESTORE])

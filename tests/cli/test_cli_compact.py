@@ -51,10 +51,3 @@ def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> N
     assert planned.code == 3
     assert "Close it there first." in planned.out
     assert database.stat().st_size == before
-
-
-def test_a_store_that_does_not_open_is_said(memory: Run, database: Path) -> None:
-    database.write_bytes(b"no database" * 1000)
-    answer = memory("doctor", "--compact", "--yes")
-    assert answer.code == 3
-    assert "is not a SQLite database" in answer.err

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from curation.formats.format_sources import RMEM
 from curation.formats.format_sources import database as rmem_file
-from support.terminal import Terminal
 
 Run = Callable[..., Any]
 
@@ -89,19 +88,6 @@ def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], code: int, t
     done = memory("copy", *arguments)
     assert (done.code, done.out) == (code, "")
     assert told in done.err
-
-
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1)])
-def test_it_asks_in_a_terminal(
-    answer: str, code: int, script: Callable[[str], str], install: Path, tmp_path: Path
-) -> None:
-    notes = tmp_path / "n"
-    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "copy", "--to", "markdown"]
-    with Terminal([*command, "--to-location", str(notes)], columns=150, lines=30) as screen:
-        screen.wait_for("Copy 8 memories to", "Markdown does not store: session (3).", "Go on? [y/N]")
-        screen.press(answer, "enter")
-        assert screen.wait_exit() == code
-    assert notes.exists() is (code == 0)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "markdown"])
@@ -201,13 +187,6 @@ def test_nothing_is_left_in_a_store_that_ends_with_the_program(arguments: tuple[
     done = memory(*arguments)
     assert (done.code, done.out) == (1, "")
     assert "in-memory keeps memories only while the program runs" in done.err
-
-
-def test_a_reason_that_was_told_on_opening_is_not_told_again(memory: Run) -> None:
-    done = memory("store", "new", "text", "--backend", "none")
-    assert (done.code, done.out) == (1, "")
-    assert done.err.count("Nothing is stored") == 1
-    assert "The change was refused for that reason." in done.err
 
 
 def test_a_copy_says_that_config_toml_still_names_the_source(memory: Run) -> None:

@@ -54,14 +54,6 @@ def test_a_damaged_keyword_index_is_made_anew(memory: Run, install: Path) -> Non
     assert "Rust" in memory("recall", "Rust").out
 
 
-def test_findings_for_people_name_the_repair(memory: Run, broken: Path) -> None:
-    answer = memory("doctor")
-    assert answer.code == 1
-    assert answer.out.startswith("1 serious, ")
-    assert "✗ The triggers that update the keyword index are missing." in answer.out
-    assert "repair: `zeroclaw memory doctor --repair triggers`" in answer.out
-
-
 def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path) -> None:
     before = (broken / "workspace" / "memory" / "brain.db").read_bytes()
     answer = memory("doctor", "--repair", "all", "--dry-run")
@@ -69,12 +61,6 @@ def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path
     assert "1. Create a backup of the whole database." in answer.out
     assert "Nothing was changed" in answer.err
     assert (broken / "workspace" / "memory" / "brain.db").read_bytes() == before
-
-
-def test_without_a_terminal_repairing_needs_yes(memory: Run, broken: Path) -> None:
-    answer = memory("doctor", "--repair", "triggers")
-    assert answer.code == 2
-    assert "needs confirmation" in answer.err
 
 
 def test_all_is_repaired_each_after_a_backup(memory: Run, broken: Path) -> None:

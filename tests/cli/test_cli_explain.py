@@ -27,13 +27,6 @@ def test_a_miss_is_told_stage_by_stage(memory: Run) -> None:
     assert "\x1b" not in answer.out
 
 
-def test_a_hit_has_its_place(memory: Run) -> None:
-    answer = memory("explain", "food", "--query", "Rust", "--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z")
-    assert answer.code == 0
-    assert answer.out.startswith("“food” is in the prompt for “Rust”\n")
-    assert "✓ It is in the prompt, as entry 2 of 2." in answer.out
-
-
 def test_the_document(memory: Run) -> None:
     answer = memory("explain", "lang", "--query", "rust", "--json", "--profile", "0.8.4", "--as-of", "2026-03-05")
     document = answer.json
@@ -56,11 +49,6 @@ def test_a_memory_is_found_by_id_and_a_superseded_one_too(memory: Run) -> None:
     answer = memory("explain", "--id", "id-old", "--query", "prefers", "--json", "--profile", "0.7.5")
     assert (answer.code, answer.json["stopped_at"]) == (0, "superseded")
     assert "id-0" in answer.json["verdict"]
-
-
-def test_the_message_can_come_from_stdin(memory: Run) -> None:
-    answer = memory("explain", "lang", "--query", "-", "--json", stdin=b"Rust\n")
-    assert answer.json["query"] == "Rust"
 
 
 @pytest.mark.parametrize(
@@ -117,18 +105,3 @@ def test_hostile_keys_contents_and_messages(memory: Run, install: Path) -> None:
         assert answer.code == 0, answer.err
         for character in ("\x1b", "\x9b", "\u202e", "\x07"):
             assert character not in answer.out + answer.err
-
-
-def test_a_backend_of_a_rule_of_its_own(run: Run, tmp_path: Path) -> None:
-    workspace = tmp_path / "md" / "workspace"
-    workspace.mkdir(parents=True)
-    (workspace / "MEMORY.md").write_text("# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **tz**: EST\n")
-    (tmp_path / "md" / "config.toml").write_text('[memory]\nbackend = "markdown"\nauto_save = true\n')
-    base = ("memory", "--config-dir", str(tmp_path / "md"))
-    hit = run(*base, "explain", "MEMORY:0", "--query", "rust tokyo")
-    assert hit.code == 0, hit.err
-    assert "rank 1 by markdown's own rule · 1 of 2 words = 0.50" in hit.out
-    assert "weights" not in hit.out
-    assert "share of the message's words that a line contains" in hit.out
-    miss = run(*base, "explain", "MEMORY:1", "--query", "rust tokyo", "--json")
-    assert (miss.code, miss.json["stopped_at"]) == (0, "rank")

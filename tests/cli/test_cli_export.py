@@ -116,4 +116,4 @@ def test_a_full_disk_behind_stdout_is_one_sentence(install: Path, script: Callab
     with open("/dev/full", "wb") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
     assert done.returncode == 3
-    assert done.stderr.decode().startswith("zeroclaw: Stdout cannot be written: No space left on device.")
+    assert done.stderr.decode().startswith("zeroclaw: Cannot write to stdout: No space left on device.")

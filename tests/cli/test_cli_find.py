@@ -35,21 +35,6 @@ def keys(answer: str) -> list[str]:
     return sorted(entry["key"] for entry in (found["entries"] if isinstance(found, dict) else found))
 
 
-@pytest.mark.parametrize(
-    ("options", "found"),
-    [
-        (("--contains", "MILK"), ["milk", "tea"]),
-        (("--contains", "ЧАЙ С"), ["chai"]),
-        (("--regex", r"^oat|tea\b"), ["milk", "tea"]),
-        (("--regex", "milk", "--contains", "black"), ["tea"]),
-    ],
-)
-def test_list_finds_by_text_and_by_pattern(store: Path, options: tuple[str, ...], found: list[str]) -> None:
-    code, out, err = run(store, "list", *options, "--json")
-    assert code == 0, err
-    assert keys(out) == found
-
-
 @pytest.mark.parametrize("verb", ["list", "stats", "purge", "export"])
 def test_a_pattern_that_cannot_be_read_is_wrong_use_everywhere(store: Path, tmp_path: Path, verb: str) -> None:
     more = {"purge": ("--yes",), "export": (str(tmp_path / "out.jsonl"),)}.get(verb, ())
@@ -59,21 +44,6 @@ def test_a_pattern_that_cannot_be_read_is_wrong_use_everywhere(store: Path, tmp_
     assert "Traceback" not in err
     assert out == ""
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_stats_and_export_take_what_list_shows(store: Path, tmp_path: Path) -> None:
-    assert json.loads(run(store, "stats", "--regex", "(?i)milk", "--json")[1])["total"] == 2
-    target = tmp_path / "out.jsonl"
-    code, _, err = run(store, "export", str(target), "--contains", "milk")
-    assert code == 0, err
-    lines = [json.loads(line) for line in target.read_text().splitlines()]
-    assert sorted(line["key"] for line in lines if "key" in line) == ["milk", "tea"]
-
-
-def test_purge_removes_what_the_pattern_finds_and_nothing_else(store: Path) -> None:
-    code, _, err = run(store, "purge", "--regex", r"\bmilk\b", "--yes")
-    assert code == 0, err
-    assert keys(run(store, "list", "--json")[1]) == ["chai"]
 
 
 SEARCH_NOTE = f"zeroclaw: {SEARCH_CHANGED}\n"

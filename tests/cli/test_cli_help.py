@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +14,7 @@ import pytest
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.onboard import onboard_parser
 from zeroclaw_tui.cli.options import RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
-from zeroclaw_tui.cli.verbs import every_verb, memory_parser, split_verb, verb_parser
+from zeroclaw_tui.cli.verbs import every_verb, memory_arguments, memory_parser, split_verb, verb_parser
 from zeroclaw_tui.memory.entry import JSON_FIELDS
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
@@ -23,23 +24,17 @@ TOPICS = ("backends", "environment", "files", "json", "queries", "scoring")
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_page_is_plain_text_within_a_hundred_columns(run: Run, topic: str) -> None:
+def test_a_page_is_shown_with_nothing_left_to_fill_in(run: Run, topic: str) -> None:
     answer = run("memory", "help", topic)
     assert (answer.code, answer.err) == (0, "")
     assert topic in answer.out.splitlines()[0].lower()
-    assert not re.search(r"^#|```|<!--", answer.out, re.MULTILINE)
-    assert max(map(len, (line for line in answer.out.splitlines() if not line.startswith("    ")))) <= 100
+    assert "<!--" not in answer.out
 
 
 def test_help_lists_the_pages_and_shows_the_help_of_a_verb(run: Run) -> None:
     assert all(f"  {topic} " in run("memory", "help").out for topic in TOPICS)
     assert run("memory", "help", "trash", "restore").out == run("memory", "trash", "restore", "--help").out
     assert run("memory", "help", "json", "--json").json["topic"] == "json"
-
-
-def test_a_narrow_window_gets_narrow_lines(run: Run) -> None:
-    shown = run("memory", "help", "scoring", COLUMNS="50").out
-    assert max(map(len, shown.splitlines())) <= 60
 
 
 PARSERS = {
@@ -49,25 +44,24 @@ PARSERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", PARSERS)
-def test_no_line_of_help_is_wider_than_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, command: str, columns: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
+def test_no_line_of_help_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     lines = PARSERS[command]().format_help().splitlines()
-    assert [line for line in lines if len(line) > columns] == []
+    assert [line for line in lines if len(line) > 80] == []
     # A terminal that needs no help to break words would leave these.
     assert [line for line in lines if line.endswith("-")] == []
 
 
-def test_in_a_narrow_window_what_hangs_stays_below_its_column_and_a_command_in_one_piece(run: Run) -> None:
-    shown = run("memory", "--help", COLUMNS="60").out
-    assert "\n  tail           Show recorded turns and compare them with\n                 a recall" in shown
-    assert "\n`zeroclaw --real ...` passes these as well.\n" in shown
-    listed = run("memory", COLUMNS="60").out
-    assert max(map(len, listed.splitlines())) <= 60
-    assert "\n  tail           Show recorded turns and compare them with\n                 a recall" in listed
+@pytest.mark.parametrize("name", every_verb())
+def test_the_help_of_a_verb_has_two_examples_that_parse(name: str) -> None:
+    verb = every_verb()[name]
+    assert len(verb.examples) == 2
+    for example in verb.examples:
+        words = shlex.split(example)
+        command = words[: words.index("<")] if "<" in words else words
+        assert memory_arguments(command).verb == name
+        assert f"  zeroclaw memory {example}\n" in verb_parser(verb).format_help()
 
 
 @pytest.mark.parametrize("columns", [1, 30, 60, 80])
@@ -102,7 +96,7 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Run) -> None:
 
 def test_the_page_lists_every_field_of_a_memory_and_no_other(run: Run, memory: Run) -> None:
     page = run("memory", "help", "json").out
-    section = page[page.index("A memory\n--------") : page.index("`get` adds")]
+    section = page[page.index("## A memory") : page.index("`get` adds")]
     assert re.findall(r"^- `(\w+)`: \S", section, re.MULTILINE) == list(memory("get", "pet", "--json").json)
 
 

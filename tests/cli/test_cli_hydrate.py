@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import pexpect
 import pytest
 from conftest import Command
 
@@ -67,28 +65,6 @@ def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None
     ]
     assert "no id, session" in shown.out
     assert memory("get", "tea").code == 1
-
-
-def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
-    refused = memory("hydrate")
-    assert refused.code == 2
-    assert "needs confirmation" in refused.err
-    done = memory("hydrate", "--yes")
-    assert done.code == 0
-    assert "Imported 1 memory" in done.out
-    assert memory("get", "lang", "--json").json["content"] == "User prefers Rust"
-    again = memory("hydrate", "--yes")
-    assert again.code == 0
-    assert "Nothing to import: of 3 memories in MEMORY_SNAPSHOT.md" in again.out
-    assert memory("undo", "--yes").code == 0
-    assert memory("get", "tea").code == 1
-
-
-def test_its_document_is_that_of_an_import(memory: Command, file: Path) -> None:
-    document = memory("hydrate", "--dry-run", "--json").json
-    expected = {"verb": "hydrate", "dry_run": True, "count": 1, "new": 1, "same": 1, "taken": 1, "samples": ["lang"]}
-    assert document.items() >= {**expected, "format": "snapshot", "makes": None}.items()
-    assert [found["key"] for found in document["previews"]] == ["tea"]
 
 
 def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
@@ -165,15 +141,3 @@ def test_other_backends_and_read_only_stores_are_refused(memory: Command, file: 
     assert "only for the backends" in refused.err
     assert memory("hydrate", "--yes", "--read-only").code == 1
     assert not empty.exists()
-
-
-@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
-def test_it_asks_in_a_terminal(install: Path, file: Path, memory: Command, answer: str, code: int) -> None:
-    program = str(Path(sys.executable).parent / "zeroclaw")
-    child = pexpect.spawn(program, ["memory", "--config-dir", str(install), "hydrate"], encoding="utf-8", timeout=30)
-    child.expect_exact("Go on? [y/N]")
-    child.sendline(answer)
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == code
-    assert (memory("get", "tea").code == 0) == (answer == "y")

@@ -72,6 +72,8 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     assert stays in purged.err
 
 
+
+
 def test_list_as_json(memory: Run, install: Path) -> None:
     answer = memory("list", "--json", "--limit", "3")
     document = answer.json
@@ -112,12 +114,6 @@ def test_filters_of_list(memory: Run, options: tuple[str, ...], keys: list[str])
     assert _keys(answer) == keys
 
 
-def test_a_long_memory_is_listed_whole(memory: Run, install: Path) -> None:
-    content = "long " * 5000
-    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
-        connection.execute("UPDATE memories SET content = ? WHERE key = 'pet'", (content,))
-    assert memory("list", "--json", "--category", "core", "--session", "tg_1").json["entries"][0]["content"] == content
-    assert memory("get", "pet", "--json").json["content"] == content
 
 
 def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
@@ -170,13 +166,6 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
     assert get("--agent", "nobody").code == 1
 
 
-def test_agents_in_listing_and_recall(run: Run, agents_install: Path) -> None:
-    place = ("--config-dir", str(agents_install), "--json")
-    assert _keys(run("memory", "list", *place, "--agent", "default")) == ["lang"]
-    assert run("memory", "stats", *place).json["by_agent"] == {"writer": 2, "default": 1}
-    for agents, count in ((("default",), 1), (("default", "writer"), 3), ((), 3)):
-        scope = [part for agent in agents for part in ("--agent", agent)]
-        assert len(run("memory", "recall", "rust", *place, *scope).json["results"]) == count
 
 
 def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: Path) -> None:
@@ -227,27 +216,6 @@ def test_recall_as_json(memory: Run) -> None:
     assert first["keyword_raw"] == pytest.approx(first["score"], abs=1e-6)
 
 
-def test_recall_for_people(memory: Run) -> None:
-    answer = memory("recall", "rust", "--profile", "0.8.4")
-    assert answer.code == 0
-    assert "scoring 0.8.4 (option)" in answer.out
-    assert "lang" in answer.out
-    assert "User prefers Rust" in answer.out
-    assert "keyword only" in answer.err
-    nothing = memory("recall", "zebra")
-    assert (nothing.code, "No memory is recalled for zebra." in nothing.out) == (0, True)
-
-
-@pytest.mark.parametrize("arguments", [("recall", "rust ramen"), ("explain", "food", "--query", "does she like rust?")])
-def test_no_line_is_wider_than_a_narrow_terminal(memory: Run, arguments: tuple[str, ...]) -> None:
-    answer = memory(*arguments, COLUMNS="40")
-    assert answer.code == 0
-    assert max(map(len, answer.out.splitlines())) <= 40
-    assert "threshold" in answer.out
-
-
-def test_recall_reads_its_query_from_stdin(memory: Run) -> None:
-    assert memory("recall", "-", "--json", stdin="rust 日本\n".encode()).json["query"] == "rust 日本"
 
 
 def test_recall_within_a_session_and_a_window(memory: Run) -> None:
@@ -262,9 +230,6 @@ def test_recall_within_a_session_and_a_window(memory: Run) -> None:
     assert len(keys("--limit", "1")) == 1
 
 
-def test_both_layers_and_rules_are_named_in_the_document(memory: Run) -> None:
-    document = memory("recall", "rust", "--layer", "store", "--rule", "channel", "--json").json
-    assert (document["layer"], document["rule"]) == ("store", "channel")
 
 
 def test_decay_counts_to_the_moment_given(memory: Run) -> None:
@@ -371,16 +336,6 @@ def test_two_stores_that_could_be_meant_are_both_named(run: Run, install: Path, 
     assert len(run("memory", "health", "--json", "--config-dir", str(install)).json["installs"]) == 2
 
 
-def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) -> None:
-    lone = tmp_path / "copy.db"
-    (install / "workspace" / "memory" / "brain.db").rename(lone)
-    assert run("memory", "list", "--json", "--location", str(lone)).json["location"] == str(lone)
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "MEMORY.md").write_text("- likes tea\n- **tz**: EST\n")
-    for options in ((), ("--backend", "markdown")):
-        document = run("memory", "list", "--json", "--location", str(notes), *options).json
-        assert (document["backend"], document["total"]) == ("markdown", 2)
 
 
 def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> None:
@@ -400,13 +355,6 @@ def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
         assert told.count("memory.auto_save is a text") == (arguments == ("health",))
 
 
-def test_an_argument_too_many_names_the_verb_whose_help_tells_more(memory: Run) -> None:
-    answer = memory("get", "lang", "--limit", "3")
-    assert answer.code == 2
-    assert answer.err.splitlines() == [
-        "zeroclaw: Unrecognized arguments: --limit 3.", "`zeroclaw memory get --help` shows how.",
-    ]  # fmt: skip
-    assert "After -- everything is a key" in memory("get", "--", "lang", "--json").err
 
 
 def test_a_zeroclaw_newer_than_the_newest_known_is_called_that(memory: Run, tmp_path: Path) -> None:

@@ -65,12 +65,6 @@ def test_on_a_terminal_nothing_can_steer_it(install: Path) -> None:
         assert b"\x1b]0;owned" not in screen.raw
 
 
-def test_words_are_one_message_and_stdin_can_be_it(memory: Run) -> None:
-    typed = memory("prompt", "prefers", "Rust")
-    piped = memory("prompt", "-", stdin=b"prefers Rust\n")
-    assert typed.raw == piped.raw == b"[Memory context]\n- lang: User prefers Rust\n[/Memory context]\n\n"
-
-
 def test_an_empty_prompt_writes_nothing_and_says_why(memory: Run) -> None:
     nothing = memory("prompt", "zebra")
     assert (nothing.code, nothing.raw) == (0, b"")
@@ -91,24 +85,3 @@ def test_rule_and_version_are_what_was_asked(memory: Run, install: Path) -> None
     assert "another rule" not in one_rule.err
     oldest = memory("prompt", "zebra", "--profile", "0.6.2")
     assert oldest.out.endswith("x\n\n")
-
-
-def test_the_document(memory: Run) -> None:
-    answer = memory("prompt", "Rust", "--json", "--as-of", "2026-03-06T00:00:00Z")
-    document = answer.json
-    assert document["text"].startswith("[Memory context]\n- lang: User prefers Rust\n- food:")
-    assert (document["rule"], document["profile"], document["differs_by_rule"]) == ("cli", "0.7.5", True)
-    assert (document["entries"], document["characters"]) == (2, len(document["text"]))
-    assert [result["key"] for result in document["results"]] == ["lang", "food"]
-    assert document["why_empty"] is None
-    assert memory("prompt", "zebra", "--json").json["why_empty"] == "Nothing was recalled."
-
-
-def test_a_limit_zeroclaw_does_not_have_is_said(memory: Run) -> None:
-    assert "Using limit 9 (the CLI agent uses 5)." in memory("prompt", "Rust", "--limit", "9").err
-    assert "Using limit" not in memory("prompt", "Rust").err
-
-
-def test_there_is_no_layer_to_choose_and_a_message_is_needed(memory: Run) -> None:
-    assert memory("prompt", "Rust", "--layer", "store").code == 2
-    assert memory("prompt").code == 2

@@ -42,13 +42,6 @@ def tests(install: Path) -> Path:
     return path
 
 
-def test_all_pass_and_without_a_file_the_one_beside_the_settings_is_asked(memory: Run, tests: Path) -> None:
-    answer = memory("test", *AS_OF)
-    assert (answer.code, "2 passed" in answer.out, "All passed" in answer.out) == (0, True, True)
-    document = memory("test", str(tests), "--json", *AS_OF).json
-    assert (document["tests"], document["passed"], document["failed"]) == (2, 2, 0)
-
-
 def test_without_tests_it_is_said_how_to_get_some(memory: Run) -> None:
     answer = memory("test")
     assert answer.code == 1
@@ -141,22 +134,6 @@ def test_the_document(memory: Run, file: str) -> None:
         "missing": [],
         "unwanted": [],
     }
-
-
-def test_other_settings_are_tried_on_the_tests(memory: Run, file: str) -> None:
-    answer = memory("test", file, "--set=memory.min_relevance_score=50", *AS_OF)
-    assert answer.code == 1
-    assert "scoring 0.7.5 · weights 0.7 / 0.3 · threshold 50\n3 failed, 0 passed\n" in answer.out
-    assert memory("test", file, "--set=memory.min_relevance_score=nan").code == 2
-
-
-def test_a_file_of_jsonl_is_answered_with_the_help_page_of_the_form_to_use(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "old.jsonl"
-    path.write_text('{"query": "Rust", "expected": "lang"}\n')
-    answer = memory("test", str(path))
-    assert (answer.code, answer.raw) == (2, b"")
-    assert "`zeroclaw memory help queries`" in answer.err
-    assert memory("help", "queries").code == 0
 
 
 def test_names_cannot_steer_the_terminal_and_nothing_is_wider_than_it(install: Path, tmp_path: Path) -> None:

@@ -28,15 +28,6 @@ def test_it_is_written_without_asking_and_undone(memory: Command, file: Path) ->
     assert not file.exists()
 
 
-def test_a_dry_run_names_what_would_be_lost_and_writes_nothing(memory: Command, file: Path) -> None:
-    memory("store", "hard", "above\n---\nbelow", "--category", "core", "--yes")
-    shown = memory("snapshot", "--dry-run")
-    assert shown.code == 0
-    assert "8 core memories" in shown.out
-    assert "`---`" in shown.out
-    assert not file.exists()
-
-
 def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     planned = memory("snapshot", "--dry-run", "--json").json
     assert planned["dry_run"] is True
@@ -83,14 +74,6 @@ def test_the_difference_to_the_store_is_shown(memory: Command, file: Path) -> No
     assert "loses nothing" in document["notes"][0]
 
 
-def test_another_file_can_be_compared(memory: Command, tmp_path: Path) -> None:
-    other = tmp_path / "other.md"
-    other.write_text("### 🔑 `lang`\n\nUser prefers Haskell\n")
-    document = memory("snapshot", "--diff", "--file", str(other), "--json").json
-    assert document["counts"]["changed"] == 1
-    assert memory("snapshot", "--file", str(other)).code == 2
-
-
 @pytest.mark.parametrize(
     ("content", "code", "told"),
     [(None, 1, "There is no file"), (OTHERS_FILE, 1, "not a snapshot of ZeroClaw's"), ("", 1, "It is empty")],
@@ -114,14 +97,6 @@ def test_secrets_and_controls_in_texts_are_not_shown(memory: Command) -> None:
     assert "••••" in shown.out
     assert "abcdefghijklmnop1234" not in shown.out
     assert "\x1b" not in shown.out
-
-
-def test_a_workspace_without_a_config_has_its_place_for_it(run: Command, install: Path) -> None:
-    (install / "config.toml").unlink()
-    workspace = (install / "workspace").rename(install.parent / "elsewhere")
-    written = run("memory", "--workspace", str(workspace), "snapshot")
-    assert written.code == 0, written.err
-    assert (workspace / "MEMORY_SNAPSHOT.md").exists()
 
 
 PASSWORD = "correct7horse9battery"

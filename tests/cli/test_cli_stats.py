@@ -26,11 +26,3 @@ def test_the_document_has_sizes_days_vectors_and_the_file(memory: Run, install: 
     assert document["embedded_by_category"]["core"] == {"embedded": 0, "total": 7}
     assert document["storage"]["embedding_cache"] == {"rows": 0, "bytes": 0, "hits": None}
     assert document["storage"]["response_cache"] is None
-
-
-def test_a_filter_narrows_every_count_and_leaves_the_file(memory: Run) -> None:
-    whole, some = memory("stats", "--json").json, memory("stats", "--session", "tg_1", "--json").json
-    assert set(some) == set(whole)
-    assert (some["total"], sum(some["by_size"].values()), len(some["biggest"])) == (2, 2, 2)
-    assert some["bytes"]["content"] < whole["bytes"]["content"]
-    assert some["bytes"]["file"] == whole["bytes"]["file"]

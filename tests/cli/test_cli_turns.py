@@ -108,11 +108,6 @@ def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> 
     assert len(turns("recall", "tea", "--rule", "cron", "--agent", "writer", "--json").json["results"]) == 5
 
 
-def test_another_limit_is_tried_and_said(turns: Run) -> None:
-    answer = turns("prompt", "tea", "--limit", "12")
-    assert "Using limit 12 (the CLI agent uses 5)." in answer.err
-
-
 def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Run) -> None:
     scopes = ["--session", "one", "--session", "ann"]
     document = turns("recall", "tea", "--rule", "channel", *scopes, "--json").json
@@ -124,18 +119,6 @@ def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Run) ->
     both = turns("recall", "--batch", "-", stdin=b'{"query": "tea", "session": "one", "sessions": ["ann"]}\n')
     assert both.code == 2
     assert '"session" and "sessions"' in both.err
-
-
-def test_cron_gets_no_conversation(turns: Run) -> None:
-    document = turns("recall", "tea", "--rule", "cron", "--session", "one", "--json").json
-    assert document["results"][0]["not_injected_because"] == "skipped: conversation on a scheduled turn"
-
-
-@pytest.mark.parametrize(
-    "option", [["--set=memory.mmr_lambda=1.5"], ["--set=memory.candidate_multiplier=21"], ["--rule", "robot"]]
-)
-def test_numbers_that_zeroclaw_refuses_are_refused(turns: Run, option: list[str]) -> None:
-    assert turns("recall", "tea", "--set=memory.rerank_enabled=true", *option).code == 2
 
 
 def test_a_version_without_the_stage_says_that_it_changes_nothing(turns: Run) -> None:

@@ -31,10 +31,6 @@ def test_up_to_0_7_5_the_hint_is_indented(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.endswith("\n\n  Use --offset 1 to see the next page.\n")
 
 
-def test_the_last_page_has_no_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _listed(capsys, _entry("lang", "Rust"), total=1).endswith("\n    Rust\n")
-
-
 def test_nothing_there_and_nothing_at_an_offset(capsys: pytest.CaptureFixture[str]) -> None:
     assert _listed(capsys, total=0) == "No memory entries found.\n"
     assert _listed(capsys, total=3, offset=7) == "No entries at offset 7 (total: 3).\n"
@@ -58,16 +54,6 @@ def test_only_the_first_line_is_shown_cut_over_80_bytes_to_77_characters(
     capsys: pytest.CaptureFixture[str], content: str, shown: str
 ) -> None:
     assert _listed(capsys, _entry("k", content), total=1).splitlines()[3] == "    " + shown
-
-
-def test_one_memory_with_and_without_a_session(capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(entry_lines(_entry("lang", "Rust\n  and more", session="tg_1")))
-    assert capsys.readouterr().out == (
-        "Key:       lang\nCategory:  core\nTimestamp: 2026-03-02T09:14:00.123456789+00:00\nSession:   tg_1\n"
-        "\nRust\n  and more\n"
-    )
-    write_lines(entry_lines(_entry("lang", "Rust")))
-    assert "Session" not in capsys.readouterr().out
 
 
 def test_bold_only_on_a_terminal_that_may_have_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ NO_BACKENDS = {
 """What is compared with a word that is a backend's name too, and is none there."""
 CYCLES = {
     frozenset(("tui.rooms.browser", "tui.rooms.reader")),
-    frozenset(("cli.transfer", "cli.verbs")),
 }
 """Modules that import each other at run time."""
 CYCLES_OF_TYPES = {

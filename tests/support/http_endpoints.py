@@ -131,16 +131,6 @@ def breaking_off(sent: bytes = b"") -> Answering:
     return lambda path, headers, asked: BrokenOff(sent)
 
 
-def held(may_answer: threading.Event, answering: Answering) -> Answering:
-    """Answers when that is set; never where it never is."""
-
-    def late(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
-        may_answer.wait(60)
-        return answering(path, headers, asked)
-
-    return late
-
-
 def after(seconds: float, answering: Answering) -> Answering:
     """A service that thinks that long first; with a long time it hangs until the client is gone."""
 

@@ -4,64 +4,39 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import OWN_MEMORIES, add_dry_run, agents_given, count
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    CYAN,
-    DIM,
-    GREEN,
-    YELLOW,
-    Styled,
-    document,
-    note,
-    width,
-    write_lines,
-)
-from zeroclaw_tui.cli.plans import (
-    MOST_ENTRIES,
-    NOTHING_DONE,
-    Progress,
-    check_can_ask,
-    check_writable,
-    confirm,
-    confirm_count,
-    named_as_json,
-    plan_lines,
-    print_change,
-    print_done,
-    with_triggers,
-)
+from zeroclaw_tui.cli import options, output, plans
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.library import Library
 
 
-LONGEST_KEY, LONGEST_REMARK = 24, 30
-_COUNT, _BYTES, _SHARE = 10, 9, 7
-GROUPS_SHOWN = 3
-_SESSION_CELLS = 32
+_KEY_CELLS, _REMARK_CELLS, _SESSION_CELLS = 24, 30, 32
+_GROUPS_SHOWN = 3
 
 
 def _audit_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="KIND", help="Only findings of this kind (repeatable)")
-    parser.add_argument("--limit", type=count, default=5, metavar="N", help="Show at most N memories of each kind [5]")
+    parser.add_argument(
+        "--limit", type=options.count, default=5, metavar="N", help="Show at most N memories of each kind [5]"
+    )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--purge", action="store_true", help="Move the memories of the named findings to the trash")
     action.add_argument("--merge", action="store_true", help="Delete duplicates and keep the most durable copy")
     parser.add_argument("--clean-copies", action="store_true", help="Also remove other copies of the deleted texts")
     parser.set_defaults(forever=False)
-    add_dry_run(parser)
+    options.add_dry_run(parser)
 
 
 @verb(
@@ -69,39 +44,31 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
     "Find duplicates, junk, secrets and hidden text",
     "{backend, location, rows, superseded, size, findings}",
     _audit_options,
-    agents=OWN_MEMORIES,
+    agents=options.OWN_MEMORIES,
+    examples=("audit --only secrets", "audit --merge --dry-run"),
 )
 async def audit(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Report what pollutes the memory, and do something about it.
+    """Show what pollutes the memory, and delete or merge it.
 
-    Its document:
-
-        {"backend", "location", "rows", "superseded", "size", "findings": [{"kind", "count", "size", "won", "remark",
-         "groups", "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt",
-         "remark", "spelled"}]}]}
-
-    `superseded` is how many of the rows a newer memory replaced. `size` is in bytes of content, `won` what a purge (of
-    duplicates a merge) would free of it. `groups` are lists of ids that are alike, all of them; `samples` are the first
-    --limit memories: `excerpt` has secrets masked and is else exact, `spelled` is what hidden characters say, null
-    where nothing. With an action it is the document of every change (see `print_change`).
+    The document is that of `CleanUpReport`; with --purge or --merge it is that of every change.
     """
     kinds = _kinds(given)
     acts = given.purge or given.merge
     if acts and not given.dry_run:
-        check_writable(library, given)
-        check_can_ask("audit", yes=given.yes)
-    report = await _check(library, agents_given(given))
+        plans.check_writable(library, given)
+        plans.check_can_ask("audit", yes=given.yes)
+    report = await _check(library, options.agents_given(given))
     if report is None:
-        note("zeroclaw: Cancelled. Nothing was changed.")
+        output.note("zeroclaw: Cancelled. Nothing was changed.")
         return INTERRUPTED
     findings = [finding for finding in report.findings if finding.kind in kinds]
     if acts:
         return await (_merge if given.merge else _purge)(library, given, findings)
     if given.json:
         place = {"backend": library.memory.name, "location": library.memory.about.location}
-        document({**place, **report.as_json(kinds, given.limit)})
-        return DONE
-    write_lines(report_lines(library, report, findings, given.limit, chosen=bool(given.only)))
+        output.document({**place, **report.as_json(kinds, given.limit)})
+    else:
+        output.write_lines(_report_lines(library, report, findings, given.limit))
     return DONE
 
 
@@ -109,7 +76,7 @@ async def _check(library: Library, agents: Sequence[str]) -> CleanUpReport | Non
     """Check the memories; None after Ctrl-C."""
     from zeroclaw_tui.curation.clean_up import check_memories
 
-    with Progress("Checking memories", None if agents else await library.memory.count()) as progress:
+    with plans.Progress("Checking memories", None if agents else await library.memory.count()) as progress:
         try:
             return await check_memories(library, progress.advance, agents)
         except SearchInterrupted:
@@ -126,15 +93,11 @@ def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
     if given.merge:
         others = [kind for kind in kinds if kind not in DUPLICATES]
         if given.only and others:
-            raise UsageError(
-                f"Only duplicates can be merged, not {others[0]}.",
-                hint="Pass --only exact-duplicates, --only near-duplicates or neither.",
-            )
+            hint = "Pass --only exact-duplicates, --only near-duplicates or neither."
+            raise UsageError(f"Only duplicates can be merged, not {others[0]}.", hint=hint)
         return [kind for kind in DUPLICATES if kind in kinds]
     if given.purge and not given.only:
-        raise UsageError(
-            "No findings named. Name each kind with --only.", hint=f"Kinds: {', '.join(map(spelled, KINDS))}."
-        )
+        raise UsageError("No findings named. Name each kind with --only.", hint=_listed(KINDS))
     return kinds
 
 
@@ -142,106 +105,68 @@ def _kind(typed: str) -> FindingKind:
     """The kind of this name or unique beginning, with blanks or hyphens. Raises UsageError with the names."""
     from zeroclaw_tui.curation.clean_up import KINDS
 
-    wanted = " ".join(typed.lower().replace("-", " ").replace("_", " ").split())
+    wanted = " ".join(typed.lower().replace("-", " ").split())
     found = [kind for kind in KINDS if kind == wanted] or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if len(found) != 1:
         why = "matches several kinds of findings" if found else "is not a kind of finding"
-        raise UsageError(f"{one_line(typed)!r} {why}.", hint=f"Kinds: {', '.join(map(spelled, found or KINDS))}.")
+        raise UsageError(f"{one_line(typed)!r} {why}.", hint=_listed(found or KINDS))
     return found[0]
 
 
-def spelled(kind: FindingKind) -> str:
-    """A kind as it is typed."""
-    return kind.replace(" ", "-")
+def _listed(kinds: Sequence[FindingKind]) -> str:
+    return f"Kinds: {', '.join(kind.replace(' ', '-') for kind in kinds)}."
 
 
-def report_lines(
-    library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int, *, chosen: bool
-) -> Iterator[Line]:
+def _report_lines(library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int) -> Iterator[Line]:
     """A line of totals, a table of the findings, then each with its first memories and what can be done."""
-    yield (Styled(report.headline(), BOLD),)
-    yield (Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM),)
+    yield Styled(report.headline(), BOLD)
+    yield Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM)
     yield ()
     if not findings:
-        nothing = "No findings of this kind." if chosen and report.rows else "No findings."
-        yield (nothing if report.rows else "This store has no memories yet.",)
+        nothing = "No findings." if len(report.findings) == 0 else "No findings of this kind."
+        yield nothing if report.rows else "This store has no memories yet."
         return
-    yield from _table(report, findings)
+    yield from output.table(
+        [_row(report, finding) for finding in findings], ("finding", "memories", "bytes", "share"), right={1, 2, 3}
+    )
     for finding in findings:
         yield ()
         yield from _finding_lines(finding, limit)
 
 
-def _table(report: CleanUpReport, findings: Sequence[Finding]) -> Iterator[Line]:
-    left = max(cells(finding.kind) for finding in findings)
-    head = ("memories", _COUNT), ("bytes", _BYTES), ("share", _SHARE)
-    yield (Styled(padded("finding", left) + "".join(f"  {padded(name, to, right=True)}" for name, to in head), DIM),)
-    for finding in findings:
-        share = 100 * finding.size / report.size if report.size else 0.0
-        shown = "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
-        yield (
-            Styled(padded(finding.kind, left), YELLOW if finding.kind in ("secrets", "hidden text") else BOLD),
-            f"  {padded(f'{finding.count:,}', _COUNT, right=True)}",
-            f"  {padded(size_shown(finding.size), _BYTES, right=True)}",
-            f"  {padded(shown, _SHARE, right=True)}",
-        )
+def _row(report: CleanUpReport, finding: Finding) -> tuple[Line, ...]:
+    share = 100 * finding.size / report.size if report.size else 0.0
+    shown = "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
+    kind = Styled(finding.kind, YELLOW if finding.kind in ("secrets", "hidden text") else BOLD)
+    return kind, f"{finding.count:,}", size_shown(finding.size), shown
 
 
 def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
     groups = f" in {counted(len(finding.groups), 'group')}" if finding.groups else ""
     yield (Styled(finding.kind, BOLD), f"  {counted(finding.count)}{groups}, {size_shown(finding.size)}")
-    yield from _wrapped(finding.remark)
-    shown = _shown(finding, limit)
-    if shown:
-        keys = [_key(sample) for sample in shown]
-        left = max(map(cells, keys))
-        remarks = min(LONGEST_REMARK, max(cells(sample.remark) for sample in shown))
-        room = max(20, width() - left - remarks - (6 if remarks else 4))
-        for sample, key in zip(shown, keys, strict=True):
-            remark: list[Part] = [Styled(padded(cut(sample.remark, remarks), remarks), CYAN), "  "] if remarks else []
-            yield ("  ", padded(key, left), "  ", *remark, cut(one_line(sample.excerpt), room))
-            if sample.spelled:
-                yield from _wrapped(f"hidden text: {one_line(sample.spelled)}", "      ")
-    if finding.count > len(shown):
-        yield (Styled(f"  … {finding.count - len(shown):,} more. Show them with --limit N or --json", DIM),)
-    yield from _remedy(finding)
-
-
-def _shown(finding: Finding, limit: int) -> list[Sample]:
-    """The first ones; of duplicates group after group, so that what is alike stands together."""
+    yield f"  {finding.remark}"
+    # Duplicates are shown group after group.
     order = [at for group in finding.groups for at in group] if finding.groups else range(finding.count)
-    return [finding.samples[at] for at in [*order][:limit]]
-
-
-def _remedy(finding: Finding) -> Iterator[Line]:
-    """What would be won, and the command for it."""
-    only = runnable(f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}")
-    if finding.groups:
-        yield (Styled(f"  Merging frees {size_shown(finding.freed)}. Run {only} --merge`", DIM),)
-    else:
-        if finding.kind == "hidden text":
-            yield (
-                Styled(
-                    runnable(
-                        "  Show one with `zeroclaw memory get KEY`, clean it with `zeroclaw memory edit KEY --content`."
-                    ),
-                    DIM,
-                ),
-            )
-        yield (Styled(f"  Deleting them frees {size_shown(finding.freed)}. Run {only} --purge`", DIM),)
+    shown = [finding.samples[at] for at in [*order][:limit]]
+    rows = [
+        (_key(sample), Styled(cut(sample.remark, _REMARK_CELLS), CYAN), one_line(sample.excerpt)) for sample in shown
+    ]
+    for sample, line in zip(shown, output.table(rows, indent="  ") if rows else (), strict=True):
+        yield line
+        if sample.spelled:
+            yield f"      hidden text: {one_line(sample.spelled)}"
+    if finding.count > len(shown):
+        yield Styled(f"  … {finding.count - len(shown):,} more. Show them with --limit N or --json", DIM)
+    if finding.kind == "hidden text":
+        show, clean = "`zeroclaw memory get KEY`", "`zeroclaw memory edit KEY --content`"
+        yield Styled(runnable(f"  Show one with {show}, clean it with {clean}."), DIM)
+    what, way = ("Merging", "--merge") if finding.groups else ("Deleting them", "--purge")
+    command = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')} {way}`"
+    yield Styled(runnable(f"  {what} frees {size_shown(finding.freed)}. Run {command}"), DIM)
 
 
 def _key(sample: Sample) -> str:
-    from zeroclaw_tui.memory.secret_text import masked
-
-    return cut(one_line(masked(sample.version.key)) or "(no key)", LONGEST_KEY)
-
-
-def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
-    import textwrap
-
-    for line in textwrap.wrap(text, max(40, min(width(), 100) - len(indent))):
-        yield (indent, line)
+    return cut(output.masked_line(sample.version.key) or "(no key)", _KEY_CELLS)
 
 
 async def _purge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -254,47 +179,44 @@ async def _purge(library: Library, given: argparse.Namespace, findings: Sequence
 
 
 async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    """Show what a merge would do, ask, do it, and give the exit code."""
+    """Show what a merge would do, ask, and merge."""
     from zeroclaw_tui.curation.clean_up import merge, plan_merge
     from zeroclaw_tui.curation.outcome import Outcome
 
     merges = plan_merge(findings)
     plan = merges.to_delete
-    lines = await plan_lines(library, plan, "merge", forever=False, copies=())
-    lines += [line for group in merges.groups[:GROUPS_SHOWN] for line in _group_lines(*group)]
+    if not plan.count:
+        lines: list[Line] = ["There is nothing to merge."]
+    else:
+        lines = await plans.plan_lines(library, plan, "merge", forever=False, copies=())
+        lines += [line for group in merges.groups[:_GROUPS_SHOWN] for line in _group_lines(*group)]
     if given.dry_run or not plan.count:
-        if given.json:
-            entries = [named_as_json(version) for version in plan.stamps[:MOST_ENTRIES]]
-            print_change(library, Outcome("merge", plan.count), dry_run=given.dry_run, entries=entries)
-        else:
-            write_lines(lines if plan.count else [("There is nothing to merge.",)])
-            note(NOTHING_DONE)
-        return DONE
-    if not given.yes and not (confirm_count(plan.count, "merge", lines) if plan.is_typed else confirm("Go on?", lines)):
+        entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MOST_ENTRIES]]
+        planned = Outcome("merge", plan.count)
+        planned_document = plans.change_document(library, planned, dry_run=given.dry_run, entries=entries)
+        return plans.print_plan(given, lines, planned_document)
+    if not given.yes and not (
+        plans.confirm_count(plan.count, "merge", lines) if plan.is_typed else plans.confirm("Go on?", lines)
+    ):
         return REFUSED
-    with Progress("Merging", plan.count) as progress:
-        outcome = await with_triggers(library, given, lambda: merge(library, merges, progress.advance), asks=True)
+    outcome = await plans.carry_out(library, given, "Merging", plan.count, partial(merge, library, merges))
     if outcome is None:
         return REFUSED
     done = (Styled("✓", GREEN), f" {outcome.headline('', counted(len(merges.groups)))}")
-    # The memory that stays has the same text.
-    return await print_done(library, given, plan, outcome, done, texts=None)
+    # The memory that stays has the same text, so copies of it stay too.
+    return await plans.print_done(library, given, plan, outcome, done, texts=None)
 
 
 def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:
     """The memory that stays and the first that are deleted, each with its category, session and date."""
     yield ("  ", Styled("keeps   ", GREEN), _copy_text(stays))
-    for sample in deleted[:GROUPS_SHOWN]:
-        yield ("  deletes ", _copy_text(sample))
-    if len(deleted) > GROUPS_SHOWN:
-        yield (Styled(f"          … {len(deleted) - GROUPS_SHOWN:,} more", DIM),)
+    yield from (f"  deletes {_copy_text(sample)}" for sample in deleted[:_GROUPS_SHOWN])
+    if len(deleted) > _GROUPS_SHOWN:
+        yield Styled(f"          … {len(deleted) - _GROUPS_SHOWN:,} more", DIM)
 
 
 def _copy_text(sample: Sample) -> str:
-    from zeroclaw_tui.memory.secret_text import masked
-
     version = sample.version
-    session = "no session" if sample.session is None else f"session {one_line(masked(sample.session))}"
+    session = "no session" if sample.session is None else f"session {output.masked_line(sample.session)}"
     date = date_shown(version.updated_at or version.when)
-    facts = (one_line(version.category), cut(session, _SESSION_CELLS), date)
-    return f"{_key(sample)} ({', '.join(facts)})"
+    return f"{_key(sample)} ({one_line(version.category)}, {cut(session, _SESSION_CELLS)}, {date})"

@@ -98,6 +98,5 @@ def several_agents(found: Sequence[MemoryEntry]) -> Refused:
 
     holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)
     return Refused(
-        f"Several agents have the key {in_one_line(found[0].key)!r}: {holders}.",
-        hint="Pass --agent ALIAS or --id ID.",
+        f"Several agents have the key {in_one_line(found[0].key)!r}: {holders}.", hint="Pass --agent ALIAS or --id ID."
     )

@@ -14,15 +14,7 @@ import shtab
 from zeroclaw_tui.backends.factory import BACKENDS
 from zeroclaw_tui.cli.onboard import onboard_parser
 from zeroclaw_tui.cli.options import ABOUT_MEMORY, ABOUT_ONBOARD, Parser, add_common, inspector_parser, zeroclaw_parser
-from zeroclaw_tui.cli.verbs import (
-    Verb,
-    every_verb,
-    first_words,
-    memory_parser,
-    topics,
-    verb_parser,
-    verbs_below,
-)
+from zeroclaw_tui.cli.verbs import Verb, every_verb, first_words, memory_parser, topics, verb_parser, verbs_below
 from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS
 from zeroclaw_tui.memory.errors import DONE
 

@@ -85,9 +85,10 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
     _store_options,
     agents=OWNER,
     checks=agent_given,
-    makes_store=True,
+    opens="new store",
     changes=True,
     concerns=("store",),
+    examples=('store pet "Cat named Mio"', "store poem - < poem.txt"),
 )
 async def store(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Store one memory. Its document has "replaced": whether an older one of that key went to the trash."""
@@ -135,7 +136,16 @@ def _edit_options(parser: argparse.ArgumentParser) -> None:
     _add_clean(parser)
 
 
-@verb("edit", "Edit a memory", CHANGED, _edit_options, agents=WHOSE_MEMORY, changes=True, concerns=("store",))
+@verb(
+    "edit",
+    "Edit a memory",
+    CHANGED,
+    _edit_options,
+    agents=WHOSE_MEMORY,
+    changes=True,
+    concerns=("store",),
+    examples=("edit pet --category daily", "edit pet --content - < pet.txt"),
+)
 async def edit(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Change one memory in place. Its document has "fields": the names of what changed."""
     from zeroclaw_tui.backends.lookup import row_with_id
@@ -241,7 +251,16 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
     _add_removal(parser)
 
 
-@verb("forget", "Delete one memory", CHANGED, _forget_options, agents=WHOSE_MEMORY, changes=True, concerns=("store",))
+@verb(
+    "forget",
+    "Delete one memory",
+    CHANGED,
+    _forget_options,
+    agents=WHOSE_MEMORY,
+    changes=True,
+    concerns=("store",),
+    examples=("forget pet", "forget --id 7c2e --yes"),
+)
 async def forget(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete the one memory of a key or an id."""
     if not given.dry_run:
@@ -272,6 +291,7 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
     agents=OWN_MEMORIES,
     changes=True,
     concerns=("store",),
+    examples=("purge --older-than 90d --dry-run", "purge --contains secret --everywhere"),
 )
 async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete what the filters leave, or the memories that are named; with --everywhere erase their texts.
@@ -339,6 +359,7 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
     changes=True,
     concerns=("store",),
     description=_CLEAR,
+    examples=("clear --category daily", "clear --dry-run"),
 )
 async def clear(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete everything, a category, or one key, as ZeroClaw's command does and in its words."""

@@ -1,4 +1,4 @@
-"""The verbs that look: list, search, get and stats; in a terminal word for word as ZeroClaw prints them."""
+"""The verbs that browse: list, search, get and stats; for people they print word for word what ZeroClaw prints."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.cli import options
 from zeroclaw_tui.cli.chosen import exactly, not_there, several_agents, starting
-from zeroclaw_tui.cli.options import (
-    OWN_MEMORIES,
-    WHOSE_MEMORY,
-    add_filters,
-    add_key,
-    add_page,
-    agents_given,
-    filter_given,
-)
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
@@ -24,90 +16,20 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.backends.health import ContentRevision
-    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
-LONGEST_LINE_BYTES = 80
-CUT_TO_CHARACTERS = 77
-ROWS_AT_ONCE = 500
 LISTING = "{backend, location, total, superseded_hidden, offset, limit, entries}"
 SEARCH_CHANGED = "`search` finds text in keys and contents; `zeroclaw memory recall` shows what the agent recalls."
 """Printed until version 0.4.0: up to 0.2.0 `search` was another name of `recall`."""
-
-
-def list_lines(
-    entries: Sequence[MemoryEntry], *, total: int, offset: int, limit: int, indented_hint: bool
-) -> Iterator[Line]:
-    """The lines of `memory list`; `indented_hint` as up to 0.7.5."""
-    if total == 0:
-        yield ("No memory entries found.",)
-        return
-    if not entries:
-        yield (f"No entries at offset {offset} (total: {total}).",)
-        return
-    yield (f"Memory entries ({total} total, showing {offset + 1}-{offset + len(entries)}):",)
-    yield ()
-    for entry in entries:
-        yield _key_line(entry)
-        yield ("    ", in_one_line(_beginning(entry.content)))
-    if offset + len(entries) < total:
-        yield ()
-        yield ("  " if indented_hint else "", f"Use --offset {offset + limit} to see the next page.")
-
-
-def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
-    """The lines of `memory get`."""
-    yield ("Key:       ", Styled(in_one_line(entry.key), BOLD))
-    yield ("Category:  ", in_one_line(entry.category))
-    yield ("Timestamp: ", in_one_line(entry.timestamp))
-    if entry.session_id is not None:
-        yield ("Session:   ", in_one_line(entry.session_id))
-    if entry.metadata is not None:
-        yield ("Metadata:  ", in_one_line(entry.metadata))
-    yield ()
-    yield (entry.content,)
-
-
-def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
-    """The lines of `memory get` when several keys begin with what was given."""
-    yield (f"Prefix '{in_one_line(prefix)}' matched {len(entries)} entries:",)
-    yield ()
-    yield from map(_key_line, entries)
-    yield ()
-    yield ("Specify a longer prefix to narrow the match.",)
-
-
-def stats_lines(backend: str, *, healthy: bool, total: int, by_category: Mapping[str, int]) -> Iterator[Line]:
-    """The lines of `memory stats`; `by_category` is ordered by count."""
-    yield ("Memory Statistics:",)
-    yield ()
-    yield ("  Backend:  ", Styled(backend, BOLD))
-    yield ("  Health:   ", Styled("healthy", GREEN) if healthy else Styled("unhealthy", YELLOW))
-    yield (f"  Total:    {total}",)
-    if by_category:
-        yield ()
-        yield ("  By category:",)
-        for category, count in by_category.items():
-            yield (f"    {in_one_line(category):<20} {count}",)
-
-
-def _key_line(entry: MemoryEntry) -> Line:
-    return ("- ", Styled(in_one_line(entry.key), BOLD), f" [{in_one_line(entry.category)}]")
-
-
-def _beginning(content: str) -> str:
-    line = content.split("\n", 1)[0].removesuffix("\r")
-    if len(line.encode("utf-8", "surrogatepass")) <= LONGEST_LINE_BYTES:
-        return line
-    return line[:CUT_TO_CHARACTERS] + "..."
+_LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
-    add_filters(parser)
-    add_page(parser)
+    options.add_filters(parser)
+    options.add_page(parser)
 
 
 @verb(
@@ -115,22 +37,23 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
     "List memories, newest first",
     LISTING,
     _list_options,
-    agents=OWN_MEMORIES,
+    agents=options.OWN_MEMORIES,
     concerns=("store",),
     heeds_version=False,
+    examples=("list --category core --limit 10", "list --older-than 30d --json"),
 )
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print one page of the listing, `updated_at` descending."""
-    return await _print_page(library, given, filter_given(given, now))
+    """Print one page of the memories that match the filters, the last updated first."""
+    return await _print_page(library, given, options.filter_given(given, now))
 
 
 def _search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="Text in key or content (case-insensitive)")
-    add_filters(parser)
-    add_page(parser)
+    options.add_filters(parser)
+    options.add_page(parser)
 
 
-def check_search(given: argparse.Namespace) -> None:
+def _check_search(given: argparse.Namespace) -> None:
     """Raise UsageError unless exactly one text, or a pattern, is given to search for."""
     text = " ".join(given.text)
     if text and given.contains is not None:
@@ -144,37 +67,38 @@ def check_search(given: argparse.Namespace) -> None:
     "Find memories that contain a text or match a pattern",
     LISTING,
     _search_options,
-    agents=OWN_MEMORIES,
+    agents=options.OWN_MEMORIES,
     concerns=("store",),
-    checks=check_search,
+    checks=_check_search,
     heeds_version=False,
+    examples=("search peanuts", 'search --regex "tea|coffee"'),
 )
 async def search(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one page of the memories with this text in key or content, as `list` does."""
     note(f"zeroclaw: {SEARCH_CHANGED}")
-    wanted = filter_given(given, now)
+    wanted = options.filter_given(given, now)
     return await _print_page(library, given, wanted.but(contains=" ".join(given.text) or wanted.contains))
 
 
 async def _print_page(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
-    """Print the page of the memories that pass the filter, the last updated first."""
     import asyncio
 
     from zeroclaw_tui.backends.lookup import count_matching, whole_entry
     from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_UPDATED, Query
     from zeroclaw_tui.scoring.profiles import parse_version
 
+    memory = library.memory
     hidden, count, entries = await asyncio.gather(
         library.superseded_hidden(wanted),
-        count_matching(library.memory, wanted),
-        library.memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=given.offset, limit=given.limit)),
+        count_matching(memory, wanted),
+        memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=given.offset, limit=given.limit)),
     )
     if given.json:
-        whole = [await whole_entry(library.memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
+        whole = [await whole_entry(memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
         document(
             {
-                "backend": library.memory.name,
-                "location": library.memory.about.location,
+                "backend": memory.name,
+                "location": memory.about.location,
                 "total": count,
                 "superseded_hidden": hidden,
                 "offset": given.offset,
@@ -183,16 +107,49 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
             }
         )
         return DONE
-    # Told by the schema of the store unless a version was chosen.
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
     if hidden:
-        note(f"zeroclaw: {hidden:,} superseded hidden; --superseded show lists {'it' if hidden == 1 else 'them'} too.")
+        note(f"zeroclaw: {hidden:,} superseded hidden; --superseded show lists {_them(hidden)} too.")
     return DONE
 
 
+def list_lines(
+    entries: Sequence[MemoryEntry], *, total: int, offset: int, limit: int, indented_hint: bool
+) -> Iterator[Line]:
+    """The lines of `memory list`; `indented_hint` as up to 0.7.5."""
+    if total == 0:
+        yield "No memory entries found."
+        return
+    if not entries:
+        yield f"No entries at offset {offset} (total: {total})."
+        return
+    yield f"Memory entries ({total} total, showing {offset + 1}-{offset + len(entries)}):"
+    yield ()
+    for entry in entries:
+        yield _key_line(entry)
+        yield f"    {in_one_line(_beginning(entry.content))}"
+    if offset + len(entries) < total:
+        yield ()
+        yield f"{'  ' if indented_hint else ''}Use --offset {offset + limit} to see the next page."
+
+
+def _key_line(entry: MemoryEntry) -> Line:
+    return ("- ", Styled(in_one_line(entry.key), BOLD), f" [{in_one_line(entry.category)}]")
+
+
+def _beginning(content: str) -> str:
+    line = content.split("\n", 1)[0].removesuffix("\r")
+    is_short = len(line.encode("utf-8", "surrogatepass")) <= _LONGEST_LINE_BYTES
+    return line if is_short else f"{line[:_CUT_TO_CHARACTERS]}..."
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
+
+
 def _get_options(parser: argparse.ArgumentParser) -> None:
-    add_key(parser, None)
+    options.add_key(parser, None)
     parser.add_argument(
         "--history", action="store_true", help="Show the changes made here to it, also if it is deleted"
     )
@@ -203,59 +160,72 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
     "Show one memory by key, unique key prefix, or id",
     "a memory; with --history {backend, location, ids, versions}",
     _get_options,
-    agents=WHOSE_MEMORY,
+    agents=options.WHOSE_MEMORY,
     heeds_version=False,
+    examples=("get pet", "get pet --history"),
 )
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print one memory: of this key, of the only key that begins so, or of this id; and what its store tells of it."""
+    """Print one memory and, where its store has them, its earlier contents and related memories."""
     from zeroclaw_tui.backends.lookup import whole_entry
 
     if given.history:
         from zeroclaw_tui.cli.trash import print_history
 
         return await print_history(library, given)
-    agents = agents_given(given)
+    agents = options.agents_given(given)
     found = await exactly(library, given.key, given.id, agents)
     if not found and given.key and given.id is None:
         found = await starting(library, given.key, agents)
-        if len(found) > 1 and len({entry.key for entry in found}) > 1:
+        if len({entry.key for entry in found}) > 1:
             return too_many(given, found)
     if not found:
         raise await not_there(library, given.key, given.id)
     if len(found) > 1:
         raise several_agents(found)
     entry = await whole_entry(library.memory, found[0].handle) if found[0].is_excerpt else found[0]
-    recorded = library.memory.upkeep.history
-    if recorded is None:
-        if given.json:
-            document(entry.as_json() | ({} if entry.metadata is None else {"metadata": entry.metadata}))
-        else:
-            write_lines(entry_lines(entry), verbatim=True)
-        return DONE
-    history, related = await recorded.history(entry.id), await recorded.related(entry)
-    if given.json:
+    as_json = entry.as_json()
+    history: Sequence[ContentRevision] = ()
+    related: Sequence[MemoryEntry] = ()
+    if (recorded := library.memory.upkeep.history) is not None:
+        history, related = await recorded.history(entry.id), await recorded.related(entry)
         others = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
-        document(entry.as_json() | {"history": [past.as_json() for past in history], "related": others})
+        as_json |= {"history": [past.as_json() for past in history], "related": others}
+    elif entry.metadata is not None:
+        as_json["metadata"] = entry.metadata
+    if given.json:
+        document(as_json)
     else:
-        write_lines((*entry_lines(entry), *history_lines(history), *related_lines(related)), verbatim=True)
+        write_lines((*entry_lines(entry), *_history_lines(history), *_related_lines(related)), verbatim=True)
     return DONE
 
 
-def history_lines(history: Sequence[ContentRevision]) -> Iterator[Line]:
-    """What the store itself tells of the changes of a memory, the oldest first."""
+def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
+    """The lines of `memory get`."""
+    yield ("Key:       ", Styled(in_one_line(entry.key), BOLD))
+    yield f"Category:  {in_one_line(entry.category)}"
+    yield f"Timestamp: {in_one_line(entry.timestamp)}"
+    if entry.session_id is not None:
+        yield f"Session:   {in_one_line(entry.session_id)}"
+    if entry.metadata is not None:
+        yield f"Metadata:  {in_one_line(entry.metadata)}"
+    yield ()
+    yield entry.content
+
+
+def _history_lines(history: Sequence[ContentRevision]) -> Iterator[Line]:
+    """The changes of a memory that the store itself has recorded, the oldest first."""
     if history:
         yield ()
-        yield (Styled("History", BOLD),)
+        yield Styled("History", BOLD)
     for past in history:
         texts = " → ".join(in_one_line(text) for text in (past.old, past.new) if text is not None)
         yield (Styled(f"  {in_one_line(past.at)}  {in_one_line(past.action)}  ", DIM), texts)
 
 
-def related_lines(related: Sequence[MemoryEntry]) -> Iterator[Line]:
-    """The memories a store connects with one, by their keys."""
+def _related_lines(related: Sequence[MemoryEntry]) -> Iterator[Line]:
     if related:
         yield ()
-        yield (Styled("Related", BOLD),)
+        yield Styled("Related", BOLD)
     for entry in related:
         yield (Styled(f"  {in_one_line(entry.key)}  ", DIM), in_one_line(entry.content))
 
@@ -272,8 +242,13 @@ def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
     return REFUSED
 
 
-def _stats_options(parser: argparse.ArgumentParser) -> None:
-    add_filters(parser)
+def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
+    """The lines of `memory get` when several keys begin with what was given."""
+    yield f"Prefix '{in_one_line(prefix)}' matched {len(entries)} entries:"
+    yield ()
+    yield from map(_key_line, entries)
+    yield ()
+    yield "Specify a longer prefix to narrow the match."
 
 
 @verb(
@@ -282,8 +257,9 @@ def _stats_options(parser: argparse.ArgumentParser) -> None:
     "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
     "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
     "embedded_by_category, vectors_by_dimensions, cut_vectors, storage, facts, findings}",
-    _stats_options,
-    agents=OWN_MEMORIES,
+    options.add_filters,
+    agents=options.OWN_MEMORIES,
+    examples=("stats --category core", "stats --json"),
 )
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
@@ -291,21 +267,30 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.stats import full_stats
     from zeroclaw_tui.memory.query import MemoryFilter
 
-    wanted = filter_given(given, now)
-    chosen = None if wanted == MemoryFilter() else wanted
+    memory, wanted = library.memory, options.filter_given(given, now)
+    is_all = wanted == MemoryFilter()
     if given.json:
-        document(await full_stats(library.memory, now.isoformat(), chosen))
+        document(await full_stats(memory, now.isoformat(), None if is_all else wanted))
         return DONE
-    memory = library.memory
     counts = await count_facets(memory, wanted, now.isoformat())
-    total = await memory.count() if chosen is None else counts.total
+    total = await memory.count() if is_all else counts.total
     healthy = await memory.health_check()
     write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.category))
     if hidden := await library.superseded_hidden(wanted):
-        if chosen is None:
-            are, it = ("is", "it") if hidden == 1 else ("are", "them")
-            note(f"zeroclaw: {hidden:,} of the total {are} superseded; the categories leave {it} out.")
-        else:
-            it = "it" if hidden == 1 else "them"
-            note(f"zeroclaw: {hidden:,} superseded hidden; --superseded show counts {it} too.")
+        whole = f"of the total {'is' if hidden == 1 else 'are'} superseded; the categories leave {_them(hidden)} out."
+        some = f"superseded hidden; --superseded show counts {_them(hidden)} too."
+        note(f"zeroclaw: {hidden:,} {whole if is_all else some}")
     return DONE
+
+
+def stats_lines(backend: str, *, healthy: bool, total: int, by_category: Mapping[str, int]) -> Iterator[Line]:
+    """The lines of `memory stats`; `by_category` is ordered by count."""
+    yield "Memory Statistics:"
+    yield ()
+    yield ("  Backend:  ", Styled(backend, BOLD))
+    yield ("  Health:   ", Styled("healthy", GREEN) if healthy else Styled("unhealthy", YELLOW))
+    yield f"  Total:    {total}"
+    if by_category:
+        yield ()
+        yield "  By category:"
+        yield from (f"    {in_one_line(category):<20} {count}" for category, count in by_category.items())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from zeroclaw_tui.cli import plans
 from zeroclaw_tui.cli.options import STDIN, add_dry_run, text_given
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
-from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm_typed
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport
+    from zeroclaw_tui.curation.traces.erase import ErasePlan
 
 _ERASE = """\
 Permanently delete a text, in any case of letters, from every place of the install: memories, notes, prompt files,
@@ -33,12 +32,12 @@ _KIND_CELLS = 16
 
 def _erase_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "text", nargs="+", metavar="TEXT", help="the text; - reads it from stdin, because others can see a command line"
+        "text", nargs="+", metavar="TEXT", help="The text; - reads it from stdin, because others can see a command line"
     )
     parser.add_argument(
-        "--export", metavar="FILE", help="write a copy of the memories that go first, outside the install"
+        "--export", metavar="FILE", help="Write a copy of the memories that go first, outside the install"
     )
-    parser.add_argument("--report", metavar="FILE", help="write the report there as well (JSON with --json or *.json)")
+    parser.add_argument("--report", metavar="FILE", help="Write the report there as well (JSON with --json or *.json)")
     add_dry_run(parser)
 
 
@@ -50,6 +49,7 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
     changes=True,
     concerns=("store",),
     description=_ERASE,
+    examples=('erase "named Mio" --dry-run', "erase - < texts.txt --yes"),
 )
 async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Find the text everywhere, show where, ask, erase it, and prove it. Exit code 1 where something is left."""
@@ -58,13 +58,13 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
 
     matcher = TextMatcher(text_given(text, "The text") for text in given.text)
     if not given.dry_run:
-        check_writable(library, given)
+        plans.check_writable(library, given)
         if STDIN in given.text and not given.yes:
             raise UsageError(
                 "The text comes from stdin, so there is no terminal to answer in.",
                 hint="--yes erases without asking; --dry-run only shows what would happen.",
             )
-        check_can_ask(_ERASING, yes=given.yes)
+        plans.check_can_ask(_ERASING, yes=given.yes)
     report_file = None if given.report is None else _new_file(given.report)
     copy = None if given.export is None else expanded(given.export)
     code = await carry_out(library, given, await plan_erase(library, matcher), copy, report_file)
@@ -80,51 +80,53 @@ async def carry_out(
     copy: Path | None = None,
     report_file: Path | None = None,
 ) -> int:
-    """Show a plan, ask, carry it out, and print the report. `copy` is where the memories are written to before."""
+    """Show a plan, ask, carry it out, and print the report. The memories are written to `copy` first."""
+    import json
+
     from zeroclaw_tui.curation.traces.erase import erase_texts, write_copy
+    from zeroclaw_tui.files.disk import replace_bytes
 
     if given.dry_run:
-        if given.json:
-            about = {"backend": library.memory.name, "location": library.memory.about.location}
-            document({"verb": _ERASING, "dry_run": True, **about, **plan.as_json()})
-        else:
-            write_lines(_erasure_lines(plan))
-            note(NOTHING_DONE)
-        return DONE
+        about = {"backend": library.memory.name, "location": library.memory.about.location}
+        planned = {"verb": _ERASING, "dry_run": True, **about, **plan.as_json()}
+        return plans.print_plan(given, _erasure_lines(plan), planned)
     if plan.taken and not given.yes:
-        warning = "This cannot be undone: it also deletes these rows from the trash."
-        shown = [*_erasure_lines(plan), (Styled(f"  {warning}", YELLOW),)]
-        if not confirm_typed(f"Type {_ERASING} to do it:", (_ERASING,), shown):
+        warning = Styled("  This cannot be undone: it also deletes these rows from the trash.", YELLOW)
+        question = f"Type {_ERASING} to do it:"
+        if not plans.confirm_typed(question, (_ERASING,), [*_erasure_lines(plan), warning]):
             return REFUSED
     if copy is not None:
         count = await write_copy(library, plan, copy)
         note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
-    with Progress("Erasing", len(plan.taken)) as progress:
+    with plans.Progress("Erasing", len(plan.taken)) as progress:
         report = await erase_texts(library, plan, progress.advance)
-    _write_report(report, report_file, as_json=given.json)
+    done = {"verb": _ERASING, "dry_run": False, **report.as_json()}
+    *lines, end = report.sentences()
+    if report_file is not None:
+        as_json = given.json or report_file.suffix == ".json"
+        text = json.dumps(done, ensure_ascii=False, indent=2) if as_json else "\n".join([*lines, end])
+        replace_bytes(report_file, None, f"{text}\n".encode("utf-8", "backslashreplace"))
     if given.json:
-        document(_report_as_json(report))
+        document(done)
     else:
-        *lines, end = report.sentences()
-        write_lines([(one_line(line),) for line in lines])
+        write_lines(map(one_line, lines))
         write_lines([(Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW), f" {end}")])
     return DONE if report.is_complete else REFUSED
 
 
 def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
     """Show where the text is, what of that is erased, and what is only named."""
-    yield (Styled(plan.title, BOLD),)
-    for sentence in plan.sentences():
-        yield (f"  {sentence}",)
+    yield Styled(plan.title, BOLD)
+    yield from (f"  {sentence}" for sentence in plan.sentences())
     if plan.places:
-        yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
+        yield Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM)
     for place in plan.places:
         kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
         why = (Styled(f"  {place.why}", DIM),) if place.why else ()
         stays = () if place.can_clean else (Styled("  stays:", YELLOW),)
         yield ("  ", kind, f" {place.count or 0:>7,}  ", where, *stays, *why)
     for one in plan.scan.skipped:
-        yield (Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM),)
+        yield Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM)
 
 
 def _new_file(name: str) -> Path:
@@ -135,21 +137,3 @@ def _new_file(name: str) -> Path:
     if path.exists():
         raise Refused(f"{one_line(str(path))} already exists.", hint="Name a new file for the report.")
     return path
-
-
-def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> None:
-    import json
-
-    from zeroclaw_tui.files.disk import replace_bytes
-
-    if path is None:
-        return
-    if as_json or path.suffix == ".json":
-        text = json.dumps(_report_as_json(report), ensure_ascii=False, indent=2)
-    else:
-        text = "\n".join(report.sentences())
-    replace_bytes(path, None, f"{text}\n".encode("utf-8", "backslashreplace"))
-
-
-def _report_as_json(report: EraseReport) -> dict[str, Any]:
-    return {"verb": _ERASING, "dry_run": False, **report.as_json()}

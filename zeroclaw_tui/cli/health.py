@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Styled, document, width, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, document, width, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, cells, cut, mask_secrets, one_line, padded
@@ -16,27 +16,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.backends.health import Health
-    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
 
 _NOT_SETTINGS = (
-    "install",
-    "embedding",
-    "agents",
-    "agent_workspaces",
-    "location",
-    "read_only",
-    "read_only_because",
-    "storage",
-    "values",
-    "sources",
-    "warnings",
-    "concerns",
-    "alias",
-    "zeroclaw_backend",
-    "schema",
-)
+    "install", "embedding", "agents", "agent_workspaces", "location", "read_only", "read_only_because", "storage",
+    "values", "sources", "warnings", "concerns", "alias", "zeroclaw_backend", "schema",
+)  # fmt: skip
 _DEFAULT = "default"
 
 
@@ -46,6 +32,7 @@ _DEFAULT = "default"
     "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
     " config, installs}",
     opens="config",
+    examples=("health", "health --json"),
 )
 async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""

@@ -6,39 +6,28 @@ import argparse
 import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import add_dry_run, moment_meant
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, YELLOW, Styled, document, note, width, write_lines
-from zeroclaw_tui.cli.plans import (
-    NOTHING_DONE,
-    Progress,
-    check_can_ask,
-    check_writable,
-    confirm,
-    print_notes,
-    with_triggers,
-)
+from zeroclaw_tui.cli import output, plans
+from zeroclaw_tui.cli.options import UNITS_OF_AGE, add_dry_run, moment_meant
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, UsageError
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.hygiene import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
 
 _FUTURE = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _MAX_SHOWN = 80
 _ITEMS_SHOWN = 5
-_COUNT_CELLS, _SIZE_CELLS, _DATE_CELLS = 12, 7, 10
-_MIN_SENTENCE, _MIN_NAME = 30, 24
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -59,47 +48,52 @@ def _options(parser: argparse.ArgumentParser) -> None:
     _options,
     changes=True,
     concerns=("store", "hygiene"),
+    examples=("hygiene --dry-run", 'hygiene --dry-run --as-of "in 30d"'),
 )
 async def hygiene(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show the plan; without --dry-run ask, do it, and say what was done.
-
-    Exit code 1 after a no, and when something that still exists was not done.
-    """
+    """Show the plan; without --dry-run ask and run it. Exit code 1 when something that still exists was not done."""
     from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
+    from zeroclaw_tui.curation.outcome import Outcome
 
-    as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
+    as_of = now if given.as_of is None else _as_of(given.as_of, now)
     if not given.dry_run:
         if as_of > now:
             raise UsageError("Hygiene cannot run as of a future time.", hint="Pass --dry-run to preview it.")
         if library.read_only_because is not None:
-            check_writable(library, given)
-        check_can_ask("hygiene", yes=given.yes)
+            plans.check_writable(library, given)
+        plans.check_can_ask("hygiene", yes=given.yes)
     full = await plan_hygiene(library, as_of)
     excluded = _excluded(full, given.without)
     plan = full.without(excluded)
-    if given.dry_run or not plan.items:
-        return _print_plan(library, given, full, plan)
-    if not given.yes and not confirm("Run it?", _plan_lines(library, full, plan)):
+    lines = [*_plan_lines(library, full, plan)]
+    planned = _as_json(library, full, plan, dry_run=given.dry_run)
+    if given.dry_run:
+        return plans.print_plan(given, lines, planned)
+    if not plan.items:
+        return plans.print_plan(given, lines, planned | _run_as_json(Outcome("hygiene", 0)))
+    if not given.yes and not plans.confirm("Run it?", lines):
         return REFUSED
-    with Progress("Hygiene:", len(plan.items)) as progress:
-        outcome = await with_triggers(
-            library,
-            given,
-            lambda: run_hygiene(library, full, exclude=excluded, on_progress=progress.advance),
-            asks=True,
-        )
-    return REFUSED if outcome is None else _print_done(library, given, full, plan, outcome)
+    run = partial(run_hygiene, library, full, exclude=excluded)
+    outcome = await plans.carry_out(library, given, "Hygiene:", len(plan.items), run)
+    if outcome is None:
+        return REFUSED
+    plans.print_notes(outcome)
+    if given.json:
+        output.document(planned | _run_as_json(outcome))
+    else:
+        output.write_lines(_done_lines(plan, outcome, len(full.items) - len(plan.items)))
+    if outcome.cancelled:
+        output.note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
+        return INTERRUPTED
+    return REFUSED if outcome.count + len(outcome.gone) < len(plan.items) else DONE
 
 
-def as_of_meant(text: str, now: datetime) -> datetime:
-    """The moment that --as-of names: "in 30d", "30d" (ago), a date (midnight at its start, local) or RFC 3339.
-
-    Raises UsageError for anything else.
-    """
+def _as_of(text: str, now: datetime) -> datetime:
+    """The moment that --as-of names: "in 30d", "30d" (ago), a date (midnight at its start, local) or RFC 3339."""
     found = _FUTURE.fullmatch(text.strip())
     try:
         if found is not None:
-            return (now + timedelta(**{_UNITS[found.group(2).lower()]: int(found.group(1))})).astimezone()
+            return (now + timedelta(**{UNITS_OF_AGE[found[2].lower()]: int(found[1])})).astimezone()
         meant = moment(moment_meant(text, now))
         assert meant is not None
         return meant.astimezone()
@@ -121,72 +115,69 @@ def _excluded(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
     return frozenset(excluded)
 
 
-def _print_plan(library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan) -> int:
-    from zeroclaw_tui.curation.outcome import Outcome
-
-    if given.json:
-        more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
-        document(_as_json(library, full, plan, dry_run=given.dry_run) | more)
-        return DONE
-    write_lines(_plan_lines(library, full, plan))
-    if given.dry_run:
-        note(NOTHING_DONE)
-    return DONE
-
-
-def _print_done(
-    library: Library, given: argparse.Namespace, full: HygienePlan, plan: HygienePlan, outcome: Outcome
-) -> int:
-    print_notes(outcome)
-    if given.json:
-        document(_as_json(library, full, plan, dry_run=False) | _run_as_json(outcome))
-    else:
-        write_lines(_done_lines(plan, outcome, len(full.items) - len(plan.items)))
-    if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
-        return INTERRUPTED
-    return REFUSED if outcome.count + len(outcome.gone) < len(plan.items) else DONE
-
-
-def _as_json(library: Library, full: HygienePlan, plan: HygienePlan, *, dry_run: bool) -> dict[str, Any]:
-    return {
-        "backend": library.memory.name,
-        "location": library.memory.about.location,
-        "dry_run": dry_run,
-        **plan.as_json(),
-        "left_out": [item.as_json() for item in _excluded_items(full, plan)],
-    }
-
-
 def _excluded_items(full: HygienePlan, plan: HygienePlan) -> list[HygieneItem]:
     included = {item.id for item in plan.items}
     return [item for item in full.items if item.id not in included]
 
 
+def _as_json(library: Library, full: HygienePlan, plan: HygienePlan, *, dry_run: bool) -> dict[str, Any]:
+    place = {"backend": library.memory.name, "location": library.memory.about.location, "dry_run": dry_run}
+    return {**place, **plan.as_json(), "left_out": [item.as_json() for item in _excluded_items(full, plan)]}
+
+
 def _run_as_json(outcome: Outcome) -> dict[str, Any]:
-    """What was done, by the names that every change has (see `print_change`)."""
-    document = outcome.as_json()
-    return {name: document[name] for name in ("count", "action", "until", "changed", "gone", "notes")}
+    """What was done, by the names that every change has."""
+    done = outcome.as_json()
+    return {name: done[name] for name in ("count", "action", "until", "changed", "gone", "notes")}
 
 
 def _plan_lines(library: Library, full: HygienePlan, plan: HygienePlan) -> Iterator[Line]:
     """The rules with what each archives or deletes, what `plan` excludes of the full plan, problems, and a summary."""
-    now, state = library.trash.now(), plan.state
-    root, as_of = _clean(str(plan.root)), absolute_time(plan.as_of.isoformat())
-    yield (Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD),)
-    yield (Styled(" · ".join(plan.status(now)), DIM),)
-    if state.problem:
-        yield (Styled(_clean(state.problem), YELLOW),)
+    root, as_of = output.masked_line(str(plan.root)), absolute_time(plan.as_of.isoformat())
+    yield Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD)
+    yield Styled(" · ".join(plan.status(library.trash.now())), DIM)
+    if plan.state.problem:
+        yield Styled(output.masked_line(plan.state.problem), YELLOW)
     yield ()
-    yield from _rule_lines(plan)
-    for item in _excluded_items(full, plan):
-        yield (Styled(f"  excluded: {cut(_clean(item.name), max(_MIN_NAME, width() - 12))}", DIM),)
-    for problem in plan.problems:
-        yield (Styled(_clean(problem), YELLOW),)
-    facts = plan.sentences()
-    if facts:
+    rows = [_rule_row(rule.sentence, rule.item_noun, plan.items_of(rule.name), rule.is_on) for rule in plan.rules.rules]
+    for rule, line in zip(
+        plan.rules.rules, output.table(rows, right={1, 2}, longest=max(30, output.width() - 25)), strict=True
+    ):
+        yield line
+        yield from _item_lines(plan.items_of(rule.name))
+    if not plan.items:
         yield ()
-        yield (runnable(f"{' · '.join(facts)}. After a run, `zeroclaw memory undo` restores all of it."),)
+        yield "Nothing to archive or delete."
+    for item in _excluded_items(full, plan):
+        yield Styled(f"  excluded: {output.masked_line(item.name)}", DIM)
+    for problem in plan.problems:
+        yield Styled(output.masked_line(problem), YELLOW)
+    if facts := plan.sentences():
+        yield ()
+        yield runnable(f"{' · '.join(facts)}. After a run, `zeroclaw memory undo` restores all of it.")
+
+
+def _rule_row(sentence: str, noun: str, items: Sequence[HygieneItem], is_on: bool) -> tuple[Line, ...]:
+    style = BOLD if items else "" if is_on else DIM
+    if not items:
+        return Styled(sentence, style), Styled(NOTHING, style), ""
+    size = size_shown(sum(item.size for item in items))
+    return Styled(sentence, style), Styled(counted(len(items), noun), style), Styled(size, style)
+
+
+def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
+    rows = [
+        (
+            date_shown(item.date),
+            output.masked_line(item.name),
+            size_shown(item.size),
+            Styled(f'"{one_line(item.excerpt)}"' if item.excerpt else output.masked_line(item.effect_text()), DIM),
+        )
+        for item in items[:_ITEMS_SHOWN]
+    ]
+    yield from output.table(rows, right={2}, longest=max(24, output.width() * 2 // 5), indent="  ") if rows else ()
+    if len(items) > _ITEMS_SHOWN:
+        yield Styled(f"  … {len(items) - _ITEMS_SHOWN:,} more. Show them with --json", DIM)
 
 
 def _done_lines(plan: HygienePlan, outcome: Outcome, excluded: int) -> Iterator[Line]:
@@ -195,46 +186,7 @@ def _done_lines(plan: HygienePlan, outcome: Outcome, excluded: int) -> Iterator[
 
     until = date_shown(outcome.action.until) if outcome.action is not None else ""
     done, *undo = run_sentences(outcome, plan, runnable("`zeroclaw memory undo`"), until)
-    yield (Styled("✓ ", GREEN), done) if outcome.count == len(plan.items) else (done,)
-    yield from ((sentence,) for sentence in undo)
+    yield (Styled("✓ ", GREEN), done) if outcome.count == len(plan.items) else done
+    yield from undo
     if excluded:
-        yield (f"{excluded:,} excluded.",)
-
-
-def _rule_lines(plan: HygienePlan) -> Iterator[Line]:
-    """Each rule, and under it the first of its items."""
-    room = max(_MIN_SENTENCE, width() - _COUNT_CELLS - _SIZE_CELLS - 4)
-    sentences = [cut(_clean(rule.sentence), room) for rule in plan.rules.rules]
-    wide = min(room, max(map(len, sentences), default=0) + 2)
-    for rule, sentence in zip(plan.rules.rules, sentences, strict=True):
-        items = plan.items_of(rule.name)
-        count = counted(len(items), rule.item_noun) if items else NOTHING
-        size = size_shown(sum(item.size for item in items)) if items else ""
-        words = f"{padded(sentence, wide)}  {padded(count, _COUNT_CELLS, right=True)}"
-        words = f"{words}  {padded(size, _SIZE_CELLS, right=True)}".rstrip()
-        yield (Styled(words, BOLD if items else DIM if not rule.is_on else ""),)
-        yield from _item_lines(items)
-    if not plan.items:
-        yield ()
-        yield ("Nothing to archive or delete.",)
-
-
-def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
-    room = max(_MIN_NAME, width() - _DATE_CELLS - _SIZE_CELLS - 10)
-    name = room * 9 // 20
-    for item in items[:_ITEMS_SHOWN]:
-        fate = f'"{one_line(item.excerpt)}"' if item.excerpt else _clean(item.effect_text())
-        yield (
-            f"  {padded(date_shown(item.date), _DATE_CELLS)}  ",
-            padded(cut(_clean(item.name), name), name),
-            f"  {padded(size_shown(item.size), _SIZE_CELLS, right=True)}  ",
-            Styled(cut(fate, room - name), DIM),
-        )
-    if len(items) > _ITEMS_SHOWN:
-        yield (Styled(f"  … {len(items) - _ITEMS_SHOWN:,} more. Show them with --json", DIM),)
-
-
-def _clean(text: str) -> str:
-    from zeroclaw_tui.memory.secret_text import masked
-
-    return one_line(masked(text))
+        yield f"{excluded:,} excluded."

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.memory.errors import UsageError
@@ -26,7 +26,6 @@ RULES = ("cli", "channel", "cron", "library")
 SUPERSEDED = ("hide", "show", "only")
 ABOUT_MEMORY = "Browse, search, explain and change memories"
 ABOUT_ONBOARD = "Set up memory in config.toml, interactively or by options"
-_MOST_DIGITS = 18
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config directory (contains config.toml)"),
     ("--workspace", "DIR", "ZeroClaw's workspace (from 0.8.0: its data directory)"),
@@ -34,22 +33,12 @@ _OPENING = (
     ("--location", "URL_OR_PATH", "Path or URL of the store: database, Markdown directory or server"),
     ("--profile", "VERSION", "Use the scoring rules of this ZeroClaw version"),
 )
-_SWITCHES = (
-    ("--json", "Print JSON"),
-    ("--yes", "Skip confirmations"),
-    ("--read-only", "Refuse every write"),
-)
+_SWITCHES = (("--json", "Print JSON"), ("--yes", "Skip confirmations"), ("--read-only", "Refuse every write"))
 STDIN = "-"
 _AGE = r"(\d{1,7})\s*(h|d|w)"
-_UNITS_OF_AGE = {"h": "hours", "d": "days", "w": "weeks"}
+UNITS_OF_AGE = {"h": "hours", "d": "days", "w": "weeks"}
 _HAS_OFFSET = r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$"
 _LONG_FRACTION = r"(\.\d{6})\d+"
-_GOES_ON = r"(?m)^(\S.*)\n(?=\S)"
-_TWO_COLUMNS = r"( +\S.*?  +)((?:# )?)(\S.*)"
-_BEFORE_A_VALUE = r"(?<=\w) (?=[A-Z{[])"
-_NO_BREAK = "\xa0"
-_BELOW_USAGE = " " * len("usage: ")
-_LEAST_WIDTH = 20
 _VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
 OWN_MEMORIES = "Only memories of this agent (repeatable)"
 READABLE_MEMORIES = "Only memories this agent can read (repeatable)"
@@ -65,17 +54,12 @@ commands:
 
 
 def filled(text: str, width: int) -> str:
-    """A text of help in lines of so many columns: prose as paragraphs, examples as they are.
-
-    An indented line is one of its own: its second column hangs, as a comment where it is one; without one it is an
-    example, which stays in one piece.
-    """
+    """A text of help: paragraphs wrapped, indented lines as they are, but the second of two columns wrapped too."""
     lines: list[str] = []
-    for line in re.sub(_GOES_ON, r"\1 ", text).splitlines():
-        columns = re.match(_TWO_COLUMNS, line)
+    for line in re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines():
+        columns = re.match(r"( +\S.*?  +)([^\s#].*)", line)
         if columns is not None:
-            first, mark, second = columns.groups()
-            lines += _wrapped(second, width, f"{first}{mark}", " " * min(len(first), width // 2) + mark)
+            lines += _wrapped(columns[2], width, columns[1], " " * len(columns[1]))
         elif line.startswith(" "):
             lines.append(line)
         else:
@@ -84,39 +68,21 @@ def filled(text: str, width: int) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
-    """Lines that break neither a word nor a command in backquotes."""
     import textwrap
 
-    in_one = re.sub(r"`[^`]*`", lambda quoted: quoted[0].replace(" ", _NO_BREAK), text)
-    wrapper = textwrap.TextWrapper(
-        width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )
-    return [line.replace(_NO_BREAK, " ") for line in wrapper.wrap(in_one)]
 
 
 class _Help(argparse.HelpFormatter):
     """Help whose lines end between words, and within the terminal."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(f"{indent}{line}".rstrip() for line in filled(text, width - len(indent)).split("\n"))
+        return filled(text, width)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return _wrapped(" ".join(text.split()), width)
-
-    def _format_usage(
-        self,
-        usage: str | None,
-        actions: Iterable[argparse.Action],
-        groups: Iterable[argparse._MutuallyExclusiveGroup],
-        prefix: str | None,
-    ) -> str:
-        """The usage, from the left where argparse leaves too little room for an option beside the program's name."""
-        usual = super()._format_usage(usage, actions, groups, prefix)
-        width = self._width - self._current_indent
-        if max(map(len, usual.splitlines())) <= width:
-            return usual
-        words = re.sub(_BEFORE_A_VALUE, _NO_BREAK, " ".join(usual.split()))
-        return "\n".join(_wrapped(words, width, others=_BELOW_USAGE)) + "\n\n"
 
 
 class Parser(argparse.ArgumentParser):
@@ -148,17 +114,6 @@ class Parser(argparse.ArgumentParser):
                 meant += "After -- everything is a key or part of the query. "
             raise self.wrong_use(f"Unrecognized arguments: {' '.join(others)}", meant)
         return given
-
-    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """What argparse makes of an action's words.
-
-        Before Python 3.13 it takes the -- of `--option=--` for its own sign, and the option's value is an empty list.
-        """
-        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
-            value = self._get_value(action, "--")
-            self._check_value(action, value)
-            return value
-        return super()._get_values(action, arg_strings)
 
 
 def inspector_parser() -> Parser:
@@ -211,7 +166,7 @@ def columns(otherwise: int) -> int:
 
 def help_width() -> int:
     """How many cells a line of help takes."""
-    return max(columns(80) - 2, _LEAST_WIDTH)
+    return max(columns(80) - 2, 20)
 
 
 def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP) -> str | None:
@@ -307,10 +262,7 @@ def add_page(parser: argparse.ArgumentParser) -> None:
 def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
     """The options that say what is recalled, and how it is judged."""
     parser.add_argument(
-        "--limit",
-        type=recall_limit,
-        metavar="N",
-        help="Recall at most N memories (default: as a turn, mostly 5)",
+        "--limit", type=recall_limit, metavar="N", help="Recall at most N memories (default: as a turn, mostly 5)"
     )
     parser.add_argument(
         "--session", action="append", metavar="ID", help="Recall within this session (repeatable, in order)"
@@ -326,10 +278,7 @@ def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True)
             help="What reaches an agent, or the store's own recall",
         )
     parser.add_argument(
-        "--rule",
-        choices=RULES,
-        default="cli",
-        help="Injection rule of the CLI agent, a channel, cron or the library",
+        "--rule", choices=RULES, default="cli", help="Injection rule of the CLI agent, a channel, cron or the library"
     )
     parser.add_argument("--as-of", metavar="WHEN", help="Compute time decay as of this time instead of now")
 
@@ -345,29 +294,23 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def count(text: str) -> int:
-    """A whole number of 0 or more."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    if len(text) > _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"it must have at most {_MOST_DIGITS} digits")
+def count(text: str, least: int = 0, most: int = 10**18 - 1) -> int:
+    """A whole number within bounds."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most:,}")
     return int(text)
 
 
 def positive(text: str) -> int:
     """A whole number of 1 or more."""
-    if (number := count(text)) == 0:
-        raise argparse.ArgumentTypeError("it must be at least 1")
-    return number
+    return count(text, 1)
 
 
 def recall_limit(text: str) -> int:
     """How many memories a turn recalls: fewer than what stands for no limit."""
     from zeroclaw_tui.memory.recall import UNLIMITED
 
-    if (number := positive(text)) >= UNLIMITED:
-        raise argparse.ArgumentTypeError(f"it must be at most {UNLIMITED - 1:,}")
-    return number
+    return count(text, 1, UNLIMITED - 1)
 
 
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
@@ -393,35 +336,24 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
     """The filter that the options mean. ZeroClaw's own categories in any case. Raises UsageError."""
+    from zeroclaw_tui.backends.matching import compiled
+    from zeroclaw_tui.memory.change import category_meant
     from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
+    if given.regex:
+        # A pattern that cannot be read is reported before any store is asked.
+        compiled(given.regex)
     return MemoryFilter(
-        category=_categories(given.category) if given.category else None,
+        category=tuple(map(category_meant, given.category)) if given.category else None,
         session=tuple(given.session or ()) or None,
         agent=agents_given(given) or None,
         namespace=tuple(given.namespace or ()) or None,
         older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
         newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
         contains=given.contains or None,
-        regex=_pattern(given.regex),
+        regex=given.regex or None,
         superseded=Superseded(given.superseded),
     )
-
-
-def _categories(given: Sequence[str]) -> tuple[str, ...]:
-    from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES
-
-    return tuple(name.lower() if name.lower() in BUILT_IN_CATEGORIES else name for name in given)
-
-
-def _pattern(given: str | None) -> str | None:
-    from zeroclaw_tui.backends.matching import compiled
-
-    if not given:
-        return None
-    # What cannot be read is told before any store is asked, also by one that has nothing in it.
-    compiled(given)
-    return given
 
 
 def agent_given(given: argparse.Namespace) -> str | None:
@@ -457,41 +389,28 @@ def moment_meant(text: str, now: datetime) -> str:
 
     Raises UsageError for anything else.
     """
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from zeroclaw_tui.memory.days import moment
 
     typed = text.strip()
     age = re.fullmatch(_AGE, typed, re.IGNORECASE)
-    if age is not None:
-        return _before(now, typed, int(age.group(1)), _UNITS_OF_AGE[age.group(2).lower()])
-    if moment(typed) is None:
-        raise _no_moment(text)
-    if "T" in typed.upper().replace(" ", "T") and re.search(_HAS_OFFSET, typed, re.IGNORECASE):
-        return typed
     try:
-        return datetime.fromisoformat(re.sub(_LONG_FRACTION, r"\1", typed)).astimezone().isoformat()
-    except (ValueError, OverflowError) as error:
-        raise _no_moment(text) from error
+        if age is not None:
+            return (now - timedelta(**{UNITS_OF_AGE[age[2].lower()]: int(age[1])})).isoformat()
+        if moment(typed) is not None:
+            if "T" in typed.upper().replace(" ", "T") and re.search(_HAS_OFFSET, typed, re.IGNORECASE):
+                return typed
+            return datetime.fromisoformat(re.sub(_LONG_FRACTION, r"\1", typed)).astimezone().isoformat()
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(f"Invalid time {text!r}.", hint="Use an age (12h, 30d, 2w), a date (2026-03-01) or RFC 3339.")
 
 
 def bound_meant(text: str, now: datetime) -> str:
     """A bound of recall, which ZeroClaw compares as text: an age becomes RFC 3339, all else stays as typed."""
     meant = moment_meant(text, now)
     return meant if re.fullmatch(_AGE, text.strip(), re.IGNORECASE) else text.strip()
-
-
-def _before(now: datetime, typed: str, count: int, unit: str) -> str:
-    from datetime import timedelta
-
-    try:
-        return (now - timedelta(**{unit: count})).isoformat()
-    except OverflowError as error:
-        raise UsageError(f"{typed!r} is before the first year of the calendar.") from error
-
-
-def _no_moment(text: str) -> UsageError:
-    return UsageError(f"Invalid time {text!r}.", hint="Use an age (12h, 30d, 2w), a date (2026-03-01) or RFC 3339.")
 
 
 def _add_print_completion(parser: argparse.ArgumentParser) -> None:

@@ -5,37 +5,24 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.memory.text import cells, display_text
-
-if TYPE_CHECKING:
-    from asyncio import TimerHandle
+from zeroclaw_tui.memory.text import cells, cut, display_text, one_line
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
-_A_WHILE = 0.7
-_WAITING = "Reading memories …"
+_LEAST_ROOM = 10
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
-
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """The control characters that JSON allows, and that may steer a terminal."""
 _NAMED_STYLES = {
-    "title": BOLD,
-    "section": DIM,
-    "dim": DIM,
-    "added": GREEN,
-    "good": GREEN,
-    "removed": RED,
-    "bad": RED,
-    "warning": YELLOW,
-    "accent": CYAN,
-    "command": CYAN,
-}
+    "title": BOLD, "section": DIM, "dim": DIM, "added": GREEN, "good": GREEN, "removed": RED, "bad": RED,
+    "warning": YELLOW, "accent": CYAN, "command": CYAN,
+}  # fmt: skip
 
 
 class Styled(NamedTuple):
@@ -46,60 +33,19 @@ class Styled(NamedTuple):
 
 
 Part = str | Styled
-Line = Sequence[Part]
-
-
-class Waiting:
-    """What stands on a terminal while a command that has said nothing for a while is at work.
-
-    Whatever is said next takes its place.
-    """
-
-    def __init__(self) -> None:
-        self._timer: TimerHandle | None = None
-        self._is_shown = False
-
-    def begin(self) -> None:
-        """From now on a while counts; inside of an event loop. Nothing is ever shown where stderr is no terminal."""
-        if sys.stderr.isatty():
-            import asyncio
-
-            self._timer = asyncio.get_running_loop().call_later(_A_WHILE, self._show)
-
-    @property
-    def is_on(self) -> bool:
-        """Whether a while counts, or has passed."""
-        return self._timer is not None
-
-    def end(self) -> None:
-        """Something is about to be said, or nothing more will be."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-        self._timer, self._is_shown = None, False
-
-    def _show(self) -> None:
-        sys.stderr.write(_WAITING)
-        sys.stderr.flush()
-        self._is_shown = True
-
-
-waiting = Waiting()
+Line = Part | Sequence[Part]
 
 
 def document(value: Any, *, compact: bool = False) -> None:
     """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
 
-    Lone surrogates, terminal controls and all that cannot be seen are escaped, so that the text is exact and visible;
-    numbers JSON does not have (NaN, infinity) become null.
+    Lone surrogates, terminal controls and hidden characters are escaped, so that the text is exact and visible; numbers
+    JSON does not have (NaN, infinity) become null.
     """
     import json
 
     from zeroclaw_tui.memory.hidden_text import escaped
 
-    waiting.end()
     text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
     data = escaped(text).translate(_CONTROLS_IN_JSON).encode("utf-8", "backslashreplace")
     sys.stdout.flush()
@@ -108,40 +54,79 @@ def document(value: Any, *, compact: bool = False) -> None:
 
 
 def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
-    """What a document tells of an error under "error"; words on stderr say the same."""
+    """What a document has of an error under "error"; the words on stderr are the same."""
     return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None, *, verbatim: bool = False) -> None:
     """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it.
 
-    On a terminal a line that is too long goes on below its first word, unless it is a text to be copied, `verbatim`.
+    On a terminal a line that is too long continues below its first word, unless it is a text to be copied, `verbatim`.
     """
-    waiting.end()
     stream = sys.stdout if to is None else to
     coloured = has_colour(stream)
     room = width() if stream.isatty() and not verbatim else None
     for line in lines:
-        parts = [(display_text(part if isinstance(part, str) else part.text), part) for part in line]
+        parts = [(display_text(part.text), part.code) for part in _styled(line)]
         if room is not None:
             parts = _broken(parts, room)
-        stream.write("".join(_coloured(text, part) if coloured else text for text, part in parts) + "\n")
+        stream.write(
+            "".join(f"\x1b[{code}m{text}\x1b[0m" if coloured and code and text else text for text, code in parts)
+        )
+        stream.write("\n")
 
 
 def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
     """The wizard's lines, whose parts name their style, as lines of a command."""
-    return [
-        [Styled(text, _NAMED_STYLES[name]) if name in _NAMED_STYLES else text for name, text in line] for line in lines
-    ]
+    return [[Styled(text, _NAMED_STYLES.get(name, "")) for name, text in line] for line in lines]
 
 
 def note(text: str) -> None:
-    """Say something on stderr that is not the answer, for which one waits on."""
+    """Print something on stderr that is not the answer."""
     sys.stdout.flush()
-    is_waiting = waiting.is_on
-    write_lines([(line,) for line in runnable(text).split("\n")], sys.stderr)
-    if is_waiting:
-        waiting.begin()
+    write_lines(runnable(text).split("\n"), sys.stderr)
+
+
+def notes(sentences: Iterable[str]) -> None:
+    """Print sentences about the answer on stderr."""
+    for sentence in sentences:
+        note(f"zeroclaw: {sentence}")
+
+
+def table(
+    rows: Iterable[Sequence[Line]],
+    heads: Sequence[str] = (),
+    *,
+    right: Collection[int] = (),
+    longest: int = WIDTH_IN_A_PIPE,
+    indent: str = "",
+) -> Iterator[Line]:
+    """The heads, then the rows, in columns; those of `right` are aligned right, and an empty one is left out.
+
+    Every text becomes one line. A column is as wide as its widest text, at most `longest` cells; the last one takes the
+    room that is left, and the others too little.
+    """
+    lines = [[_in_cell(cell) for cell in row] for row in rows]
+    if heads:
+        lines.insert(0, [[Styled(head, DIM)] for head in heads])
+    sizes = [[cells("".join(part.text for part in parts)) for parts in column] for column in zip(*lines, strict=True)]
+    first = 1 if heads else 0
+    widths = [min(longest, max(column)) if any(column[first:]) else 0 for column in sizes]
+    last = len(widths) - 1
+    left = width() - len(indent) - sum(wide + 2 for wide in widths[:-1] if wide)
+    widths[last] = max(_LEAST_ROOM, min(left, widths[last]))
+    for line in lines:
+        shown: list[Part] = [indent]
+        for at, (parts, wide) in enumerate(zip(line, widths, strict=True)):
+            if not wide:
+                continue
+            whole = "".join(part.text for part in parts)
+            if cells(whole) > wide:
+                parts = [Styled(cut(whole, wide), parts[0].code)]
+            blank = " " * (wide - cells("".join(part.text for part in parts)))
+            shown += [blank, *parts] if at in right else [*parts, blank if at < last else ""]
+            shown.append("  " if at < last else "")
+        yield shown
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -159,11 +144,24 @@ def in_one_line(text: str) -> str:
     return display_text(text).translate(_IN_ONE_LINE)
 
 
-def _coloured(text: str, part: Part) -> str:
-    return f"\x1b[{part.code}m{text}\x1b[0m" if isinstance(part, Styled) and text else text
+def masked_line(text: str) -> str:
+    """A text of a memory in one line, its secrets masked."""
+    from zeroclaw_tui.memory.secret_text import masked
+
+    return one_line(masked(text))
 
 
-def _broken(parts: Sequence[tuple[str, Part]], room: int) -> list[tuple[str, Part]]:
+def _styled(line: Line) -> Sequence[Styled]:
+    parts: Sequence[Part] = [line] if isinstance(line, str | Styled) else line
+    return [part if isinstance(part, Styled) else Styled(part, "") for part in parts]
+
+
+def _in_cell(cell: Line) -> list[Styled]:
+    most = 4 * width()
+    return [Styled(text if text.isspace() else one_line(text[:most]), code) for text, code in _styled(cell)]
+
+
+def _broken(parts: Sequence[tuple[str, str]], room: int) -> list[tuple[str, str]]:
     """The same parts with line ends in place of blanks, so that no line has more cells than there is room."""
     whole = "".join(text for text, _ in parts)
     if cells(whole) <= room:
@@ -181,9 +179,9 @@ def _broken(parts: Sequence[tuple[str, Part]], room: int) -> list[tuple[str, Par
             breaks.add(blank)
             used, blank = indent + cells(whole[blank + 1 : at + 1]), None
     begin, broken = 0, []
-    for text, part in parts:
+    for text, code in parts:
         signs = (f"\n{' ' * indent}" if begin + at in breaks else sign for at, sign in enumerate(text))
-        broken.append(("".join(signs), part))
+        broken.append(("".join(signs), code))
         begin += len(text)
     return broken
 

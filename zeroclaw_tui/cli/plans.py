@@ -1,38 +1,25 @@
-"""A change: what it would do, a question answered, a store that takes writes, and what is told when it is done."""
+"""How a command changes something: show the plan, ask, show progress, and say what was done."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    NOTHING,
-    RED,
-    YELLOW,
-    Styled,
-    document,
-    note,
-    waiting,
-    width,
-    write_lines,
-)
+from zeroclaw_tui.cli import output
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, renamed_sentences, size_shown
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, renamed_sentences, size_shown
 
 if TYPE_CHECKING:
     import asyncio
-    from types import FrameType, TracebackType
+    from types import FrameType
 
-    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
@@ -50,13 +37,12 @@ MOST_NAMED = 10
 """How many conflicts, and memories with another key, a command names at most."""
 LOOKED_FOR_BEFORE = 10_000
 """Plans for more memories name no conflicts and no copies before the change."""
-_WAYS_ON = "Pass --overwrite to replace the existing memory or --rename to keep both."
-_KEY_CELLS, _TEXT_CELLS, _LEAST_TEXT = 24, 44, 12
-_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
-_FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
-_SECONDS_BETWEEN_LINES = 5.0
 MOST_COMPARED = 200_000
 """Characters; comparing longer texts line by line could take minutes."""
+_KEY_CELLS, _TEXT_CELLS = 24, 44
+_WAYS_ON = "Pass --overwrite to replace the existing memory or --rename to keep both."
+_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
+_FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
 Result = TypeVar("Result")
 
 
@@ -75,7 +61,7 @@ def check_can_ask(verb: str, *, yes: bool) -> None:
 
 
 def confirm(question: str, shown: Iterable[Line] = ()) -> bool:
-    """Ask for yes or no; no answer is a no. Ctrl-c says that nothing was changed and goes on as KeyboardInterrupt."""
+    """Ask for yes or no; no answer is a no."""
     return confirm_typed(f"{question} [y/N]", ("y", "yes"), shown)
 
 
@@ -88,29 +74,29 @@ def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line
     """Ask for one of some texts to be typed, in any case; anything else is a no."""
     is_accepted = typed(f"{question} ", shown).lower() in accepted
     if not is_accepted:
-        note(NOTHING_DONE)
+        output.note(NOTHING_DONE)
     return is_accepted
 
 
 def typed(question: str, shown: Iterable[Line] = ()) -> str:
-    """Ask for a line of text; "" where none was typed or the input has ended."""
+    """Ask for a line of text; "" where the input has ended. Ctrl-C says that nothing was changed and is raised."""
     import signal
 
     sys.stdout.flush()
-    write_lines(shown, sys.stderr)
+    output.write_lines(shown, sys.stderr)
     sys.stderr.write(display_text(question))
     sys.stderr.flush()
-    # The event loop would only note a ctrl-c and go on waiting for the line.
+    # The handler of the event loop would wait for the line to end.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         line = sys.stdin.buffer.readline()
     except KeyboardInterrupt:
-        note(f"\n{NOTHING_DONE}")
+        output.note(f"\n{NOTHING_DONE}")
         raise
     finally:
         signal.signal(signal.SIGINT, before)
     if not line.endswith(b"\n"):
-        note("")
+        output.note("")
     return line.decode("utf-8", "replace").strip()
 
 
@@ -128,40 +114,54 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
         raise Refused(why, hint="--read-only refuses every change." if given.read_only else "Nothing was changed.")
 
 
+def print_plan(given: argparse.Namespace, lines: Iterable[Line], plan: dict[str, Any]) -> int:
+    """Print a plan that is not carried out, for people or as a document."""
+    if given.json:
+        output.document(plan)
+        return DONE
+    output.write_lines(lines)
+    if given.dry_run:
+        output.note(NOTHING_DONE)
+    return DONE
+
+
+async def carry_out(
+    library: Library, given: argparse.Namespace, doing: str, total: int, change: Callable[..., Awaitable[Result]]
+) -> Result | None:
+    """Make a change, which takes `on_progress`, and show how far it is; None after a no."""
+    with Progress(doing, total) as progress:
+        return await with_triggers(library, given, partial(change, on_progress=progress.advance), asks=True)
+
+
 async def with_triggers(
     library: Library, given: argparse.Namespace, change: Callable[[], Awaitable[Result]], *, asks: bool
 ) -> Result | None:
-    """Make a change; where triggers are missing put them back with --yes or, if the verb asks, when told to.
-
-    None when the answer was no. Raises TriggersMissing where it may not ask, and whatever the change raises.
-    """
+    """Make a change; restore missing triggers first with --yes or, if the verb `asks`, after a yes. None after a no."""
     from zeroclaw_tui.curation.changes import repair
     from zeroclaw_tui.memory.change import TriggersMissing
 
     try:
         return await change()
     except TriggersMissing as missing:
-        if not given.yes:
-            if not asks:
-                missing.hint = "Pass --yes to restore ZeroClaw's triggers and rebuild the index first."
-                raise
-            if not confirm("Restore them and continue?", [(f"{missing.message} {missing.hint}",)]):
-                return None
+        if not given.yes and not asks:
+            missing.hint = "Pass --yes to restore ZeroClaw's triggers and rebuild the index first."
+            raise
+        if not given.yes and not confirm("Restore them and continue?", [f"{missing.message} {missing.hint}"]):
+            return None
     await repair(library)
-    note("zeroclaw: Restored ZeroClaw's triggers and rebuilt the keyword index.")
+    output.note("zeroclaw: Restored ZeroClaw's triggers and rebuilt the keyword index.")
     return await change()
 
 
 async def with_conflict_sentences(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Make a change; Conflicts are raised again in the words of a command. Of several each is named on stderr."""
+    """Make a change; of several conflicts each is named on stderr, and the error names the options that help."""
     from zeroclaw_tui.memory.change import Conflicts
 
     try:
         return await change()
     except Conflicts as conflicts:
         if conflicts.total > 1:
-            for sentence in _conflict_sentences(conflicts.found, conflicts.total):
-                note(f"zeroclaw: {sentence}")
+            output.notes(_conflict_sentences(conflicts.found, conflicts.total))
         conflicts.message += " Nothing was restored."
         conflicts.hint = _WAYS_ON
         raise
@@ -177,13 +177,12 @@ def conflict_lines(preview: ApplyResult, on_conflict: OnConflict) -> Iterator[Li
             "overwrite": f"{come} back and {replace} the current version, which goes to the trash",
             "rename": f"{come} back under another key",
         }
-        yield (Styled(f"  {count:,} {happens[on_conflict]}:", YELLOW),)
-        for sentence in _conflict_sentences(preview.conflicts, count):
-            yield ("    ", sentence)
+        yield Styled(f"  {count:,} {happens[on_conflict]}:", YELLOW)
+        yield from (f"    {sentence}" for sentence in _conflict_sentences(preview.conflicts, count))
         if on_conflict == "refuse":
-            yield (Styled(f"  {_WAYS_ON}", DIM),)
+            yield Styled(f"  {_WAYS_ON}", DIM)
     for sentence in (*renamed_sentences(preview.renamed, MOST_NAMED, is_plan=True), *preview.notes):
-        yield ("  ", one_line(sentence))
+        yield f"  {one_line(sentence)}"
 
 
 def _conflict_sentences(found: Sequence[RowConflict], total: int) -> Iterator[str]:
@@ -193,24 +192,19 @@ def _conflict_sentences(found: Sequence[RowConflict], total: int) -> Iterator[st
 
 
 class Progress:
-    """How far a long change is, on stderr; after a ctrl-c the change stops at the next batch.
+    """A line on a terminal that shows how far a long change is.
 
-    A terminal shows it in one line that is written anew; elsewhere a line follows every five seconds.
-
-    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. With
-    `cancels_task` the first one cancels the task too, for what may take long without a batch.
+    After Ctrl-C the change stops at the next batch; with `cancels_task` the task is cancelled too, for work that has no
+    batches. A second Ctrl-C does what it always does. `total` is None where nobody knows how much there is.
     """
 
-    def __init__(
-        self, doing: str, total: int | None, *, cancels_task: bool = False, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, doing: str, total: int | None, *, cancels_task: bool = False) -> None:
         self._doing, self._total = doing, total
         self._cancels_task = cancels_task
         self._task: asyncio.Task[Any] | None = None
-        self._clock, self._written_at = clock, clock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._shows = sys.stderr.isatty()
-        self._shown = False
+        self._is_terminal = sys.stderr.isatty()
+        self._is_shown = False
         self._before: Any = None
         self.stopped = False
 
@@ -223,29 +217,22 @@ class Progress:
         self._before = signal.signal(signal.SIGINT, self._stop)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         import signal
 
         self._task = None
         signal.signal(signal.SIGINT, self._before)
-        if self._shown:
+        if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
     def advance(self, done: int) -> bool:
         """Show how far it is; False once it should stop. Called on whichever thread works."""
-        if self._total is None or done < self._total:
+        if self._is_terminal and (self._total is None or done < self._total):
             of = "" if self._total is None else f" of {self._total:,}"
-            if self._shows:
-                waiting.end()
-                sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
-                sys.stderr.flush()
-                self._shown = True
-            elif self._clock() - self._written_at >= _SECONDS_BETWEEN_LINES:
-                self._written_at = self._clock()
-                note(f"zeroclaw: {self._doing} {done:,}{of} …")
+            sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
+            sys.stderr.flush()
+            self._is_shown = True
         return not self.stopped
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
@@ -253,10 +240,10 @@ class Progress:
 
         self.stopped = True
         signal.signal(signal.SIGINT, self._before)
-        if self._shows:
+        if self._is_terminal:
             # Not by sys.stderr, which may be in the middle of a write.
             os.write(sys.stderr.fileno(), "\r\x1b[KStopping …".encode())
-            self._shown = True
+            self._is_shown = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._cancel_task)
 
@@ -266,7 +253,7 @@ class Progress:
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
-    """The plan for exactly these memories, those gone meanwhile left out."""
+    """Plan to delete exactly these memories, without those that were deleted meanwhile."""
     from zeroclaw_tui.backends.lookup import versions_at
     from zeroclaw_tui.curation.purge_plan import plan_of
 
@@ -284,34 +271,33 @@ async def plan_lines(
 
     samples = await library.memory.rows(Query(EXCERPTS, handles=[version.handle for version in plan.samples]))
     question = f"{verb.capitalize()} {counted(plan.count)}{' permanently' if forever else ''}?"
-    lines: list[Line] = [(Styled(question, BOLD),), ("  ", " · ".join(plan.sentences())), *map(_sample_line, samples)]
+    lines: list[Line] = [Styled(question, BOLD), f"  {' · '.join(plan.sentences())}"]
+    if samples:
+        lines += output.table(map(_sample, samples), longest=_TEXT_CELLS + 2, indent="  ")
     if plan.count > len(samples):
-        lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))
+        lines.append(Styled(f"  … {plan.count - len(samples):,} more", DIM))
     lines += superseded_lines(plan, verb)
     if forever:
-        sentence = "This cannot be undone: earlier versions are also deleted from the trash."
-        lines.append((Styled(f"  {sentence}", YELLOW),))
+        lines.append(Styled("  This cannot be undone: earlier versions are also deleted from the trash.", YELLOW))
     else:
         they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
-        lines.append((runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."),))
-    return [*lines, *([(f"  {found_sentence(copies)}",)] if copies else [])]
+        lines.append(runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."))
+    return [*lines, *([f"  {found_sentence(copies)}"] if copies else [])]
+
+
+def _sample(entry: MemoryEntry) -> tuple[Line, ...]:
+    key, text = (
+        cut(output.masked_line(entry.key), _KEY_CELLS),
+        cut(f'"{output.masked_line(entry.content)}"', _TEXT_CELLS),
+    )
+    return key or " ", text, date_shown(entry.when)
 
 
 def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
     """Say how many memories stay only because they are superseded; no line where there are none."""
     way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
     sentence = plan.superseded_sentence(way)
-    return [(Styled(f"  {sentence}", YELLOW),)] if sentence else []
-
-
-def _sample_line(entry: MemoryEntry) -> Line:
-    from zeroclaw_tui.memory.secret_text import masked
-
-    key, text = cut(one_line(masked(entry.key)), _KEY_CELLS), f'"{one_line(masked(entry.content))}"'
-    room = min(_TEXT_CELLS, width() - _KEY_CELLS - 16)
-    if room < _LEAST_TEXT:
-        return ("  ", key, "  ", cut(text, max(_LEAST_TEXT, width() - cells(key) - 4)))
-    return ("  ", padded(key, _KEY_CELLS), "  ", padded(cut(text, room), room), "  ", date_shown(entry.when))
+    return [Styled(f"  {sentence}", YELLOW)] if sentence else []
 
 
 class Copies(NamedTuple):
@@ -335,7 +321,7 @@ class Copies(NamedTuple):
 NO_COPIES = Copies()
 
 
-def print_change(
+def change_document(
     store: Library | Target,
     outcome: Outcome,
     *,
@@ -344,13 +330,11 @@ def print_change(
     entries: Sequence[dict[str, Any]] = (),
     copies: Copies = NO_COPIES,
     **more: Any,
-) -> None:
-    """Write the document that all changes have, as `help json` describes it; the names of `more` come last.
-
-    `verb` is what was typed, where that is another.
-    """
+) -> dict[str, Any]:
+    """The document that all changes have, as `help json` describes it; the names of `more` come last."""
     from zeroclaw_tui.curation.library import Library
 
+    cleaned = copies.cleaned
     name, place = (
         (store.memory.name, store.memory.about.location)
         if isinstance(store, Library)
@@ -365,10 +349,17 @@ def print_change(
         "entries": list(entries[:MOST_ENTRIES]),
         "notes": [*outcome.notes, *copies.notes],
         "also_found_in": [copy.as_json() for copy in copies.found],
-        "cleaned": _cleaned_as_json(copies.cleaned),
+        "cleaned": None
+        if cleaned is None
+        else {"action": cleaned.action.number if cleaned.action else None, "count": cleaned.count},
     }
     # The names come in the order that is described above.
-    document(dict.fromkeys(names) | outcome.as_json() | about | more)
+    return dict.fromkeys(names) | outcome.as_json() | about | more
+
+
+def print_change(store: Library | Target, outcome: Outcome, **more: Any) -> None:
+    """Write the document of a change; `more` is as for `change_document`."""
+    output.document(change_document(store, outcome, **more))
 
 
 def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
@@ -383,35 +374,26 @@ def print_copies(copies: Copies, *, cleaning: bool) -> None:
     lines: list[Line] = []
     if copies.cleaned is not None and copies.cleaned.count:
         sentence = "That is a separate change, and undo reverses it first."
-        lines.append((f"{cleaned_sentence(copies.cleaned)} {sentence}",))
+        lines.append(f"{cleaned_sentence(copies.cleaned)} {sentence}")
     if copies.found:
-        lines.append((Styled(found_sentence(copies.found), YELLOW),))
+        lines.append(Styled(found_sentence(copies.found), YELLOW))
     for copy in copies.found:
-        mark = (" ", Styled("(can be cleaned)", YELLOW)) if copy.can_clean else ()
-        lines.append(("  ", copy.sentence, *mark))
+        lines.append(("  ", copy.sentence, Styled(" (can be cleaned)" if copy.can_clean else "", YELLOW)))
     if not cleaning and any(copy.can_clean for copy in copies.found):
-        lines.append((Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM),))
-    write_lines(lines)
-    for sentence in copies.notes:
-        note(f"zeroclaw: {sentence}")
+        lines.append(Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM))
+    output.write_lines(lines)
+    output.notes(copies.notes)
 
 
 def skipped_lines(outcome: Outcome) -> Iterator[Line]:
     """Which memories were not touched, and under which keys others came back."""
-    for sentence in (*outcome.skipped_sentences(with_ids=True), *renamed_sentences(outcome.renamed, MOST_NAMED)):
-        yield (sentence,)
+    yield from outcome.skipped_sentences(with_ids=True)
+    yield from renamed_sentences(outcome.renamed, MOST_NAMED)
 
 
 def print_notes(outcome: Outcome) -> None:
-    """Say on stderr what the change remarked."""
-    for sentence in outcome.notes:
-        note(f"zeroclaw: {sentence}")
-
-
-def _cleaned_as_json(cleaned: Outcome | None) -> dict[str, Any] | None:
-    if cleaned is None:
-        return None
-    return {"action": cleaned.action.number if cleaned.action else None, "count": cleaned.count}
+    """Print the notes of a change on stderr."""
+    output.notes(outcome.notes)
 
 
 async def print_done(
@@ -426,34 +408,29 @@ async def print_done(
 
     `texts` are those of a change that left nothing in the trash; with None copies are not searched for.
     """
-
-    async def look() -> Copies:
-        return NO_COPIES if texts is None else await copies_left(library, given, outcome, texts)
-
     print_notes(outcome)
+    if not given.json:
+        output.write_lines([*([done] if outcome.count or outcome.cancelled else []), *skipped_lines(outcome)])
+        if outcome.verb != "forget" and outcome.action is not None:
+            output.write_lines([outcome.trash_sentence(date_shown(outcome.action.until), undo_hint())])
+        sys.stdout.flush()
+    copies = NO_COPIES if texts is None else await copies_left(library, given, outcome, texts)
     if given.json:
-        copies = await look()
         skipped = {*outcome.changed, *outcome.gone}
         # Of a change that was stopped only the trash knows which memories were deleted.
         deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
         entries = [named_as_json(version) for version in deleted[:MOST_ENTRIES]]
         print_change(library, outcome, entries=entries, copies=copies, **plan.as_json())
     else:
-        write_lines([done] if outcome.count or outcome.cancelled else [])
-        write_lines(skipped_lines(outcome))
-        if outcome.verb != "forget" and outcome.action is not None:
-            write_lines([(outcome.trash_sentence(date_shown(outcome.action.until), undo_hint()),)])
-        sys.stdout.flush()
-        copies = await look()
         print_copies(copies, cleaning=given.clean_copies)
     if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
+        output.note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
         return INTERRUPTED
     return REFUSED if outcome.changed else copies.exit_code
 
 
 async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[TextPlace, ...]:
-    """Where the texts of a plan lie besides; empty for a plan too large to look for."""
+    """Where else the texts of a plan are; empty for a plan too large to search for."""
     from zeroclaw_tui.curation.traces.copies import find_copies, texts_of_plan
 
     if plan.count > LOOKED_FOR_BEFORE:
@@ -464,7 +441,7 @@ async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[TextPlace, 
 async def copies_left(
     library: Library, given: argparse.Namespace, outcome: Outcome, texts: Sequence[Text] = ()
 ) -> Copies:
-    """Look where else the texts are that a change removed, and clean these places with --clean-copies.
+    """Find where else the texts are that a change removed, and clean these places with --clean-copies.
 
     `texts` are those of a change that left nothing in the trash.
     """
@@ -509,13 +486,13 @@ def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
         old, new = before.entry(), after.entry()
         for name in changed_fields(before, after):
             if name != "content":
-                yield (f"  {name.removesuffix('_id')}: {_shown(getattr(old, name))} → {_shown(getattr(new, name))}",)
+                yield f"  {name.removesuffix('_id')}: {_shown(getattr(old, name))} → {_shown(getattr(new, name))}"
     lines = content_difference(before, after)
     # The journal has no content of a memory that was new.
     contents = ["" if row is None else row.entry().content for row in (before, after)]
     if lines is None and contents[0] != contents[1]:
         sizes = [NOTHING if row is None else size_shown(row.entry().size) for row in (before, after)]
-        yield (f"  content: {' → '.join(sizes)}, too long to compare here",)
+        yield f"  content: {' → '.join(sizes)}, too long to compare here"
     for line in lines or ():
         yield ("  ", Styled(line, {"+": GREEN, "-": RED}.get(line[:1], DIM)))
 

@@ -6,39 +6,16 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import (
-    READABLE_MEMORIES,
-    add_recall_scope,
-    add_what_if,
-)
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    NOTHING,
-    RED,
-    Styled,
-    document,
-    note,
-    width,
-    write_lines,
-)
+from zeroclaw_tui.cli import options, output
 from zeroclaw_tui.cli.plans import Progress
 from zeroclaw_tui.cli.recall import print_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.memory.errors import (
-    DONE,
-    INTERRUPTED,
-    NOT_REACHABLE,
-    REFUSED,
-    NotFound,
-)
+from zeroclaw_tui.memory import errors
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.recall_tests import RecallTestRun
 
@@ -71,8 +48,8 @@ def _test_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="TOML file of tests; without FILE: tests.toml beside settings.toml"
     )
-    add_recall_scope(parser)
-    add_what_if(parser)
+    options.add_recall_scope(parser)
+    options.add_what_if(parser)
 
 
 @verb(
@@ -81,9 +58,10 @@ def _test_options(parser: argparse.ArgumentParser) -> None:
     "{file, tests, passed, failed, k, profile, weights, threshold, search_mode, as_of, hit_rate, mrr, ndcg,"
     " notes, results}",
     _test_options,
-    agents=READABLE_MEMORIES,
+    agents=options.READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     epilog=_TEST_FILES,
+    examples=("test", "test FILE --set memory.vector_weight=0"),
 )
 async def test(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Run recall tests and measure how well they recall what they should.
@@ -102,60 +80,60 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     file = Path(given.file) if given.file else tests_file(library)
     if not given.file and not file.exists():
-        raise NotFound(
+        raise errors.NotFound(
             f"There are no recall tests yet: {one_line(str(file))} does not exist.",
             hint="`zeroclaw memory help queries` shows how to write them; in the inspector space on a recorded turn"
             " makes one.",
         )
     tests = await asyncio.to_thread(read_tests, file)
-    trial = trial_given(library, given, now, set())
+    trial = trial_given(library, given, now)
     name = "stdin" if str(file) == STDIN else str(file)
     try:
         with Progress("Recalling", len(tests), cancels_task=True) as progress:
             run = await run_tests(library, name, tests, trial, progress.advance)
     except asyncio.CancelledError:
-        note("zeroclaw: Cancelled.")
-        return INTERRUPTED
+        output.note("zeroclaw: Cancelled.")
+        return errors.INTERRUPTED
     if given.json:
-        document(run.as_json())
+        output.document(run.as_json())
     else:
-        write_lines(run_lines(run))
-    print_notes(library, run.notes, set())
+        output.write_lines(run_lines(run))
+    print_notes(library, run.notes)
     if keyword_only_note(run.notes) is not None:
-        note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
-        return NOT_REACHABLE
-    return DONE if run.passed == len(run.results) else REFUSED
+        output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
+        return errors.NOT_REACHABLE
+    return errors.DONE if run.passed == len(run.results) else errors.REFUSED
 
 
-def run_lines(run: RecallTestRun) -> Iterator[Line]:
+def run_lines(run: RecallTestRun) -> Iterator[output.Line]:
     """How many tests pass, a row for each, the worst first, and the measures of all."""
     headline, settings, passed = run.sentences()
     verdict, _, count = passed.partition(",")
-    yield (Styled(headline, BOLD),)
-    yield (Styled(settings, DIM),)
-    yield (Styled(verdict, GREEN if run.passed == len(run.results) else RED), f",{count}")
+    yield (output.Styled(headline, output.BOLD),)
+    yield (output.Styled(settings, output.DIM),)
+    yield (output.Styled(verdict, output.GREEN if run.passed == len(run.results) else output.RED), f",{count}")
     yield ()
     yield from _result_table(run)
     yield ()
     rows = run.measure_rows()
     left = max(len(name) for name, _, _ in rows)
-    has_room = all(left + 9 + len(meaning) <= width() for _, _, meaning in rows)
+    has_room = all(left + 9 + len(meaning) <= output.width() for _, _, meaning in rows)
     for name, measure, meaning in rows:
-        parts: list[Part] = [padded(name, left), "  ", Styled(f"{measure:.2f}", BOLD)]
-        yield (*parts, "   ", Styled(meaning, DIM)) if has_room else parts
+        parts: list[output.Part] = [padded(name, left), "  ", output.Styled(f"{measure:.2f}", output.BOLD)]
+        yield (*parts, "   ", output.Styled(meaning, output.DIM)) if has_room else parts
 
 
-def _result_table(run: RecallTestRun) -> Iterator[Line]:
+def _result_table(run: RecallTestRun) -> Iterator[output.Line]:
     heads = ("", "rank", f"nDCG@{run.k}")
     widths = [len("✗ fail"), len(heads[1]), len(heads[2])]
-    room = max(_LEAST_ROOM, width() - sum(widths) - 2 * len(widths))
-    yield (Styled("  ".join([*map(padded, heads, widths), "test"]), DIM),)
+    room = max(_LEAST_ROOM, output.width() - sum(widths) - 2 * len(widths))
+    yield (output.Styled("  ".join([*map(padded, heads, widths), "test"]), output.DIM),)
     for result in sorted(run.results, key=lambda result: (result.passed, result.ndcg or 0)):
-        mark = Styled("✓ pass", GREEN) if result.passed else Styled("✗ fail", RED)
-        rank = f"{round(1 / result.reciprocal_rank)}" if result.reciprocal_rank else NOTHING
-        ndcg = NOTHING if result.ndcg is None else f"{result.ndcg:.2f}"
+        mark = output.Styled("✓ pass", output.GREEN) if result.passed else output.Styled("✗ fail", output.RED)
+        rank = f"{round(1 / result.reciprocal_rank)}" if result.reciprocal_rank else output.NOTHING
+        ndcg = output.NOTHING if result.ndcg is None else f"{result.ndcg:.2f}"
         name = cut(one_line(result.test.name[:_LONGEST_NAME]) or "a blank query", room)
         left = room - cells(name) - 2
         has_room = result.failure and left >= _LEAST_ROOM
-        failure = ("  ", Styled(cut(one_line(result.failure), left), DIM)) if has_room else ()
+        failure = ("  ", output.Styled(cut(one_line(result.failure), left), output.DIM)) if has_room else ()
         yield (mark, "  ", padded(rank, widths[1]), "  ", padded(ndcg, widths[2]), "  ", name, *failure)

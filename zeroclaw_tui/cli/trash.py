@@ -63,7 +63,14 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True)
+@verb(
+    "undo",
+    "Undo the last change",
+    CHANGED,
+    _undo_options,
+    changes=True,
+    examples=("undo --dry-run", "undo --list"),
+)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
     return await (_list_changes if given.list else _turn_action)(library, given)
@@ -75,7 +82,14 @@ def _redo_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb("redo", "Redo the last undone change", CHANGED, _redo_options, changes=True)
+@verb(
+    "redo",
+    "Redo the last undone change",
+    CHANGED,
+    _redo_options,
+    changes=True,
+    examples=("redo --dry-run", "redo --id 12"),
+)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Redo what was undone last, or the change of a number, once a person agrees."""
     return await _turn_action(library, given)
@@ -236,6 +250,7 @@ def _trash_list_options(parser: argparse.ArgumentParser) -> None:
     "List deleted memories",
     "{backend, location, total, offset, limit, usage, entries}",
     _trash_list_options,
+    examples=("trash list --contains tea", "trash list --json"),
 )
 async def trash_list(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """List deleted memories: the fields of `get`, with when and by which change each was deleted."""
@@ -274,7 +289,14 @@ def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb("trash restore", "Restore deleted memories", CHANGED, _trash_restore_options, changes=True)
+@verb(
+    "trash restore",
+    "Restore deleted memories",
+    CHANGED,
+    _trash_restore_options,
+    changes=True,
+    examples=("trash restore 12", "trash restore --all --dry-run"),
+)
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Restore deleted memories."""
     from zeroclaw_tui.curation.changes import check_restorable, restore
@@ -311,7 +333,13 @@ def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb("trash empty", "Permanently delete memories from the trash (default: all)", CHANGED, _trash_empty_options)
+@verb(
+    "trash empty",
+    "Permanently delete memories from the trash (default: all)",
+    CHANGED,
+    _trash_empty_options,
+    examples=("trash empty --dry-run", "trash empty 12"),
+)
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Permanently delete from the trash."""
     from zeroclaw_tui.curation.outcome import Outcome

@@ -8,26 +8,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.options import agent_given, moment_meant
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    RED,
-    YELLOW,
-    Styled,
-    document,
-    note,
-    waiting,
-    width,
-    write_lines,
-)
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED
 from zeroclaw_tui.memory.text import counted, cut, one_line
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turn_comparison import ComparedTurn
     from zeroclaw_tui.curation.turns import TurnLog
@@ -53,6 +40,7 @@ def _tail_options(parser: argparse.ArgumentParser) -> None:
     agents="only the turns of this agent",
     checks=agent_given,
     concerns=("store", "recall", "vectors"),
+    examples=("tail --since 12h", "tail --mismatches --check"),
 )
 async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Show the turns that ZeroClaw recorded, each compared with a recall made now.
@@ -73,7 +61,7 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
         return printer.exit_code
     logs = follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None)
     await printer.show(await anext(logs))
-    note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
+    output.note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
     async for log in logs:
         await printer.show(log)
     return printer.exit_code
@@ -106,40 +94,46 @@ class _TurnPrinter:
             if self._given.mismatches and compared.equal is not False:
                 continue
             if self._given.json:
-                document(compared.as_json(), compact=True)
+                output.document(compared.as_json(), compact=True)
             else:
-                write_lines(turn_lines(compared))
+                output.write_lines(turn_lines(compared))
             sys.stdout.flush()
-        waiting.end()
 
     def _print(self, sentence: str) -> None:
         if sentence not in self._printed:
             self._printed.add(sentence)
-            note(f"zeroclaw: {one_line(sentence)}")
+            output.note(f"zeroclaw: {one_line(sentence)}")
 
 
-def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
+def turn_lines(compared: ComparedTurn) -> Iterator[output.Line]:
     """A turn for people: the message, the agent, how many memories were sent, and what differs."""
     turn = compared.turn
     who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
-    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, width() - 2)) or "(no message recorded)"
-    yield (Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}", DIM), "  ", Styled(who or "no agent named", DIM))
-    yield ("  ", Styled(asked, BOLD))
+    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, output.width() - 2)) or "(no message recorded)"
+    yield (
+        output.Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}", output.DIM),
+        "  ",
+        output.Styled(who or "no agent named", output.DIM),
+    )
+    yield ("  ", output.Styled(asked, output.BOLD))
     yield ("  ", _verdict(compared))
     if compared.equal is False or (compared.equal is None and compared.changed_since):
         yield from difference_of_blocks(turn.sent or "", compared.predicted or "")
 
 
-def _verdict(compared: ComparedTurn) -> Styled:
-    sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
-    return Styled(f"{sign} {one_line(compared.sentence())}", colour)
+def _verdict(compared: ComparedTurn) -> output.Styled:
+    sign, colour = {True: ("✓", output.GREEN), False: ("✗", output.RED), None: ("–", output.YELLOW)}[compared.equal]
+    return output.Styled(f"{sign} {one_line(compared.sentence())}", colour)
 
 
-def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:
+def difference_of_blocks(sent: str, predicted: str) -> Iterator[output.Line]:
     """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
     from zeroclaw_tui.memory.text_difference import diff_lines
 
-    room = max(20, width() - len(_INDENT) - 2)
+    room = max(20, output.width() - len(_INDENT) - 2)
     for line in diff_lines(predicted, sent, whole=True):
         if text := cut(one_line(line.text), room):
-            yield (_INDENT, Styled(f"{line.sign} {text}", {"+": GREEN, "-": RED}.get(line.sign, DIM)))
+            yield (
+                _INDENT,
+                output.Styled(f"{line.sign} {text}", {"+": output.GREEN, "-": output.RED}.get(line.sign, output.DIM)),
+            )

@@ -1,31 +1,20 @@
-"""The verbs of `zeroclaw memory`: where each stands, what it declares, how it is parsed and answered.
+"""The verbs of `zeroclaw memory`: their table, parsers and help, and how one is answered.
 
-A verb declares itself beside its function: what it is for, its options, its answer as JSON. Parser, help, completion
-and the page about JSON come of that. Only the module of the verb that is called is imported, and what a verb
-needs beyond options and output its functions import. The pages of `help` are Markdown files of this package.
+A verb is declared beside its function, with its options and its JSON document. Only the module of the verb that is
+called is imported, and its functions import what they need beyond options and output.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.cli.dropped import RemovedError, removed_option, removed_verb
-from zeroclaw_tui.cli.options import (
-    OWN_MEMORIES,
-    Parser,
-    add_common,
-    filled,
-    first_word,
-    help_width,
-    likely,
-    open_options,
-)
-from zeroclaw_tui.cli.output import document, note, waiting, width
+from zeroclaw_tui.cli.options import OWN_MEMORIES, Parser, add_common, first_word, likely, open_options
+from zeroclaw_tui.cli.output import document, note, notes, write_lines
 from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -34,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.target import Target
 
 Concern = Literal["store", "recall", "vectors", "hygiene", "snapshot", "file", "fact"]
@@ -64,10 +54,9 @@ GROUPS = {
     },
     "Help": {"help": "verbs"},
 }  # fmt: skip
-"""Each verb's module of this package, in the order in which verbs are told, under what they are for."""
+"""The verbs by what they are for, each with its module of this package."""
 _MODULES = {name: module for verbs in GROUPS.values() for name, module in verbs.items()}
 
-WIDEST = 100
 SHAPES = "<!-- the documents of the verbs -->"
 FIELDS = "<!-- the fields of a memory -->"
 """Replaced in a page by the documents of all verbs, and by the fields of a memory."""
@@ -82,7 +71,7 @@ Exit codes: 0 done, 1 not found, refused, answered no, or a check failed, 2 wron
 3 store not reachable or locked, 127 no real zeroclaw on PATH, 130 interrupted."""
 
 _TRASH = "List, restore or permanently delete deleted memories"
-LONGEST_SHOWN = 40
+_LONGEST_SHOWN = 40
 CHANGED = (
     "{verb, backend, location, dry_run, count, action, until, entries, changed, gone, renamed, notes, also_found_in,"
     " cleaned}"
@@ -98,35 +87,35 @@ class Verb(NamedTuple):
     about: str
     """What it does: imperative, with a capital, without a full stop."""
     shape: str
-    """Its answer with --json: the names of the document."""
+    """The names of its JSON document."""
     answers: Answer
     add_options: AddOptions | None = None
+    examples: tuple[str, ...] = ()
+    """What can be typed behind `zeroclaw memory`."""
     checks: Callable[[argparse.Namespace], object] | None = None
     """Raises UsageError for options that do not fit together, before anything is opened."""
     description: str = ""
-    """Said in its help in place of `about`."""
+    """Shown in its help instead of `about`."""
     epilog: str = ""
-    opens: Literal["store", "config", "nothing"] = "store"
-    """What its function is called with: an open store, or the configs where it has something to say, too, of a store
-    that does not open."""
-    makes_store: bool = False
-    """Whether the store is made where it is not there yet."""
+    opens: Literal["store", "new store", "target", "config", "nothing"] = "store"
+    """What its function gets: an open store, one that is made where there is none, a target whose store may be missing,
+    or the configs for a verb that also answers where the store does not open."""
     changes: bool = False
     """Whether it changes something, unless --dry-run is given."""
     agents: str = ""
     """What --agent means to it, as its help says; without a meaning it is refused."""
     concerns: tuple[Concern, ...] = ()
-    """What of the config's warnings changes what it does."""
+    """Which of the config's warnings matter to it."""
     heeds_version: bool = True
-    """Whether its answer is another one by the rules of another ZeroClaw version."""
+    """Whether its answer depends on the ZeroClaw version."""
     tells_facts: bool = False
-    """Whether how the store is made is told by the verb itself."""
+    """Whether it prints minor facts about the store too."""
 
 
 def verb(
     name: str, about: str, shape: str, options: AddOptions | None = None, **more: Any
 ) -> Callable[[Answer], Answer]:
-    """Declare a verb, which the decorated function answers; the names and meanings are those of `Verb`."""
+    """Declare the verb that the decorated function answers; `more` are fields of `Verb`."""
 
     def declare(answers: Answer) -> Answer:
         _DECLARED[name] = Verb(name, about, shape, answers, options, **more)
@@ -144,15 +133,14 @@ def named_verb(name: str) -> Verb | None:
 
 
 def every_verb() -> dict[str, Verb]:
-    """All verbs by their names, in the order in which they are told."""
+    """All verbs by their names."""
     for module in dict.fromkeys(_MODULES.values()):
         import_module(f"zeroclaw_tui.cli.{module}")
     return {name: _DECLARED[name] for name in _MODULES}
 
 
 def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """What stands behind `zeroclaw memory`, parsed, with `verb` its name. Raises UsageError, which names the verb whose
-    help tells more, and what a misspelt verb or option may stand for."""
+    """Parse the words behind `zeroclaw memory`; `verb` is the name of the verb. Raises UsageError."""
     called, others = split_verb(arguments)
     if called is None:
         raise UsageError("No command given.", hint="`zeroclaw memory` lists the commands.")
@@ -162,12 +150,12 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         raise removed_option(called.name, others) or error from None
     if given.agent and not called.agents:
         raise UsageError(f"`zeroclaw memory {called.name}` does not take --agent.", hint="Leave it out.")
-    given.verb, given.makes_store = called.name, called.makes_store
+    given.verb, given.makes_store = called.name, called.opens in ("new store", "target")
     return given
 
 
 def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
-    """The verb among the words behind `memory`, None where there is none, and the other words. Raises UsageError."""
+    """The verb among the words behind `memory`, if there is one, and the other words. Raises UsageError."""
     others = list(arguments)
     at = first_word(others)
     if at is None:
@@ -178,14 +166,17 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
         return called, others
     below = verbs_below(name)
     if not below:
-        raise removed_verb([name]) or _unknown(name)
+        raise removed_verb([name]) or _unknown(name, dict(first_words()), "`zeroclaw memory` lists the commands.")
     at = first_word(others)
     second = others.pop(at) if at is not None else None
     if second is None and {"-h", "--help"} & set(others):
         return _several(name, below), others
+    if second is None:
+        raise UsageError(f"`zeroclaw memory {name}` needs a command.", hint=f"See `zeroclaw memory {name} --help`.")
     called = named_verb(f"{name} {second}")
     if called is None:
-        raise removed_verb([name, second or ""]) or _unknown_below(name, second, below)
+        error = _unknown(f"{name} {second}", [each.name for each in below], f"See `zeroclaw memory {name} --help`.")
+        raise removed_verb([name, second]) or error
     return called, others
 
 
@@ -196,7 +187,7 @@ def verbs_below(name: str) -> list[Verb]:
 
 
 def first_words() -> Iterator[tuple[str, str]]:
-    """What may stand behind `memory`, each with what it does; the verbs below one are told as one."""
+    """What may follow `memory`, each with what it does; the verbs of two words are listed as one."""
     verbs = every_verb()
     for name, each in verbs.items():
         first, *below = name.split()
@@ -210,8 +201,8 @@ def verb_parser(called: Verb) -> Parser:
     """The parser of one verb."""
     parser = Parser(
         prog=f"zeroclaw memory {called.name}",
-        description=called.description or f"{called.about[:1].upper()}{called.about[1:]}.",
-        epilog=called.epilog,
+        description=called.description or f"{called.about}.",
+        epilog="\n\n".join(filter(None, [called.epilog, _examples(called)])),
         allow_abbrev=False,
     )
     if called.add_options is not None:
@@ -220,33 +211,21 @@ def verb_parser(called: Verb) -> Parser:
     return parser
 
 
+def _examples(called: Verb) -> str:
+    return "\n".join(["examples:", *(f"  zeroclaw memory {words}" for words in called.examples)])
+
+
 def _several(name: str, below: Sequence[Verb]) -> Verb:
     """What `--help` behind the first word of verbs of two words shows."""
     lines = "\n".join(f"  {each.name:<14} {each.about}" for each in below)
-    about = f"{_TRASH[:1].upper()}{_TRASH[1:]}."
-    return below[0]._replace(name=name, description=f"{about}\n\n{lines}", add_options=None)
+    examples = tuple(each.examples[0] for each in below)
+    return below[0]._replace(name=name, description=f"{_TRASH}.\n\n{lines}", add_options=None, examples=examples)
 
 
-def _unknown(name: str) -> UsageError:
-    hint = "`zeroclaw memory` lists the commands."
-    near = likely(name, dict(first_words()))
-    near = near or next((each for each in every_verb() if each.endswith(f" {name}")), None)
-    return UsageError(f"Unknown command: {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
-
-
-def _unknown_below(name: str, second: str | None, below: Sequence[Verb]) -> UsageError:
-    names = [each.name.split()[1] for each in below]
-    hint = f"Commands: {', '.join(names)}; see `zeroclaw memory {name} --help`."
-    if second is None:
-        return UsageError(f"`zeroclaw memory {name}` needs a command of its own.", hint=hint)
-    near = likely(second, names)
-    return UsageError(
-        f"Unknown command: {name} {_shown(second)}.", hint=f"Did you mean {near}? {hint}" if near else hint
-    )
-
-
-def _shown(typed: str) -> str:
-    return one_line(mask_secrets(typed))[:LONGEST_SHOWN]
+def _unknown(name: str, known: Iterable[str], hint: str, what: str = "command") -> UsageError:
+    near = likely(name, list(known))
+    shown = one_line(mask_secrets(name))[:_LONGEST_SHOWN]
+    return UsageError(f"Unknown {what}: {shown}.", hint=f"Did you mean {near}? {hint}" if near else hint)
 
 
 def answer(given: argparse.Namespace) -> int:
@@ -256,15 +235,7 @@ def answer(given: argparse.Namespace) -> int:
 
     gc.freeze()
     gc.enable()
-    return asyncio.run(_waited_for(given))
-
-
-async def _waited_for(given: argparse.Namespace) -> int:
-    waiting.begin()
-    try:
-        return await _answer(given)
-    finally:
-        waiting.end()
+    return asyncio.run(_answer(given))
 
 
 async def _answer(given: argparse.Namespace) -> int:
@@ -286,34 +257,45 @@ async def _answer(given: argparse.Namespace) -> int:
         called.checks(given)
     configs = _configs(given)
     if called.name != "health":
-        # It tells all that is wrong itself.
+        # `health` itself shows all that is wrong.
         _print_choice(configs)
-        for sentence in configs[0].warned_about(*called.concerns):
-            note(f"zeroclaw: {sentence}")
+        notes(configs[0].warned_about(*called.concerns))
     if called.opens == "config":
         return await called.answers(configs, given, now)
-    if called.makes_store:
-        from zeroclaw_tui.curation.transfer.target import Target
-
-        target = await Target.at(configs[0], given.profile)
-        if target.library is None:
-            return await _to_new_store(target, given, now)
-        library = target.library
-    else:
+    if called.opens == "store":
         library = await open_library(configs[0], given.profile, may_be_missing=True, query_binary=called.heeds_version)
+        return await _answer_opened(called, library, given, now)
+    from zeroclaw_tui.curation.transfer.target import Target
+
+    target = await Target.at(configs[0], given.profile)
+    if target.library is not None:
+        return await _answer_opened(called, target.library, given, now)
+    try:
+        if called.opens == "new store":
+            await _make(target, given)
+        return await called.answers(target.library or target, given, now)
+    finally:
+        await target.close()
+
+
+async def _answer_opened(called: Verb, library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Run a verb on an open store, after what there is to say about the store."""
     library.on_first_request(lambda request: note(f"zeroclaw: {request.description}"))
-    # A change that is refused for what makes the store read-only says it itself.
+    # A change that is refused because the store is read-only says why itself.
     changes = called.changes and not getattr(given, "dry_run", False)
     silent = library.read_only_because if changes else None
     notices = [notice for notice in library.memory.about.notices if called.tells_facts or not notice.is_minor]
     sentences = [notice.sentence for notice in notices if notice.sentence != silent]
     try:
-        for sentence in sentences:
-            note(f"zeroclaw: {sentence}")
+        notes(sentences)
         # Without agents a recall is everybody's, and says so itself.
         if given.agent and ("agents" not in library.memory.why_not or "recall" not in called.concerns):
             await library.check_agents(given.agent)
-        return await called.answers(library, given, now)
+        if called.opens != "target":
+            return await called.answers(library, given, now)
+        from zeroclaw_tui.curation.transfer.target import Target
+
+        return await called.answers(Target.of(library), given, now)
     except Refused as refused:
         if any(refused.message in sentence for sentence in sentences):
             refused.message = "The change was refused for that reason."
@@ -322,28 +304,19 @@ async def _answer(given: argparse.Namespace) -> int:
         await library.close()
 
 
-async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime) -> int:
-    """A verb that brings the first memories of a store, which is made as the ZeroClaw of the config's version would."""
+async def _make(target: Target, given: argparse.Namespace) -> None:
+    """Make the store that the first memory is stored in, as the ZeroClaw of the config's version would."""
     import asyncio
 
-    try:
-        if given.verb == "import":
-            from zeroclaw_tui.cli.transfer import import_to_new
-
-            return await import_to_new(target, given)
-        if given.read_only:
-            raise Refused("--read-only refuses every write.", hint="Leave it out.")
-        is_empty = await asyncio.to_thread(os.path.isfile, target.location)
-        library = await target.make()
-        location = one_line(library.memory.about.location)
-        if is_empty:
-            note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been created in it.")
-        else:
-            was = f"There was no place for memories at {location}" if "://" in location else f"{location} did not exist"
-            note(f"zeroclaw: {was}; it has been created.")
-        return await _DECLARED[given.verb].answers(library, given, now)
-    finally:
-        await target.close()
+    if given.read_only:
+        raise Refused("--read-only refuses every write.", hint="Leave it out.")
+    is_empty = await asyncio.to_thread(os.path.isfile, target.location)
+    location = one_line((await target.make()).memory.about.location)
+    if is_empty:
+        note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been created in it.")
+    else:
+        was = f"There was no place for memories at {location}" if "://" in location else f"{location} did not exist"
+        note(f"zeroclaw: {was}; it has been created.")
 
 
 def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
@@ -371,7 +344,7 @@ def _print_choice(configs: Sequence[MemoryConfig]) -> None:
 
 
 def memory_parser() -> Parser:
-    """The parser of `zeroclaw memory` without a verb, whose help lists all of them."""
+    """The parser of `zeroclaw memory`, whose help lists all verbs."""
     parser = Parser(
         prog="zeroclaw memory",
         usage="zeroclaw memory COMMAND [options]",
@@ -393,7 +366,7 @@ def verbs_listed() -> str:
 
 
 def topics() -> Iterator[tuple[str, str]]:
-    """Each page's name and what it tells."""
+    """Each page's name and title."""
     for file in sorted(_folder().glob("*.md")):
         with file.open(encoding="utf-8") as page:
             yield file.stem, page.readline().partition(": ")[2].strip()
@@ -405,20 +378,21 @@ def _help_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@verb("help", "Show a help page or the help of a command", "{topic, text}", _help_options, opens="nothing")
+@verb(
+    "help",
+    "Show a help page or the help of a command",
+    "{topic, text}",
+    _help_options,
+    opens="nothing",
+    examples=("help scoring", "help trash restore"),
+)
 async def show(nothing: None, given: argparse.Namespace, now: datetime) -> int:
-    """Show the page of a topic, the help of a verb, or which there are. Raises UsageError for what is neither."""
-    import shutil
-
+    """Show the page of a topic, the help of a verb, or a list of the pages."""
     text = _text(given.topic)
     if given.json:
         document({"topic": " ".join(given.topic) or None, "text": text})
-    elif sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
-        import pydoc
-
-        pydoc.pager(text)
     else:
-        sys.stdout.write(text)
+        write_lines(text.rstrip("\n").split("\n"))
     return DONE
 
 
@@ -432,88 +406,23 @@ def _text(words: Sequence[str]) -> str:
     pages = dict(topics())
     if not words:
         listed = "".join(f"  {name:<14} {title}\n" for name, title in pages.items())
-        text = (
-            f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nWith a command instead of TOPIC, its help is shown."
+        return (
+            f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nWith a command instead of TOPIC, its help is shown.\n"
         )
-        return f"{filled(text, help_width())}\n"
     if words[0] in pages and len(words) == 1:
-        return rendered((_folder() / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
+        from zeroclaw_tui.memory.entry import JSON_FIELDS
+
+        page = (_folder() / f"{words[0]}.md").read_text("utf-8")
+        shapes = [f"- `{each.name}`: {each.shape}" for each in every_verb().values()]
+        fields = [f"- `{name}`: {meaning}" for name, meaning in JSON_FIELDS.items()]
+        return page.replace(SHAPES, "\n".join(shapes)).replace(FIELDS, "\n".join(fields))
     try:
         called, _ = split_verb(words)
     except UsageError as error:
         if isinstance(error, RemovedError) or words[0] in dict(first_words()):
             raise
-        near = likely(words[0], [*pages, *dict(first_words())])
-        error.message = error.message.replace("command", "page or command", 1)
-        error.hint = f"{f'Did you mean {near}? ' if near else ''}`zeroclaw memory help` lists the pages."
-        raise
+        hint = "`zeroclaw memory help` lists the pages."
+        raise _unknown(words[0], [*pages, *dict(first_words())], hint, "page or command") from None
     if called is None:
         raise UsageError("A topic is one word.", hint="`zeroclaw memory help` lists the pages.")
     return verb_parser(called).format_help()
-
-
-def rendered(page: str, columns: int) -> str:
-    """A page as plain text: paragraphs and lists wrapped to so many columns, code as it stands."""
-    import textwrap
-
-    page = page.replace(SHAPES, "\n".join(_shapes())).replace(FIELDS, "\n".join(_fields()))
-    lines: list[str] = []
-    for block in _blocks(page):
-        if block[0].startswith("```"):
-            lines += [f"    {line}".rstrip() for line in block[1:-1]]
-        elif block[0].startswith("#"):
-            title = block[0].lstrip("# ")
-            lines += [title, "=" * len(title), ""] if block[0].startswith("# ") else [title, "-" * len(title), ""]
-            continue
-        else:
-            for item in _items(block):
-                indent = "  " if item.startswith("- ") else ""
-                lines += textwrap.wrap(
-                    item, columns, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-                )
-        lines.append("")
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _blocks(page: str) -> Iterator[list[str]]:
-    """The lines of a page between its empty ones; a fenced piece of code is one block."""
-    block: list[str] = []
-    is_code = False
-    for line in page.splitlines():
-        if line.startswith("```"):
-            is_code = not is_code
-            block.append(line)
-            if not is_code:
-                yield block
-                block = []
-        elif line or is_code:
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _items(block: Sequence[str]) -> Iterator[str]:
-    """A paragraph as one line, a list as one line an item."""
-    item = ""
-    for line in block:
-        if line.startswith("- ") and item:
-            yield item
-            item = line
-        else:
-            item = f"{item} {line.strip()}".strip()
-    yield item
-
-
-def _fields() -> Iterator[str]:
-    from zeroclaw_tui.memory.entry import JSON_FIELDS
-
-    for name, meaning in JSON_FIELDS.items():
-        yield f"- `{name}`: {meaning}"
-
-
-def _shapes() -> Iterator[str]:
-    for each in every_verb().values():
-        yield f"- `{each.name}`: {each.shape}"
