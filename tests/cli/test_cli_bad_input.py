@@ -118,8 +118,6 @@ def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run,
         assert f"{pipe} is not a regular file." in answer.err + memory("health").out + memory("health").err
 
 
-
-
 @pytest.mark.parametrize(
     ("what", "bytes_of"),
     [
@@ -201,8 +199,6 @@ def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, varia
     assert answer.json["key"] == f"evil{HOSTILE}"
     assert not set(RAW) & set(answer.out)
     assert memory("get", "broken", "--json", **variables).json["content"].startswith("rust ")
-
-
 
 
 def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, hostile: Path) -> None:

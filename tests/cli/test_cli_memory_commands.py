@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +70,6 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     assert stays in purged.err
 
 
-
-
 def test_list_as_json(memory: Run, install: Path) -> None:
     answer = memory("list", "--json", "--limit", "3")
     document = answer.json
@@ -112,8 +108,6 @@ def test_filters_of_list(memory: Run, options: tuple[str, ...], keys: list[str])
     answer = memory("list", "--json", *options)
     assert answer.code == 0
     assert _keys(answer) == keys
-
-
 
 
 def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
@@ -166,8 +160,6 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
     assert get("--agent", "nobody").code == 1
 
 
-
-
 def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: Path) -> None:
     with (agents_install / "config.toml").open("a") as config:
         config.write('[agents.default.workspace]\nread_memory_from = ["writer"]\n[agents.writer]\n')
@@ -216,8 +208,6 @@ def test_recall_as_json(memory: Run) -> None:
     assert first["keyword_raw"] == pytest.approx(first["score"], abs=1e-6)
 
 
-
-
 def test_recall_within_a_session_and_a_window(memory: Run) -> None:
     def keys(*options: str) -> list[str]:
         document = memory("recall", "user cat rust timezone", "--json", "--profile", "0.7.5", *options).json
@@ -228,8 +218,6 @@ def test_recall_within_a_session_and_a_window(memory: Run) -> None:
     assert keys("--until", "2026-03-02") == ["lang"]
     assert keys("--namespace", "elsewhere") == []
     assert len(keys("--limit", "1")) == 1
-
-
 
 
 def test_decay_counts_to_the_moment_given(memory: Run) -> None:
@@ -336,8 +324,6 @@ def test_two_stores_that_could_be_meant_are_both_named(run: Run, install: Path, 
     assert len(run("memory", "health", "--json", "--config-dir", str(install)).json["installs"]) == 2
 
 
-
-
 def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     before = database.read_bytes()
@@ -353,8 +339,6 @@ def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
         told = answer.err + answer.out
         assert told.count("Nothing is stored, because") == 1
         assert told.count("memory.auto_save is a text") == (arguments == ("health",))
-
-
 
 
 def test_a_zeroclaw_newer_than_the_newest_known_is_called_that(memory: Run, tmp_path: Path) -> None:

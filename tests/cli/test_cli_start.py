@@ -256,9 +256,9 @@ def test_memory_alone_lists_its_verbs_by_what_they_are_for(run: Run) -> None:
     ("typed", "meant"),
     [
         ("memory lsit", "list"), ("memory recal x", "recall"), ("memory list --limt 3", "--limit"),
-        ("memory trash restor", "restore"), ("onboard --dry-rum", "--dry-run"),
+        ("memory trash restor", "trash restore"), ("onboard --dry-rum", "--dry-run"),
         ("onboard --intractive", "--interactive"),
-        ("memory help scorring", "scoring"), ("memory --jsn list", "--json"), ("memory empty x", "trash empty"),
+        ("memory help scorring", "scoring"), ("memory --jsn list", "--json"),
     ],
 )  # fmt: skip
 def test_a_slip_is_answered_with_what_it_may_mean(run: Run, typed: str, meant: str) -> None:

@@ -336,15 +336,20 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
     """The filter that the options mean. ZeroClaw's own categories in any case. Raises UsageError."""
-    from zeroclaw_tui.backends.matching import compiled
-    from zeroclaw_tui.memory.change import category_meant
     from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
+    categories: tuple[str, ...] = ()
+    if given.category:
+        from zeroclaw_tui.memory.change import category_meant
+
+        categories = tuple(map(category_meant, given.category))
     if given.regex:
+        from zeroclaw_tui.backends.matching import compiled
+
         # A pattern that cannot be read is reported before any store is asked.
         compiled(given.regex)
     return MemoryFilter(
-        category=tuple(map(category_meant, given.category)) if given.category else None,
+        category=categories or None,
         session=tuple(given.session or ()) or None,
         agent=agents_given(given) or None,
         namespace=tuple(given.namespace or ()) or None,
