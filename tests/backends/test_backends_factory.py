@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.databases import create_database
 
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_info, create_memory
 from zeroclaw_tui.config.locations import Install
@@ -23,29 +22,6 @@ def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: ob
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-async def test_sqlite_opens_the_installs_database(tmp_path: Path) -> None:
-    root = tmp_path / "workspace"
-    (root / "memory").mkdir(parents=True)
-    create_database(root / "memory" / "brain.db", "G1")
-    memory = create_memory(config_of(root, "sqlite"))
-    await memory.open()
-    assert (memory.name, await memory.count()) == ("sqlite", 0)
-    assert memory.about.location == str(root / "memory" / "brain.db")
-    await memory.close()
-
-
-async def test_markdown_of_0_8_has_the_agents_folders_too(tmp_path: Path) -> None:
-    write(tmp_path / "data" / "MEMORY.md", "- of the install\n")
-    write(tmp_path / "agents" / "ada" / "workspace" / "MEMORY.md", "- of ada\n")
-    agents: dict[str, tuple[str, ...]] = {"ada": (), "never_started": ()}
-    memory = create_memory(config_of(tmp_path / "data", "markdown", layout="data", agents=agents))
-    await memory.open()
-    assert [(entry.agent, entry.content) for entry in await memory.list()] == [
-        (None, "of the install"),
-        ("ada", "of ada"),
-    ]
 
 
 SERVERS = {

@@ -18,7 +18,6 @@ CONFIG = 'default_temperature = 0.7\n[memory]\nbackend = "lucid"\nauto_save = tr
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\nrecall_timeout_ms = 60000\n'
 ROWS = [{"key": "tea", "content": "Likes green tea"}, {"key": "cup", "content": "The blue cup"}]
 LUCID = [("decision", "lang: prefers tea"), ("Visual, image", "a \x1b[31mpot of tea")]
-KEEPS = "Lucid keeps its own copy: its program has no command to delete."
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -79,35 +78,6 @@ def test_no_agent_from_0_8_0_on_is_given_what_lucid_adds(tmp_path: Path, program
         assert "withheld from the agent: lucid_1 (lucid's own)" in run("--profile", version, "recall", "tea").stdout
     earlier = json.loads(run("--profile", "0.7.5", "recall", "tea", "--json").stdout)
     assert [row["injected"] for row in earlier["results"] if row["stage"] == "lucid"] == [True, True]
-
-
-def test_without_the_program_recall_is_the_database_s(tmp_path: Path, run: Command) -> None:
-    """Exit code 0, and one sentence on stderr; the second line of a batch finds lucid at rest."""
-    install(tmp_path)
-    batch = tmp_path / "batch.jsonl"
-    batch.write_text('{"query": "tea"}\n{"query": "cup"}\n')
-    done = run("recall", "--batch", str(batch))
-    assert done.returncode == 0
-    assert [stages(json.loads(line)) for line in done.stdout.splitlines()] == [
-        [("tea", "keyword")],
-        [("cup", "keyword")],
-    ]
-    assert "zeroclaw: Local memories only: lucid was not found on your PATH." in done.stderr
-    assert "zeroclaw: Lucid was not asked: it rests for 15 s after it failed." in done.stderr
-
-
-def test_deletions_and_edits_say_that_lucid_keeps_its_copy(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    """Undo brings the rows back, and the program never runs."""
-    install(tmp_path)
-    for arguments in (("edit", "tea", "--content", "black"), ("forget", "cup", "--yes"), ("purge", "tea", "--yes")):
-        done = run(*arguments)
-        assert done.returncode == 0
-        assert KEEPS in done.stderr
-    for _ in range(3):
-        assert run("undo", "--yes").returncode == 0
-    assert json.loads(run("get", "tea", "--json").stdout)["content"] == "Likes green tea"
-    assert json.loads(run("list", "--json").stdout)["total"] == 2
-    assert program.calls == []
 
 
 def test_upkeep_works_on_the_database(tmp_path: Path, program: LucidProgram, run: Command) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 from lucid_samples import Clock, OpenBridge
-from support.lucid_program import until, wait_for_end, write_program, write_saying
+from support.lucid_program import write_program, write_saying
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.lucid import LucidMemory
@@ -157,20 +156,6 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert (await excerpts_at(memory, [lucid.handle])) == []
     assert await memory.get("lucid_0") is None
     assert await memory.count() == 1
-
-
-async def test_a_cancelled_recall_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
-    """And the store goes on."""
-    program = write_program(tmp_path / "bin", "hanging")
-    memory = await bridge(program, TEA[:3])
-    running = asyncio.ensure_future(search(memory, "coffee"))
-    await until(lambda: len(program.hanging) == 2)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    for number in program.hanging:
-        wait_for_end(number)
-    assert len((await search(memory)).entries) == 3
 
 
 async def test_a_copy_of_a_row_in_the_database_comes_once(bridge: OpenBridge, tmp_path: Any) -> None:

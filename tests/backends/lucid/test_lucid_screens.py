@@ -78,21 +78,6 @@ async def recall_tea(pilot: Pilot[None]) -> MemoryList:
     return rows
 
 
-async def test_lucid_s_rows_are_shown_and_can_be_read(tmp_path: Path, program: LucidProgram) -> None:
-    """Beside the database's own, with their content in full and no escape sequence on the screen."""
-    app = app_on(tmp_path)
-    async with app.run_test(size=(140, 40)) as pilot:
-        rows = await recall_tea(pilot)
-        entry = rows.selected_entry
-        assert entry is not None
-        shown = screen_text(app)
-        assert "prefers tea" in shown
-        assert "a pot of tea" in shown
-        assert "\x1b" not in shown
-        assert entry.content == "lang: \x1b[31mprefers tea"
-    assert program.calls[-1][:2] == ["context", "tea"]
-
-
 async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: LucidProgram) -> None:
     """One sentence says it; no dialog opens, no mark stays but on the database's own rows, and that is as it was."""
     before = database_rows(tmp_path)

@@ -64,17 +64,6 @@ async def test_list_get_and_count_equal_the_real_ones() -> None:
         assert (entry and entry.id) == found
 
 
-async def test_each_line_but_blank_ones_and_headings_is_an_entry(tmp_path: Path) -> None:
-    text = "# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **note**: line one\nline two\n# not seen\n"
-    memory = await opened(write(tmp_path, MEMORY=text))
-    entries = [(entry.key, entry.content, entry.category, entry.timestamp) for entry in await memory.list()]
-    assert entries == [
-        ("MEMORY:0", "**lang**: Prefers Rust", "core", "MEMORY"),
-        ("MEMORY:1", "**note**: line one", "core", "MEMORY"),
-        ("MEMORY:2", "line two", "core", "MEMORY"),
-    ]
-
-
 async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, MEMORY="- one\r\n\u3000- two\u00a0\r\n\u2003\r\n\x1c three\r\n"))
     assert [entry.content for entry in await memory.list()] == ["one", "two", "\x1c three"]

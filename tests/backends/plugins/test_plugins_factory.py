@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -87,19 +85,6 @@ def test_an_unknown_name_is_told_with_the_plug_ins_beside_our_own(installed: Ins
     with pytest.raises(InspectorError) as error:
         create_memory(config_of(tmp_path, "shoe-bx"))
     assert "Did you mean 'shoe-box'?" in error.value.hint
-
-
-def test_packages_are_not_looked_through_for_a_name_of_ours() -> None:
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom zeroclaw_tui.backends.factory import create_memory\n"
-        "from zeroclaw_tui.config.locations import Install\n"
-        "from zeroclaw_tui.config.memory_config import MemoryConfig\n"
-        "here = Path('/nowhere')\n"
-        "create_memory(MemoryConfig(Install(here, here, here / 'brain.db', 'lone', '', here), backend='none'))\n"
-        "print('importlib.metadata' in sys.modules)"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "False"
 
 
 def test_its_settings_in_config_toml_reach_it(installed: Installer, tmp_path: Path) -> None:

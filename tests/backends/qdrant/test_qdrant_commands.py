@@ -77,29 +77,6 @@ def test_list_recall_forget_and_undo(run: Run, server: QdrantServer, points: Poi
     assert now == before
 
 
-def test_without_an_embedder_a_store_is_refused_and_recall_says_why(run: Run, points: PointStore) -> None:
-    off = {"ZEROCLAW_memory__embedding_provider": "none"}
-    done = run("store", "drink", "Prefers oolong tea", **off)
-    assert done.returncode == 1
-    assert done.stderr.count("Qdrant stores and finds nothing without an embedding") == 1
-    assert "to store and find memories here." in done.stderr
-    assert "drink" not in {payload["key"] for payload in points.payloads.values()}
-    done = run("recall", "tea", **off)
-    assert done.returncode == 0
-    assert "ZeroClaw cannot search here." in done.stdout + done.stderr
-    assert done.stderr.count("Qdrant stores and finds nothing without an embedding") == 1
-    assert run("list", **off).returncode == 0
-
-
-@pytest.mark.parametrize("verb", [("list",), ("store", "a", "b")])
-def test_a_server_that_went_away_is_one_sentence(run: Run, server: QdrantServer, verb: tuple[str, ...]) -> None:
-    server.stop()
-    done = run(*verb)
-    assert done.returncode == 3
-    assert f"Nothing answers at {server.base}." in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_collection_that_is_not_there_yet_and_an_embedder_that_fails(
     run: Run, server: QdrantServer, endpoint: HttpEndpoint
 ) -> None:
