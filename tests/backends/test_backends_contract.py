@@ -135,7 +135,7 @@ async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_o
         lambda: versions(memory, MemoryFilter(contains="e")),
         lambda: recall_of(memory, RecallRequest(SAMPLES[1].content), profile, ScoringSettings()),
     ):
-        with pytest.raises(Unreadable, match="to 2 memories, so it cannot be told which of them is meant"):
+        with pytest.raises(Unreadable, match="to 2 memories, so they cannot be distinguished"):
             await deed()
 
 
@@ -184,7 +184,7 @@ async def test_the_journal_never_blocks_the_event_loop(kind: Callable[[Sequence[
     assert threading.get_ident() not in journal.threads
 
 
-async def test_what_the_trait_cannot_carry_is_told() -> None:
+async def test_fields_that_the_trait_loses_are_noted() -> None:
     entry = replace(SAMPLES[0], importance=0.9)
     memory, journal = Plain([entry]), JournalRecorder()
     await delete(memory, await versions(memory, MemoryFilter()), journal)

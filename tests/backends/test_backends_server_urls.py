@@ -48,7 +48,7 @@ def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path: Path, url: st
     assert config.warnings == ()
 
 
-def test_the_inspector_takes_a_url_where_a_path_stands(tmp_path: Path) -> None:
+def test_the_inspector_takes_a_url_in_place_of_a_path(tmp_path: Path) -> None:
     parser = inspector_parser()
     options = open_options(parser.parse_args(["postgres://h/d"]))
     assert (options.path, options.location) == (None, "postgres://h/d")

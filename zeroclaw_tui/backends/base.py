@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
 THE_TRAIT = MappingProxyType(
     {
-        "vectors": "This store keeps no vectors.",
+        "vectors": "This store has no vectors.",
         "keyword": "This store has no keyword index.",
-        "agents": "This store does not tell agents apart.",
-        "namespaces": "This store keeps no namespace.",
-        "superseded": "This store does not keep what a newer memory replaced.",
-        "kind": "This store keeps no kind.",
-        "watch": "This store does not tell when another program has written.",
-        "importance": "This store keeps no importance.",
-        "pinned": "This store keeps no pins.",
-        "namespace": "This store keeps no namespace.",
+        "agents": "This store does not distinguish agents.",
+        "namespaces": "This store has no namespaces.",
+        "superseded": "This store has no superseded memories.",
+        "kind": "This store has no kinds.",
+        "watch": "This store does not notice writes of other programs.",
+        "importance": "This store has no importance.",
+        "pinned": "This store has no pins.",
+        "namespace": "This store has no namespaces.",
         "atomic": "This store has no transactions: what another program writes at the same moment can be overwritten.",
     }
 )
@@ -205,7 +205,7 @@ class Memory(ABC):
         return await nearest_by_words(self.scan, to, limit) if isinstance(to, str) else None
 
     async def version(self) -> int | None:
-        """A number that changes when another process has written; None where that cannot be told."""
+        """A number that changes when another process has written; None if the store does not know."""
         return None
 
     async def health(self) -> Health:

@@ -24,13 +24,16 @@ class CancellableTask:
     """One piece of work on a thread. Cancelling its await interrupts its statement and waits for the thread."""
 
     def __init__(self) -> None:
+        self.ending: asyncio.Future[Any] | None = None
+        """Done when the thread is, once the work has begun."""
         self._is_cancelled = threading.Event()
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """Give the result of `work`."""
-        return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, work), self.cancel)
+        self.ending = running = asyncio.get_running_loop().run_in_executor(None, work)
+        return await wait_until_done(running, self.cancel)
 
     def cancel(self) -> None:
         """Interrupt the statement that runs, and let `check` raise; from any thread."""
@@ -68,7 +71,7 @@ class ReadWorkerPool:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._running: dict[asyncio.Future[Any], CancellableTask] = {}
+        self._running: set[CancellableTask] = set()
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Give the result of `work`; cancelling the await interrupts its statement.
@@ -85,28 +88,19 @@ class ReadWorkerPool:
             ):
                 return work(connection)
 
-        running = asyncio.ensure_future(asyncio.to_thread(read))
-        self._running[running] = task
-        running.add_done_callback(self._forget)
+        self._running.add(task)
         try:
-            # Without the shield, cancelling would lose sight of a thread that has not closed its connection yet.
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
+            return await task.run(read)
+        finally:
+            self._running.remove(task)
 
     async def stop(self) -> None:
         """Interrupt everything that runs, and wait until its connections are closed."""
-        for task in self._running.values():
+        running = [task.ending for task in self._running if task.ending is not None]
+        for task in self._running:
             task.cancel()
-        while self._running:
-            await asyncio.wait(tuple(self._running))
-
-    def _forget(self, running: asyncio.Future[Any]) -> None:
-        del self._running[running]
-        if not running.cancelled():
-            # After its await was cancelled nobody looks at the exception, and asyncio would log it.
-            running.exception()
+        if running:
+            await asyncio.wait(running)
 
 
 async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:

@@ -200,8 +200,8 @@ def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence
         value, count = counts.most_common(1)[0] if counts else ("", 1)
         if count > 1:
             raise Unreadable(
-                f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so it "
-                "cannot be told which of them is meant.",
+                f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so they "
+                "cannot be distinguished.",
                 hint="Whoever wrote that backend has to give each memory one of its own.",
             )
     return entries

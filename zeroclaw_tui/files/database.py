@@ -188,9 +188,7 @@ def is_wal(path: Path) -> bool:
 
 
 @contextmanager
-def raw_descriptor(
-    name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC, folder: int | None = None
-) -> Iterator[int]:
+def raw_descriptor(name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC) -> Iterator[int]:
     """Open a file to read its bytes, at offset 0, and give the descriptor. Raises OSError.
 
     The descriptor of a database stays open until the database is deleted: when a process closes any descriptor of a
@@ -199,8 +197,8 @@ def raw_descriptor(
     share the offset; `os.pread` needs none.
     """
     with _raw_guard:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW)
-        shared = _raw_descriptors.get((found.st_dev, found.st_ino)) or _newly_opened(name, flags, folder)
+        found = os.stat(name, follow_symlinks=not flags & os.O_NOFOLLOW)
+        shared = _raw_descriptors.get((found.st_dev, found.st_ino)) or _newly_opened(name, flags)
         shared.users += 1
     try:
         if shared.is_database:
@@ -213,10 +211,10 @@ def raw_descriptor(
                 os.close(shared.descriptor)
 
 
-def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
-    """Read bytes of a file. Raises OSError."""
+def raw_bytes(path: Path, size: int) -> bytes:
+    """Read the first bytes of a file. Raises OSError."""
     with raw_descriptor(path) as descriptor:
-        return os.pread(descriptor, size, offset)
+        return os.pread(descriptor, size, 0)
 
 
 def is_database(path: Path) -> bool:
@@ -293,11 +291,11 @@ def as_text(value: Any) -> str:
     return any_text(value) if isinstance(value, bytes) else str(value)
 
 
-def _newly_opened(name: str | Path, flags: int, folder: int | None) -> _RawDescriptor:
+def _newly_opened(name: str | Path, flags: int) -> _RawDescriptor:
     for identity, shared in list(_raw_descriptors.items()):
         if not shared.users and not os.fstat(shared.descriptor).st_nlink:
             os.close(_raw_descriptors.pop(identity).descriptor)
-    opened = _RawDescriptor(os.open(name, flags, dir_fd=folder))
+    opened = _RawDescriptor(os.open(name, flags))
     found = os.fstat(opened.descriptor)
     # SQLite takes an empty file for a database too.
     if stat.S_ISREG(found.st_mode) and os.pread(opened.descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b""):

@@ -238,19 +238,13 @@ def write_temp_file(
     `mtime_ns` is the modification time to set. Raises OSError, and Refused if the target belongs to another user.
     """
     with temp_file(target) as (path, handle):
-        write_all(handle, data)
+        with os.fdopen(handle, "wb", closefd=False) as file:
+            file.write(data)
         copy_owner_and_mode(handle, target, mode)
         if mtime_ns is not None:
             os.utime(path, ns=(mtime_ns, mtime_ns))
         os.fsync(handle)
         yield path
-
-
-def write_all(handle: int, data: bytes) -> None:
-    """Write all bytes, as a single write need not. Raises OSError."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
 
 
 def copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> None:

@@ -158,7 +158,7 @@ class MemoryContract(Contract):
         assert _handles(found) == _handles(row for row in rows if row.content == content)
         assert await memory.rows(Query(ENTRIES, contents=[])) == []
 
-    async def test_filters_leave_what_their_meaning_says(self, memory: Memory) -> None:
+    async def test_filters_select_what_they_mean(self, memory: Memory) -> None:
         rows = await entries_of(memory, EVERYTHING)
         for wanted_filter in _filters(rows, memory):
             wanted = _handles(row for row in rows if matches(row, wanted_filter))
@@ -180,7 +180,7 @@ class MemoryContract(Contract):
         else:
             assert facets.session is None
 
-    async def test_a_row_that_is_not_there_is_told(self, memory: Memory) -> None:
+    async def test_a_missing_row_is_reported(self, memory: Memory) -> None:
         handles = await handles_of(memory, EVERYTHING, Sort())
         unknown = -7 if isinstance(handles[0], int) else "no such handle"
         await raises(whole_entry(memory, unknown), NotFound)
@@ -219,7 +219,7 @@ class MemoryContract(Contract):
             assert [scored.score for scored in found.entries] == [scored.score for scored in ranked]
             assert found.scale
 
-    async def test_it_says_how_it_is(self, memory: Memory) -> None:
+    async def test_health_has_a_summary_and_facts(self, memory: Memory) -> None:
         health = await memory.health()
         assert await memory.health_check()
         assert health.ok
@@ -247,7 +247,7 @@ class MemoryContract(Contract):
         by_id = await rows_by_id(memory, [*(stamp.id for stamp in expected), "00000000-0000-4000-8000-000000000000"])
         assert by_id == {row.id: row for row in stored}
 
-    async def test_a_pass_shows_what_a_filter_leaves_and_ends_with_what_it_is_told(self, memory: Memory) -> None:
+    async def test_a_scan_shows_what_a_filter_selects_and_ends_with_an_error(self, memory: Memory) -> None:
         seen: list[str] = []
         category = (await versions(memory, EVERYTHING))[0].category
         await memory.scan(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
@@ -268,7 +268,7 @@ class MemoryContract(Contract):
         await count_facets(memory, EVERYTHING, NOW.isoformat())
         assert (await memory.count(), await memory.version()) == before
 
-    async def test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has(self, memory: Memory) -> None:
+    async def test_a_read_only_store_refuses_every_write_with_a_reason(self, memory: Memory) -> None:
         if "write" not in memory.why_not:
             return  # The store takes writes.
         before = [row.as_json() for row in await entries_of(memory, EVERYTHING)]
@@ -289,15 +289,15 @@ class MemoryContract(Contract):
                 request = RecallRequest(query, since=since, layer="store", as_of=NOW.isoformat())
                 await _compare(memory, request, version)
 
-    async def test_each_word_of_a_query_is_told_once(self, memory: Memory) -> None:
+    async def test_each_word_of_a_query_is_explained_once(self, memory: Memory) -> None:
         query = f"{self.words[0]} xylophonequartz {self.words[0]}"
-        told = list(dict.fromkeys(query.split()))
+        words = list(dict.fromkeys(query.split()))
         found = await recall_of(memory, RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())
         trial = Trial(RecallRequest(query), profile_for(NEWEST), ScoringSettings())
         for scored in found.entries:
             evidence = await memory.search(trial, deep=True)
             shares = word_shares(evidence, scored.entry, query)
-            assert [share.word for share in shares] == told
+            assert [share.word for share in shares] == words
             assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
 
 

@@ -373,7 +373,7 @@ class VerbsContract(StoreHooks):
         assert (second.id, second.timestamp) == (first.id, first.timestamp)
         assert (second.updated_at or "") >= (first.updated_at or "")
 
-    async def test_a_session_is_stored_or_the_reason_is_told(self, memory: Memory) -> None:
+    async def test_a_session_is_stored_or_the_reason_is_given(self, memory: Memory) -> None:
         await memory.store("verbs key", "verbs content", "core", "telegram_2")
         entry = await self._the_one(memory, "verbs content")
         if "sessions" in memory.why_not:
@@ -572,7 +572,7 @@ class GoneContract(StoreHooks, ABC):
         assert await state_of(memory) == before
         assert row_of(await create(memory, Draft("back", "back again")))
 
-    async def test_a_store_that_has_gone_says_so_when_asked_how_it_is_and_can_be_closed(self, memory: Memory) -> None:
+    async def test_the_health_of_a_store_that_is_gone_is_bad_and_it_can_be_closed(self, memory: Memory) -> None:
         await self.take_down(memory)
         for asked in (memory.health_check, memory.health):
             try:

@@ -1,4 +1,4 @@
-"""What the contracts share: what was kept, who was told, how rows are compared, and the hooks a test class may set."""
+"""What the contracts share: a recording journal, short forms of changes, and the hooks that a test class may set."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ def obstacle_of(result: ApplyResult, reason: str) -> Row:
 
 
 def numbered(count: int, word: str = "bulk") -> list[Draft]:
-    """So many drafts in three categories, told apart by their number."""
+    """So many drafts in three categories, each with its number."""
     categories = ("core", "daily", "conversation")
     return [
         Draft(f"{word} {number:05}", f"{word} content {number:05}", categories[number % 3]) for number in range(count)

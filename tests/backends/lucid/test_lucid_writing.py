@@ -84,7 +84,7 @@ async def test_a_batch_stays_local(bridge: OpenBridge, tmp_path: Any) -> None:
     assert any("imports and copies are not passed on" in notice for notice in sentences(memory.about.notices))
 
 
-async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: Any) -> None:
     """In what an edit and a deletion remark, before a person says yes, and in the notice; undo runs nothing either."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, [{"key": "tea", "content": "green"}])

@@ -56,7 +56,7 @@ def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path: Path) -> None:
     assert "skipped" not in done.stdout
 
 
-def test_a_broken_one_is_told_with_the_values(tmp_path: Path) -> None:
+def test_a_broken_plug_in_fails_with_the_values(tmp_path: Path) -> None:
     done = run(tmp_path, "Forgetful", "every_text_comes_back")
     assert done.returncode == 1
     assert "assert Counter({" in done.stdout

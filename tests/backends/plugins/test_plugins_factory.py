@@ -48,7 +48,7 @@ def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed:
         ("box_gives:Box", WHOLE + "    from_config = classmethod(lambda cls, config: 3)\n", "gives int in place of"),
     ],
 )  # fmt: skip
-def test_a_plug_in_that_is_not_usable_is_told_in_one_sentence(
+def test_an_unusable_plug_in_is_reported_in_one_sentence(
     installed: Installer, tmp_path: Path, value: str, module: str | None, said: str
 ) -> None:
     installed("box", value, module=module)
@@ -76,7 +76,7 @@ def test_two_packages_with_one_name_are_both_named(installed: Installer, tmp_pat
         create_memory(config_of(tmp_path, "box"))
 
 
-def test_an_unknown_name_is_told_with_the_plug_ins_beside_our_own(installed: Installer, tmp_path: Path) -> None:
+def test_an_unknown_name_is_answered_with_the_known_backends(installed: Installer, tmp_path: Path) -> None:
     installed("shoe-box", "shoe_box:ShoeBox")
     with pytest.raises(InspectorError) as error:
         create_memory(config_of(tmp_path, "zzzzzzz"))

@@ -60,7 +60,7 @@ async def test_a_memory_is_edited_deleted_and_brought_back(box: Path, shoe_box: 
         await shown(pilot, "3 memories")
         assert contents(box) == {key: row[0] for key, row in ROWS.items()}
         await pilot.press("e")
-        await shown(pilot, "This store keeps no pins.")
+        await shown(pilot, "This store has no pins.")
         await click_text(pilot, "Allergic", "#content")
         await pilot.press("x", "ctrl+s")
         await until(pilot, lambda: contents(box)["food"] != ROWS["food"][0])

@@ -39,7 +39,7 @@ class TestReading(NearestInsteadOfHits, MemoryContract):
 
 
 class TestReadingOnly(CapabilityContract):
-    test_writes_are_refused = MemoryContract.test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has
+    test_writes_are_refused = MemoryContract.test_a_read_only_store_refuses_every_write_with_a_reason
 
     @pytest.fixture
     async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:

@@ -144,7 +144,7 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
     assert state_of(points) == before
 
 
-async def test_what_another_program_wrote_at_the_same_moment_is_told(
+async def test_a_simultaneous_write_of_another_program_is_noted(
     memory: QdrantMemory, server: QdrantServer, points: PointStore
 ) -> None:
     row = await row_with_id(memory, "42")
@@ -230,7 +230,7 @@ async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(
     assert {scored.score for scored in found.entries} == {None}
 
 
-async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: QdrantMemory) -> None:
+async def test_time_bounds_are_applied_to_the_results_and_noted(memory: QdrantMemory) -> None:
     entries: list[MemoryEntry] = await memory.list()
     middle = entries[1].timestamp
     request = RecallRequest("rust", until=middle)
@@ -243,7 +243,7 @@ async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: 
     assert "no time filter" in older.notes[0]
 
 
-async def test_the_nearest_points_to_a_point_are_told_by_the_server(memory: QdrantMemory, points: PointStore) -> None:
+async def test_the_server_finds_the_nearest_points(memory: QdrantMemory, points: PointStore) -> None:
     entry = await entry_with_id(memory, "42")
     assert entry is not None
     found = await memory.near(entry, 10)

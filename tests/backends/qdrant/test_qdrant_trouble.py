@@ -140,7 +140,7 @@ async def test_a_key_that_may_only_read_reads(server: QdrantServer) -> None:
     await memory.close()
 
 
-async def test_more_than_the_server_takes_is_refused_and_a_collection_gone_meanwhile_told(server: QdrantServer) -> None:
+async def test_a_request_that_is_too_large_and_a_deleted_collection_are_reported(server: QdrantServer) -> None:
     filled(server, sample_entries()[:3])
     memory = memory_of(server)
     await memory.open()
@@ -153,7 +153,7 @@ async def test_more_than_the_server_takes_is_refused_and_a_collection_gone_meanw
     await memory.close()
 
 
-async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServer) -> None:
+async def test_vectors_of_another_length_are_reported_and_refused(server: QdrantServer) -> None:
     filled(server, sample_entries()[:3])
     memory = memory_of(server, embedder=embedder(8))
     await memory.open()
@@ -220,6 +220,6 @@ def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
         ("http://127.0.0.1:6333", KEY, False),
     ],
 )
-def test_a_key_sent_in_the_open_is_told(url: str, key: str, is_warned: bool) -> None:
+def test_a_key_sent_unencrypted_is_reported(url: str, key: str, is_warned: bool) -> None:
     memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder())
     assert any("plain HTTP" in notice for notice in sentences(memory.about.notices)) is is_warned

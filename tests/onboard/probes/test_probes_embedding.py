@@ -97,7 +97,7 @@ def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: 
     assert not slow_name_server.is_set(), "the loop must not wait at its end for the thread that asks"
 
 
-def test_a_key_sent_in_the_open_is_told(tmp_path: Path) -> None:
+def test_a_key_sent_unencrypted_is_reported(tmp_path: Path) -> None:
     found = look(tmp_path, "http://nobody.invalid")
     assert found.facts == ("the API key is sent to nobody.invalid over plain HTTP, without encryption",)
     assert look(tmp_path, "http://nobody.invalid", key=None).facts == ()

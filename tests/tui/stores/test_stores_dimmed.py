@@ -61,7 +61,7 @@ async def test_the_trait_alone_is_browsed_searched_and_says_what_it_lacks(tmp_pa
     async with running(Known(tmp_path, {"plain": TraitOnly()}).app(), WIDE) as (app, pilot):
         assert "The only memory." in screen_text(app)
         await press(pilot, ":re-embed")
-        assert said(app) == "Not here: This store keeps no vectors."
+        assert said(app) == "Not here: This store has no vectors."
         await press(pilot, "slash", "=only")
         recalled = browser(app).panes.recalled
         assert recalled is not None
