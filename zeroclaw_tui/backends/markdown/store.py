@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from functools import cache
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +33,7 @@ from zeroclaw_tui.backends.markdown.files import (
     signature,
     version_of_line,
 )
+from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
@@ -55,110 +54,17 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_of
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-
-
-SCALE = "matched words / words"
-STAGE = "markdown"
-_BLANKS = re.compile(f"[{WHITE_SPACE}]+")
-
-
-def recall_lines(
-    entries: Iterable[MemoryEntry],
-    query: str,
-    limit: int,
-    profile: ScoringProfile,
-    since: str | None = None,
-    until: str | None = None,
-) -> list[ScoredEntry]:
-    """The best lines first, equal ones in the order given; a blank query gives the newest, each scored 1.
-
-    Raises UsageError when `since` or `until` is no RFC 3339 moment or they do not follow one another.
-    """
-    in_window = _window(profile, since, until)
-    words = _words(query, profile)
-    if not words:
-        if not profile.blank_lists_recent:
-            return []
-        newest = [entry for entry in entries if in_window(entry.timestamp)][:limit]
-        return [ScoredEntry(entry, rank, 1.0, stage="recent") for rank, entry in enumerate(newest, 1)]
-    scored = [(_share(entry.content.lower(), words), entry) for entry in entries if in_window(entry.timestamp)]
-    hits = sorted((hit for hit in scored if hit[0] > 0), key=lambda hit: hit[0], reverse=True)[:limit]
-    return [ScoredEntry(entry, rank, score, stage=STAGE) for rank, (score, entry) in enumerate(hits, 1)]
-
-
-def recall_of_agents(
-    entries: Iterable[MemoryEntry], request: RecallRequest, aliases: Sequence[str], profile: ScoringProfile
-) -> list[ScoredEntry]:
-    """What the first of some agents recalls, then what its peers' lines give, each key behind its agent's alias."""
-    merged: list[ScoredEntry] = []
-    every = list(entries)
-    for alias in aliases:
-        own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in every if entry.agent == alias]
-        merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
-    return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
-
-
-def _words(query: str, profile: ScoringProfile) -> list[str]:
-    if profile.star_lists_recent and query.strip(WHITE_SPACE) == "*":
-        return []
-    return [word for word in _BLANKS.split(query.lower()) if word]
-
-
-def _share(content: str, words: list[str]) -> float:
-    return sum(word in content for word in words) / len(words)
-
-
-def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Callable[[str], bool]:
-    """Whether an entry's timestamp, a file's stem, lies between the bounds.
-
-    From 0.8.0 a date is compared by the day and any other name always passes; before, the bounds left nothing out.
-    """
-    if profile.has_time_bounds:
-        first, last = _bound("since", since), _bound("until", until)
-        if first and last and first >= last:
-            raise UsageError("The time bound 'since' must lie before 'until'.")
-    if not profile.has_time_bounds or parse_version(profile.version) < (0, 8, 0):
-        return lambda stem: True
-    # The day is the one written in the bound, in the bound's own offset.
-    first_day, last_day = (None if text is None else _day(text.strip()[:10]) for text in (since, until))
-
-    # A file has thousands of lines and one name.
-    @cache
-    def inside(stem: str) -> bool:
-        day = _day(stem)
-        if day is None:
-            return True
-        return (first_day is None or day >= first_day) and (last_day is None or day <= last_day)
-
-    return inside
-
-
-def _bound(name: str, text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    parsed = moment(text)
-    if parsed is None:
-        raise UsageError(f"The time bound {name!r} is {text!r}.", hint="Write it like 2026-03-01T00:00:00+00:00.")
-    return parsed
-
-
-def _day(text: str) -> date | None:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").date()
-    except ValueError:
-        return None
 
 
 LOOSE_NOTES = "Loose notes: no agent reads these as memory."
@@ -219,7 +125,6 @@ class MarkdownMemory(LoadedMemory):
         )
 
     async def open(self) -> None:
-        """Read the files. Raises NothingYet or Unreadable when there is no such folder."""
         if not await self.health_check():
             if self._is_makeable:
                 raise NothingYet(
@@ -271,8 +176,8 @@ class MarkdownMemory(LoadedMemory):
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
         """Recall by the rules of the newest ZeroClaw; the session makes no difference."""
-        entries = (await self._read()).entries
-        return await asyncio.to_thread(recall_lines, entries, query, limit, profile_for(NEWEST), since, until)
+        request = RecallRequest(query, limit, since=since, until=until)
+        return await asyncio.to_thread(recall_lines, (await self._read()).entries, request, profile_for(NEWEST))
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.
@@ -288,11 +193,10 @@ class MarkdownMemory(LoadedMemory):
         if request.namespace not in (None, "default"):
             notes.append(f"{WHY_NOT['namespaces']} All count as 'default'.")
         elif request.agents is None or not self._agents or profile.agent_scope == "none":
-            bounds = (request.since, request.until)
-            found = await asyncio.to_thread(recall_lines, entries, request.query, depth, profile, *bounds)
+            found = await asyncio.to_thread(recall_lines, entries, replace(request, limit=depth), profile)
         else:
             wanted = replace(request, limit=depth)
-            found = await asyncio.to_thread(recall_of_agents, entries, wanted, request.agents, profile)
+            found = await asyncio.to_thread(recall_of_agents, entries, wanted, profile, request.agents)
         return own_evidence(trial, StoreRecall(tuple(found), STAGE, SCALE, tuple(notes)), depth)
 
     async def get(self, key: str) -> MemoryEntry | None:
@@ -305,16 +209,13 @@ class MarkdownMemory(LoadedMemory):
         return [entry for entry in (await self._read()).entries if category is None or entry.category == category]
 
     async def health_check(self) -> bool:
-        """True when the folder exists, or one of an agent's own."""
         return await asyncio.to_thread(lambda: any(map(exists, (self._root, *(own.root for own in self._agents)))))
 
     async def version(self) -> int | None:
-        """Changes when a file was written, came or went."""
         await self._read()
         return self._version
 
     async def health(self) -> Health:
-        """Which files are read, and which of them stand in ZeroClaw's way."""
         exists, notes = await self.health_check(), await self._read()
         findings = self._findings(notes) if exists else (f"There is no directory {self._root}.", *notes.problems)
         facts = {"folder": str(self._root), "memories": len(notes.entries), "files": notes.files}
