@@ -38,7 +38,7 @@ class InMemory(LoadedMemory):
     def __init__(
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._entries: dict[Handle, MemoryEntry] = {}
         self._numbers = itertools.count(1)
         for entry in entries:
@@ -46,7 +46,7 @@ class InMemory(LoadedMemory):
 
     def add(self, entry: MemoryEntry) -> None:
         """Add a memory as it is, in place of the one that has its id and handle."""
-        handle = self._free_handle(entry)
+        handle = self.free_handle(entry)
         self._entries[handle] = replace(entry.whole(entry.content), handle=handle)
 
     async def _loaded(self) -> Loaded:
@@ -63,9 +63,9 @@ class InMemory(LoadedMemory):
         return [ScoredEntry(entry, rank, score, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
 
     def _writer(self) -> RowWriter:
-        return InMemoryWriter(self._entries, self._free_handle, self._clock)
+        return InMemoryWriter(self)
 
-    def _free_handle(self, entry: MemoryEntry) -> Handle:
+    def free_handle(self, entry: MemoryEntry) -> Handle:
         """Its own number if it has one that no other memory has, or else the next number."""
         if isinstance(entry.handle, int) and self._entries.get(entry.handle, entry).id == entry.id:
             return entry.handle
@@ -75,21 +75,16 @@ class InMemory(LoadedMemory):
 class InMemoryWriter(RowWriter):
     """Writes the dictionary; rows are identified by their id."""
 
-    def __init__(
-        self,
-        entries: dict[Handle, MemoryEntry],
-        free_handle: Callable[[MemoryEntry], Handle],
-        clock: Callable[[], datetime],
-    ) -> None:
+    def __init__(self, memory: InMemory) -> None:
         super().__init__()
-        self._entries, self._free_handle, self._clock = entries, free_handle, clock
+        self._memory, self._entries = memory, memory._entries
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         ids, wanted = {row.id for row in rows}, {key for _, key in keys}
         return [Row.of(one) for one in self._entries.values() if one.id in ids or one.key in wanted]
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        now = self._clock().isoformat()
+        now = self._memory.clock().isoformat()
         entry = replace(draft.entry(str(uuid.uuid4())), timestamp=now, updated_at=now)
         if existing is not None:
             old = existing.entry()
@@ -97,7 +92,7 @@ class InMemoryWriter(RowWriter):
         return Row.of(entry)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
-        values = {**row.values, **edit.values, "updated_at": self._clock().isoformat()}
+        values = {**row.values, **edit.values, "updated_at": self._memory.clock().isoformat()}
         return Row.of(replace(row, values=values).entry())
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
@@ -105,7 +100,7 @@ class InMemoryWriter(RowWriter):
         return Row.of(replace(entry, id=str(uuid.uuid4()), handle="") if new_id else entry)
 
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
-        return {row.id: replace(row, handle=self._free_handle(row.entry())) for row in rows}
+        return {row.id: replace(row, handle=self._memory.free_handle(row.entry())) for row in rows}
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         for operation in operations:
