@@ -85,7 +85,7 @@ async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, fi
     assert sum(rows for _, rows in fetched) < 30
     (copy,) = [copy for copy in found if copy.kind == "memories"]
     assert copy.count == 2
-    assert "key 8" in copy.remark
-    assert "key 9" in copy.remark
+    assert "key 8" in copy.why
+    assert "key 9" in copy.why
     with pytest.raises(NotFound):
         await whole_entry(library.memory, "id-7")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import Connections, no_answer
-from zeroclaw_tui.backends.postgres.schema import COLUMNS, LOOK, NEEDED, RIGHTS, SERVER, joined
+from zeroclaw_tui.backends.postgres.schema import COLUMNS, LOOK, NEEDED, OTHER_NAME, RIGHTS, SERVER, joined
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
 _MOST_COUNTED = 100_000
-_BY_WORDS_ONLY = "ZeroClaw recalls from PostgreSQL by words only"
 
 
 class PostgresProbe:
@@ -44,7 +43,7 @@ class PostgresProbe:
         except TimeoutError:
             raise no_answer(address, seconds) from None
         finally:
-            await connections.close()
+            await connections.disconnect()
         if not address.names_user:
             facts.append(f"the URL names no user: tried as {shown(address.user)}, who runs this")
         return StartCheck(summary, tuple(facts), problem)
@@ -59,7 +58,7 @@ def _check_url(address: PostgresAddress) -> None:
             hint=f"Take it out of the URL{instead}.",
         )
     if address.asks_for_tls:
-        name = "channel_binding" if address.options.get("channel_binding") == "require" else "sslmode"
+        name = "sslmode" if "sslmode" in address.options else "channel_binding"
         raise UsageError(
             f"The database URL asks for TLS ({name}={shown(address.options[name])}), but ZeroClaw always connects "
             "without.",
@@ -71,8 +70,12 @@ async def _examine(connection: asyncpg.Connection, store: PostgresMemory) -> tup
     """What a signed-in user finds and may do, measured by what ZeroClaw does at every start."""
     seen = await connection.fetchrow(LOOK, store.schema_name, store.table_name)
     server = await connection.fetchrow(SERVER)
-    name, quoted = f"{store.schema_name}.{store.table_name}", f'"{store.schema_name}"."{store.table_name}"'
-    facts = [f"PostgreSQL {shown(str(server['version']).split()[0])}", _vector(server)]
+    name = f"{store.schema_name}.{store.table_name}"
+    vector = server["vector"] and f"pgvector {shown(str(server['vector']))} is there, but"
+    facts = [
+        f"PostgreSQL {shown(str(server['version']).split()[0])}",
+        f"{vector or 'no pgvector:'} ZeroClaw recalls from PostgreSQL by words only",
+    ]
     lacking: list[str] = []
     if seen["table_oid"] is not None:
         columns = [row["name"] for row in await connection.fetch(COLUMNS, seen["table_oid"])]
@@ -80,10 +83,9 @@ async def _examine(connection: asyncpg.Connection, store: PostgresMemory) -> tup
         missing = [column for column in (*NEEDED, "created_at", "updated_at") if column not in columns]
         if missing or seen["kind"] not in ("r", "p"):
             why = f"it has no column {', '.join(missing)}" if missing else "it is no plain table"
-            hint = "Set storage.postgres.table or storage.postgres.schema to another name."
-            return facts, Refused(f"The table {name} is not ZeroClaw's: {why}.", hint=hint)
+            return facts, Refused(f"The table {name} is not ZeroClaw's: {why}.", hint=OTHER_NAME)
         if "SELECT" not in lacking and seen["may_use_schema"]:
-            facts.append(await _counted(connection, quoted))
+            facts.append(await _counted(connection, f'"{store.schema_name}"."{store.table_name}"'))
     if seen["is_read_only"]:
         return facts, Refused(
             f"The database server {store.address.place} is read-only: it is a replica or configured as read-only.",
@@ -96,11 +98,7 @@ async def _examine(connection: asyncpg.Connection, store: PostgresMemory) -> tup
         return facts, Refused(
             f"The user {user} lacks what ZeroClaw needs at every start: {joined(words)}.", hint=" ".join(remedies)
         )
-    if seen["table_oid"] is not None:
-        facts.append(f"may read and write {name}")
-    else:
-        what = f"the table {name}" if seen["has_schema"] else f"the schema {store.schema_name} and its table"
-        facts.append(f"may create {what}")
+    facts.append(f"may create the table {name}" if seen["table_oid"] is None else f"may read and write {name}")
     return facts, None
 
 
@@ -133,11 +131,3 @@ async def _counted(connection: asyncpg.Connection, quoted: str) -> str:
     if count > _MOST_COUNTED:
         return f"holds more than {_MOST_COUNTED:,} memories"
     return f"holds {count:,} {'memory' if count == 1 else 'memories'}"
-
-
-def _vector(server: asyncpg.Record) -> str:
-    if server["vector"] is not None:
-        return f"pgvector {shown(str(server['vector']))} is there, but {_BY_WORDS_ONLY}"
-    if server["vector_available"]:
-        return f"pgvector is available but not created in this database; {_BY_WORDS_ONLY} either way"
-    return f"no pgvector: {_BY_WORDS_ONLY} either way"

@@ -32,12 +32,12 @@ NEEDED = ("id", "key", "content", "category")
 _TEXTS = ("text", "character varying", "character", "citext")
 _TIMES = ("timestamp with time zone", "timestamp without time zone")
 _TYPES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("id", "session_id", "agent_id"), (*_TEXTS, "uuid")),
-    **dict.fromkeys(("key", "content"), _TEXTS),
+    **dict.fromkeys(("id", "session_id"), (*_TEXTS, "uuid")),
+    **dict.fromkeys(("key", "content", "agent_id"), _TEXTS),
     "category": (*_TEXTS, "json", "jsonb"),
     **dict.fromkeys(("created_at", "updated_at", "timestamp"), _TIMES),
 }
-_OTHER_NAME = "Set storage.postgres.table or storage.postgres.schema to another name."
+OTHER_NAME = "Set storage.postgres.table or storage.postgres.schema to another name."
 _INDEXED = ("category", "session_id", "updated_at", "agent_id")
 LOOK = """
 SELECT current_user::text AS user_name,
@@ -69,15 +69,11 @@ SELECT array(SELECT right_ FROM unnest(ARRAY{list(_ALL_RIGHTS)}) AS right_
 SERVER = """
 SELECT current_setting('server_version') AS version,
        current_setting('server_encoding') AS encoding,
-       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
-       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector_available
+       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector
 """
 _SIZES = """
-SELECT pg_table_size(c.oid) AS rows_size, pg_indexes_size(c.oid) AS indexes_size,
-       array(SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-             WHERE i.indrelid = c.oid AND i.indisvalid) AS indexed,
-       array(SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i
-             WHERE i.indrelid = c.oid AND i.indkey[0] = 0 AND i.indisvalid) AS computed
+SELECT pg_table_size(c.oid) AS bytes,
+       array(SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = c.oid AND indisvalid) AS indexes
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
 """
 
@@ -266,15 +262,15 @@ def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
     needed = (*NEEDED, "timestamp") if is_tutorial else (*NEEDED, "created_at", "updated_at")
     missing = [column for column in needed if column not in columns]
     if kind not in ("r", "p"):
-        raise Unreadable(f"{full} is not a table but a view, an index or something else.", hint=_OTHER_NAME)
+        raise Unreadable(f"{full} is not a table but a view, an index or something else.", hint=OTHER_NAME)
     if missing:
         plural = "s" if len(missing) > 1 else ""
         why = f"it has no column{plural} {', '.join(missing)}"
-        raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=_OTHER_NAME)
+        raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=OTHER_NAME)
     for column, types in _TYPES.items():
         if column in columns and base_type(columns[column]) not in types:
             why = f"its column {column} is of type {shown(columns[column])}"
-            raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=_OTHER_NAME)
+            raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=OTHER_NAME)
     if is_tutorial:
         return "uuid"
     return "agents" if "agent_id" in columns else "key"
@@ -352,17 +348,11 @@ async def make_table(
     await connection.execute(script if not seen["has_schema"] else script.partition(";")[2])
 
 
-async def health_of(
-    connection: asyncpg.Connection,
-    table: Table,
-    location: str,
-    *,
-    notices: tuple[str, ...] = (),
-) -> Health:
+async def health_of(connection: asyncpg.Connection, table: Table, location: str, notices: Sequence[str] = ()) -> Health:
     """The facts and what follows from them; counts all rows once."""
     server = await connection.fetchrow(SERVER)
     sizes = await connection.fetchrow(_SIZES, table.schema, table.name)
-    embedded = "count(embedding)" if table.has("embedding") else "0::bigint"
+    embedded = "count(embedding)" if table.keeps_vectors else "0::bigint"
     statement = f"SELECT count(*) AS memories, {embedded} AS embedded FROM {table.quoted}"
     rows = await connection.fetchrow(statement, timeout=patience(LONG_SECONDS))
     version, memories = shown(server["version"].split()[0]), rows["memories"]
@@ -371,27 +361,24 @@ async def health_of(
         "server": f"PostgreSQL {version}",
         "schema": table.schema,
         "table": table.name,
-        "kind": "partitioned table" if table.is_partitioned else "table",
         "form": _FORMS[table.form],
         "memories": memories,
         "columns": sorted(table.columns),
-        "bytes": sizes["rows_size"],
-        "index bytes": sizes["indexes_size"],
-        "indexes": sorted({*sizes["indexed"], *(text.partition(" USING ")[2] for text in sizes["computed"])}),
-        "pgvector": server["vector"] or ("available, not created" if server["vector_available"] else "not available"),
+        "bytes": sizes["bytes"],
         "the user may": [right for right in _ALL_RIGHTS if right not in table.lacking],
     }
     if table.keeps_vectors:
         facts |= {"embedded": rows["embedded"], "not embedded": memories - rows["embedded"]}
     if table.form == "agents":
         facts["agents"] = sorted(table.agents.values())
-    missing = _missing_indexes(table, sizes)
+    missing = _missing_indexes(table, sizes["indexes"])
     if missing:
         facts["indexes missing"] = missing
+    is_unicode = server["encoding"] == "UTF8"
+    verdict = "nothing wrong found" if is_unicode else "something is wrong"
     findings: list[str] = []
-    if server["encoding"] != "UTF8":
+    if not is_unicode:
         findings.append(f"The database keeps text as {shown(server['encoding'])}, so not every memory can be stored.")
-    verdict = "something is wrong" if findings else "nothing wrong found"
     # A role that may only read is enough for looking, and says nothing of the agent's own.
     if table.read_only_because is not None:
         findings.append(table.read_only_because)
@@ -403,21 +390,18 @@ async def health_of(
         findings.append(f"There is no index on {joined(missing)}; ZeroClaw's newer versions make it at their start.")
     if table.form == "uuid":
         findings.append("ZeroClaw itself cannot use this table: it is of another shape.")
-    elif facts.get("embedded"):
+    elif rows["embedded"]:
         findings.append("Some memories have vectors here; ZeroClaw itself recalls from PostgreSQL by words only.")
     counted = "1 memory" if memories == 1 else f"{memories:,} memories"
-    return Health(
-        ok=server["encoding"] == "UTF8",
-        summary=f"{counted}, PostgreSQL {version}, {table.schema}.{table.name}: {verdict}.",
-        findings=tuple(findings),
-        facts=facts,
-    )
+    summary = f"{counted}, PostgreSQL {version}, {table.schema}.{table.name}: {verdict}."
+    return Health(is_unicode, summary, tuple(findings), facts)
 
 
-def _missing_indexes(table: Table, sizes: asyncpg.Record) -> list[str]:
+def _missing_indexes(table: Table, indexes: Sequence[str]) -> list[str]:
     """The columns ZeroClaw has an index on and this table has not."""
     if table.form == "uuid":
         return []
-    lacking = [name for name in _INDEXED if table.has(name) and name not in sizes["indexed"]]
-    words = [text for text in sizes["computed"] if "to_tsvector" in text]
-    return lacking + [f"words of {name}" for name in ("content", "key") if not any(name in text for text in words)]
+    first_columns = {found[1] for index in indexes if (found := re.search(r"\((\w+)", index))}
+    lacking = [name for name in _INDEXED if table.has(name) and name not in first_columns]
+    words = [index for index in indexes if "to_tsvector" in index]
+    return lacking + [f"words of {name}" for name in ("content", "key") if not any(name in index for index in words)]

@@ -7,17 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections, patience
+from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
-from zeroclaw_tui.backends.postgres.sql import (
-    agent_ids,
-    agents_are,
-    can_hold,
-    check_text,
-    entry_columns,
-    entry_from,
-    place,
-)
+from zeroclaw_tui.backends.postgres.select import PostgresSelect
+from zeroclaw_tui.backends.postgres.sql import can_hold, check_text, entry_columns, entry_from
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -67,32 +60,32 @@ class _Scope:
         """Whether this version searches words instead of one substring."""
         return parse_version(self.profile.version) >= _FIRST_WITH_FULL_TEXT
 
-    def conditions(self, values: list[Any]) -> list[str]:
-        """Session, agents, namespace and times."""
-        request, table, found = self.request, self.table, ["TRUE"]
+    def select(self) -> PostgresSelect:
+        """The rows of the session, the agents, the namespace and the times."""
+        request, select = self.request, PostgresSelect(self.table)
         if request.session_id is not None:
-            found.append(f"m.session_id::text = {place(values, request.session_id)}")
+            select.also(f"m.session_id::text = {select.place(request.session_id)}")
         if request.agents is not None:
-            found.append(agents_are(table, agent_ids(table, request.agents), values))
+            select.also(select.of_agents(request.agents))
         if request.namespace is not None:
-            found.append(f"coalesce(m.namespace, 'default') = {place(values, request.namespace)}")
+            select.also(f"coalesce(m.namespace, 'default') = {select.place(request.namespace)}")
         for bound, compared in ((request.since, ">="), (request.until, "<=")):
             if bound is not None:
                 when = moment(bound)
                 if when is None:
                     raise UsageError(f"Invalid time {bound!r}.", hint="Give one like 2026-11-21T12:00:00Z.")
-                found.append(f"m.{table.created} {compared} {place(values, when)}")
-        return found
+                select.also(f"m.{self.table.created} {compared} {select.place(when)}")
+        return select
 
-    def keywords(self, values: list[Any]) -> tuple[str, str]:
-        """What holds for rows found by keywords, and the number they have."""
+    def keyword_score(self, select: PostgresSelect) -> str:
+        """Leave the rows that keywords find, and give the number they have."""
         if not self.has_full_text:
-            pattern = place(values, f"%{self.query}%")
-            score = f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
-            return f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern})", score
-        words = f"plainto_tsquery('simple', {place(values, self.query)})"
-        score = f"(ts_rank_cd({_KEY}, {words})::float8 * 2 + ts_rank_cd({_CONTENT}, {words})::float8)"
-        return f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}", score
+            pattern = select.place(f"%{self.query}%")
+            select.also(f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern})")
+            return f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
+        words = f"plainto_tsquery('simple', {select.place(self.query)})"
+        select.also(f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}")
+        return f"(ts_rank_cd({_KEY}, {words})::float8 * 2 + ts_rank_cd({_CONTENT}, {words})::float8)"
 
 
 def _scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> _Scope:
@@ -146,9 +139,8 @@ async def recall(
 
 
 async def _newest(connections: Connections, scope: _Scope) -> StoreRecall:
-    values: list[Any] = []
     order = f"m.{scope.table.updated} DESC, m.id"
-    records = await _recalled(connections, scope, "NULL::float8", scope.conditions(values), order, values)
+    records = await _recalled(connections, scope, scope.select(), "NULL::float8", order)
     entries = [
         ScoredEntry(entry_from(record, scope.table), rank, None, stage=_STAGE) for rank, record in enumerate(records, 1)
     ]
@@ -157,10 +149,10 @@ async def _newest(connections: Connections, scope: _Scope) -> StoreRecall:
 
 async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
     """The score of ZeroClaw <= 0.5.6 is of a type that it cannot read, so its entries have none; the rank is shown."""
-    values: list[Any] = []
-    matches, score = scope.keywords(values)
+    select = scope.select()
+    score = scope.keyword_score(select)
     order = f"recall_score DESC, m.{scope.table.updated} DESC, m.id"
-    records = await _recalled(connections, scope, score, [matches, *scope.conditions(values)], order, values)
+    records = await _recalled(connections, scope, select, score, order)
     entries = tuple(
         ScoredEntry(
             entry_from(record, scope.table),
@@ -187,12 +179,12 @@ async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
 
 
 async def _by_cosine(connections: Connections, scope: _Scope, vector: np.ndarray) -> StoreRecall:
-    values: list[Any] = []
-    distance = _distance(scope.table, vector, values)
-    conditions = ["m.embedding IS NOT NULL", *scope.conditions(values)]
-    score = f"(1 - ({distance}))::float8"
+    select = scope.select()
+    select.also("m.embedding IS NOT NULL")
+    distance = _distance(select, vector)
+    records = await _recalled(connections, scope, select, f"(1 - ({distance}))::float8", distance)
     entries = []
-    for rank, record in enumerate(await _recalled(connections, scope, score, conditions, distance, values), 1):
+    for rank, record in enumerate(records, 1):
         # A vector of zeros has no direction, so that its distance is no number.
         cosine = None if math.isnan(record["recall_score"]) else record["recall_score"]
         entry = entry_from(record, scope.table)
@@ -202,23 +194,17 @@ async def _by_cosine(connections: Connections, scope: _Scope, vector: np.ndarray
 
 
 async def _recalled(
-    connections: Connections, scope: _Scope, score: str, conditions: Sequence[str], order: str, values: list[Any]
+    connections: Connections, scope: _Scope, select: PostgresSelect, score: str, order: str
 ) -> Sequence[Mapping[str, Any]]:
-    statement = (
-        f"SELECT {entry_columns(scope.table, excerpt=False)}, {score} AS recall_score FROM {scope.table.quoted} AS m "
-        f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT {place(values, scope.request.limit)}"
-    )
-    async with connections.reading(seconds=PASS_SECONDS) as connection:
-        records: Sequence[Mapping[str, Any]] = await connection.fetch(
-            statement, *values, timeout=patience(PASS_SECONDS)
-        )
-    return records
+    columns = f"{entry_columns(scope.table, excerpt=False)}, {score} AS recall_score"
+    statement = select.statement(columns, f"ORDER BY {order} LIMIT {select.place(scope.request.limit)}")
+    return await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
 
 
-def _distance(table: Table, vector: np.ndarray, values: list[Any]) -> str:
+def _distance(select: PostgresSelect, vector: np.ndarray) -> str:
     """The SQL of a row's cosine distance to a vector, which an index can serve."""
-    where, written = table.schema_of_vector, f"[{','.join(map(repr, vector.tolist()))}]"
-    return f"m.embedding OPERATOR({where}.<=>) CAST({place(values, written)} AS {where}.vector)"
+    where, written = select.table.schema_of_vector, f"[{','.join(map(repr, vector.tolist()))}]"
+    return f"m.embedding OPERATOR({where}.<=>) CAST({select.place(written)} AS {where}.vector)"
 
 
 async def near_by_vector(connections: Connections, table: Table, vector: np.ndarray, limit: int) -> Near | None:
@@ -229,39 +215,39 @@ async def near_by_vector(connections: Connections, table: Table, vector: np.ndar
     """
     if table.dimensions != len(vector):
         return None
-    values: list[Any] = []
-    distance = _distance(table, vector, values)
+    select = PostgresSelect(table)
+    select.also("m.embedding IS NOT NULL")
+    distance = _distance(select, vector)
     # An index has the order of the distance alone.
-    nearest = (
-        f"SELECT id, distance::float8 FROM (SELECT m.id::text, {distance} AS distance FROM {table.quoted} AS m "
-        f"WHERE m.embedding IS NOT NULL ORDER BY {distance} LIMIT {place(values, limit)}) AS near ORDER BY distance, id"
-    )
+    some = select.statement(f"m.id::text, {distance} AS distance", f"ORDER BY {distance} LIMIT {select.place(limit)}")
+    nearest = f"SELECT id, distance::float8 FROM ({some}) AS near ORDER BY distance, id"
     async with connections.reading() as connection:
         compared = int(await connection.fetchval(f"SELECT count(embedding) FROM {table.quoted}"))
         # An index gives no more rows than it was told to look at.
         await connection.execute(
             f"SET LOCAL hnsw.ef_search = {max(1, min(limit, _MOST_BY_INDEX))}; SET LOCAL ivfflat.probes = 10"
         )
-        rows = await connection.fetch(nearest, *values)
+        rows = await connection.fetch(nearest, *select.values)
         if len(rows) < min(limit, compared):
             # The index has given up before it found enough.
             await connection.execute("SET LOCAL enable_indexscan = off")
-            rows = await connection.fetch(nearest, *values)
+            rows = await connection.fetch(nearest, *select.values)
     near = [Neighbour(row["id"], 1 - row["distance"]) for row in rows if row["distance"] is not None]
     return Near([each for each in near if each.score > 0], compared)
 
 
 async def near_by_words(connections: Connections, table: Table, text: str, limit: int) -> Near:
     """Find the rows nearest to a text by ts_rank of the words both have."""
-    values: list[Any] = []
-    words = f"unnest(tsvector_to_array(to_tsvector('simple', {place(values, text[:LOOKED_AT])}))) AS word"
-    statement = f"""
-        SELECT m.id::text AS id, ts_rank({_KEY} || {_CONTENT}, asked.query, 1)::float8 AS score
-        FROM (SELECT string_agg(array_to_tsvector(ARRAY[word])::text, ' | ')::tsquery AS query FROM {words}) AS asked,
-             {table.quoted} AS m
-        WHERE {_CONTENT} @@ asked.query OR {_KEY} @@ asked.query
-        ORDER BY score DESC, m.{table.updated} DESC, m.id LIMIT {place(values, limit)}"""
-    async with connections.reading(seconds=PASS_SECONDS) as connection:
-        compared = await connection.fetchval(f"SELECT count(*) FROM {table.quoted}", timeout=patience(PASS_SECONDS))
-        rows = await connection.fetch(statement, *values, timeout=patience(PASS_SECONDS))
-    return Near(as_neighbours([(row["id"], row["score"]) for row in rows]), compared)
+    select = PostgresSelect(table)
+    words = f"unnest(tsvector_to_array(to_tsvector('simple', {select.place(text[:LOOKED_AT])}))) AS word"
+    select.source += (
+        f", (SELECT string_agg(array_to_tsvector(ARRAY[word])::text, ' | ')::tsquery AS query FROM {words}) AS asked"
+    )
+    select.also(f"({_CONTENT} @@ asked.query OR {_KEY} @@ asked.query)")
+    statement = select.statement(
+        f"m.id::text AS id, ts_rank({_KEY} || {_CONTENT}, asked.query, 1)::float8 AS score",
+        f"ORDER BY score DESC, m.{table.updated} DESC, m.id LIMIT {select.place(limit)}",
+    )
+    (compared,) = await connections.fetch(f"SELECT count(*) AS rows FROM {table.quoted}", seconds=PASS_SECONDS)
+    rows = await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
+    return Near(as_neighbours([(row["id"], row["score"]) for row in rows]), compared["rows"])

@@ -7,32 +7,21 @@ from datetime import datetime
 from typing import Any
 
 from zeroclaw_tui.backends.matching import needle_of
+from zeroclaw_tui.backends.postgres import sql
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
-from zeroclaw_tui.backends.postgres.sql import (
-    agent_ids,
-    agents_are,
-    can_hold,
-    category_of,
-    category_text,
-    category_to_sort,
-    dimensions_of,
-    entry_columns,
-    ids_are,
-    place,
-    spellings,
-    version_columns,
-)
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
-from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
 
 _FIELDS = ("session_id", "namespace", "agent_id", "key", "content")
+_TYPES = {list: "text[]", int: "bigint", datetime: "timestamp with time zone"}
+"""The types of values that are bound; of all others it is text."""
 
 
 class PostgresSelect(Select):
     """A SELECT from a table. Its regular expression is matched elsewhere: the server reads other patterns."""
 
-    def __init__(self, table: Table, filter: MemoryFilter) -> None:
+    def __init__(self, table: Table, filter: MemoryFilter = EVERYTHING) -> None:
         self.table = table
         self.source = f"{table.quoted} AS m"
         self._id = "m.id" if table.is_uuid("id") else 'm.id COLLATE "C"'
@@ -45,7 +34,7 @@ class PostgresSelect(Select):
             case "handle" | "id":
                 return "m.id::text"
             case "category":
-                return category_text(self.table)
+                return sql.category_text(self.table)
             case "embedding":
                 return "m.embedding" if self.table.keeps_vectors else None
             case _:
@@ -56,38 +45,44 @@ class PostgresSelect(Select):
             case "handle":
                 return "m.id::text"
             case "version":
-                return version_columns(self.table)
+                return sql.version_columns(self.table)
             case _:
-                return entry_columns(self.table, excerpt=read == "excerpt")
+                return sql.entry_columns(self.table, excerpt=read == "excerpt")
 
     def place(self, value: Any) -> str:
-        return place(self.values, value)
+        # Every place names its type, so that the server has nothing to guess and the driver nothing to look up.
+        self.values.append(value)
+        return f"${len(self.values)}::{_TYPES.get(type(value), 'text')}"
 
     def one_of(self, expression: str, texts: Sequence[Any]) -> str:
-        return f"{expression} = ANY({self.place([text for text in texts if can_hold(text)])})"
+        return f"{expression} = ANY({self.place([text for text in texts if sql.can_hold(text)])})"
 
     def has_name(self, column: str, names: Sequence[Any]) -> str:
-        if column in ("handle", "id"):
-            return ids_are(self.table, map(str, names), self.values)
-        return super().has_name(column, names)
+        if column not in ("handle", "id"):
+            return super().has_name(column, names)
+        if not self.table.is_uuid("id"):
+            return self.one_of("m.id", names)
+        return f"m.id = ANY(CAST({self.place([name for name in names if sql.is_uuid(name)])} AS uuid[]))"
 
     def spellings(self, categories: Sequence[str]) -> Sequence[str]:
-        return spellings(categories, self.table)
+        return sql.spellings(categories, self.table)
 
     def category_of(self, stored: object) -> str:
-        return category_of(None if stored is None else str(stored), self.table)
+        return sql.category_of(None if stored is None else str(stored), self.table)
 
     def of_agents(self, aliases: Sequence[str]) -> str:
-        return agents_are(self.table, agent_ids(self.table, aliases), self.values)
+        # ZeroClaw makes up an id for an alias it does not know, and no row has it.
+        ids = {alias: agent_id for agent_id, alias in self.table.agents.items()}
+        return self.one_of("m.agent_id", [ids.get(alias, alias) for alias in aliases])
 
     def begins_with(self, prefix: str) -> str:
-        return f"starts_with(m.key::text, {self.place(prefix)})" if can_hold(prefix) else "FALSE"
+        return f"starts_with(m.key::text, {self.place(prefix)})" if sql.can_hold(prefix) else "FALSE"
 
     def contains(self) -> Sequence[str]:
         needle = needle_of(self.filter)
         if needle is None:
             return []
-        if not can_hold(needle.text):
+        if not sql.can_hold(needle.text):
             return ["FALSE"]
         place = self.place(needle.text)
         if needle.is_plain:
@@ -117,7 +112,7 @@ class PostgresSelect(Select):
 
     @property
     def dimensions(self) -> str:
-        return dimensions_of(self.table)
+        return sql.dimensions_of(self.table)
 
     def sort_keys(self, sort: Sort) -> Sequence[str]:
         # Text is compared code point by code point.
@@ -125,7 +120,7 @@ class PostgresSelect(Select):
             case SortField.KEY:
                 return ('m.key COLLATE "C"', self._id)
             case SortField.CATEGORY:
-                return (f'({category_to_sort(self.table)}) COLLATE "C"', self._id)
+                return (f'({sql.category_to_sort(self.table)}) COLLATE "C"', self._id)
             case SortField.CONTENT:
                 return (f'left(m.content, {SORTED_CHARACTERS}) COLLATE "C"', self._id)
             case SortField.SIZE:

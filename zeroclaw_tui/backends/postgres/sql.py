@@ -8,8 +8,7 @@ import re
 import sys
 import uuid
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
@@ -20,7 +19,6 @@ from zeroclaw_tui.memory.text import is_unicode
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
 
-_BOUND = {list: "text[]", int: "bigint", datetime: "timestamp with time zone"}
 _USUAL_LENGTH = len("2026-01-01 00:00:00.000000+00")
 _AS_STORED = "category_as_stored"
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
@@ -43,26 +41,24 @@ def rfc3339(text: str | None) -> str | None:
     return f"{day}T{clock}.{(fraction or '.')[1:]:0<6}{hours or '+00'}:{minutes or '00'}"
 
 
-def entry_columns(table: Table, *, excerpt: bool) -> str:
-    """The select list of a memory; every value comes as text, number or null, so that no type has to be looked up."""
-    content = f"left(m.content, {EXCERPT})" if excerpt else "m.content"
-    columns = [
+def _columns(table: Table, *names: str) -> list[str]:
+    """The SQL of what every reading has, and of further columns as text; NULL where the table lacks them."""
+    return [
         "m.id::text AS id",
         "m.key::text AS key",
-        f"{content}::text AS content",
-        "octet_length(m.content) AS size",
         f"{category_text(table)} AS category",
         f"m.{table.created}::text AS created_at",
         f"m.{table.updated}::text AS updated_at",
-        *(text_or_null(table, name) for name in ("session_id", "namespace", "importance", "agent_id")),
-        f"{dimensions_of(table)} AS dimensions",
+        "octet_length(m.content) AS size",
+        *(f"m.{name}::text AS {name}" if table.has(name) else f"NULL::text AS {name}" for name in names),
     ]
-    return ", ".join(columns)
 
 
-def text_or_null(table: Table, name: str) -> str:
-    """The SQL of a column as text, NULL where the table lacks it."""
-    return f"m.{name}::text AS {name}" if table.has(name) else f"NULL::text AS {name}"
+def entry_columns(table: Table, *, excerpt: bool) -> str:
+    """The select list of a memory; every value comes as text, number or null, so that no type has to be looked up."""
+    columns = _columns(table, "session_id", "namespace", "importance", "agent_id")
+    content = f"left(m.content, {EXCERPT})" if excerpt else "m.content"
+    return ", ".join([*columns, f"{dimensions_of(table)} AS dimensions", f"{content}::text AS content"])
 
 
 def dimensions_of(table: Table) -> str:
@@ -78,7 +74,7 @@ def agent_named(agent_id: str | None, table: Table) -> str | None:
 def entry_from(record: Mapping[str, Any], table: Table) -> MemoryEntry:
     """The memory. Its handle is its id; times are RFC 3339 in UTC with six digits of fraction."""
     # A screen waits for hundreds of these: the values are taken by their place in `entry_columns`.
-    (memory_id, key, content, size, category, created, updated, session, namespace, importance, agent_id, dimensions,
+    (memory_id, key, category, created, updated, size, session, namespace, importance, agent_id, dimensions, content,
      *_) = record.values()  # fmt: skip
     timestamp = rfc3339(created) or ""
     return MemoryEntry(
@@ -101,17 +97,7 @@ def entry_from(record: Mapping[str, Any], table: Table) -> MemoryEntry:
 
 def version_columns(table: Table) -> str:
     """The columns for `version_from`."""
-    columns = [
-        "m.id::text AS id",
-        "m.key::text AS key",
-        f"{category_text(table)} AS category",
-        f"m.{table.created}::text AS created_at",
-        f"m.{table.updated}::text AS updated_at",
-        *(text_or_null(table, name) for name in ("session_id", "agent_id")),
-        "octet_length(m.content) AS size",
-        f"{_DIGEST} AS digest",
-    ]
-    return ", ".join(columns)
+    return ", ".join([*_columns(table, "session_id", "agent_id"), f"{_DIGEST} AS digest"])
 
 
 def version_from(record: Any, table: Table) -> RowVersion:
@@ -286,34 +272,6 @@ def category_to_sort(table: Table) -> str:
     custom = f"""substring({text} from '^[{{]"[Cc]ustom": ?"(.*)"[}}]$')"""
     plain = f"""CASE WHEN lower({text}) IN ('"core"', '"daily"', '"conversation"') THEN lower(trim({text}, '"')) END"""
     return f"coalesce({custom}, {plain}, {text})"
-
-
-def place(values: list[Any], value: str | Sequence[str | None] | int | datetime | None) -> str:
-    """Add a value to bind, and give its place in the statement.
-
-    Every place names its type, so that the server has nothing to guess and the driver nothing to look up.
-    """
-    values.append(value)
-    return f"${len(values)}::{_BOUND.get(type(value), 'text')}"
-
-
-def ids_are(table: Table, ids: Iterable[str], values: list[Any]) -> str:
-    """A condition that holds for the rows of these ids and can use the primary key."""
-    if table.is_uuid("id"):
-        return f"m.id = ANY(CAST({place(values, [row_id for row_id in ids if is_uuid(row_id)])} AS uuid[]))"
-    return f"m.id = ANY({place(values, [row_id for row_id in ids if can_hold(row_id)])})"
-
-
-def agents_are(table: Table, ids: Iterable[str], values: list[Any]) -> str:
-    """A condition that holds for the rows of the agents with these ids."""
-    column = "m.agent_id::text" if table.is_uuid("agent_id") else "m.agent_id"
-    return f"{column} = ANY({place(values, [agent_id for agent_id in ids if can_hold(agent_id)])})"
-
-
-def agent_ids(table: Table, aliases: Iterable[str]) -> list[str]:
-    """The ids of agents; ZeroClaw makes up an id for an alias it does not know, and no row has it."""
-    ids = {alias: agent_id for agent_id, alias in table.agents.items()}
-    return [ids.get(alias, alias) for alias in aliases]
 
 
 def can_hold(text: str) -> bool:

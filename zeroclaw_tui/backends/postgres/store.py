@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored, T, check_writable
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
-from zeroclaw_tui.backends.postgres import search
+from zeroclaw_tui.backends.postgres import connect, search, sql
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
     TABLE_OPTIONS,
@@ -22,15 +22,6 @@ from zeroclaw_tui.backends.postgres.address import (
     USUAL_TABLE,
     PostgresAddress,
     read_url,
-)
-from zeroclaw_tui.backends.postgres.connect import (
-    LONG_SECONDS,
-    PASS_SECONDS,
-    STATEMENT_SECONDS,
-    USUAL_SECONDS,
-    Connections,
-    in_batches,
-    patience,
 )
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
@@ -42,16 +33,6 @@ from zeroclaw_tui.backends.postgres.schema import (
     read_table,
 )
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
-from zeroclaw_tui.backends.postgres.sql import (
-    can_hold,
-    entry_from,
-    state_of,
-    stored_columns,
-    stored_row,
-    vector_column,
-    vector_from,
-    version_from,
-)
 from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
@@ -77,7 +58,6 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 500
 _RECORDS_AT_ONCE = 2000
 _WHOLE_ROWS_AT_ONCE = 100
-_LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
 
 
@@ -121,17 +101,12 @@ class PostgresMemory(SqlMemory):
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
-        wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
-        self.connect_seconds = min(wanted, _LONGEST_CONNECT)
-        self.connections = Connections(address, connect_seconds=self.connect_seconds)
+        self.connect_seconds = connect_seconds or address.connect_seconds or connect.USUAL_SECONDS
+        self.connections = connect.Connections(address, connect_seconds=self.connect_seconds)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
-        """The table a config names. Raises UsageError without a URL, and for a URL or a name that cannot be.
-
-        `connect_timeout_secs` is cut at 300 as ZeroClaw does it; without one, and without connect_timeout in the URL,
-        ten seconds are waited.
-        """
+        """The table a config names. Raises UsageError without a URL, and for a URL or a name that cannot be."""
         settings = config.storage
         url = config.location or settings.get("db_url")
         if not isinstance(url, str) or not url.strip():
@@ -166,7 +141,7 @@ class PostgresMemory(SqlMemory):
         except NothingYet:
             raise
         except BaseException:
-            await self.connections.close()
+            await self.connections.disconnect()
             raise
 
     async def open_anew(self) -> None:
@@ -196,8 +171,7 @@ class PostgresMemory(SqlMemory):
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
-        self.connections.stop()
-        await self.connections.close()
+        await self.connections.disconnect()
 
     @property
     def upkeep(self) -> Upkeep:
@@ -221,8 +195,8 @@ class PostgresMemory(SqlMemory):
 
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
-        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
-            return await health_of(connection, self.table, self.about.location, notices=sentences(self.about.notices))
+        async with self.connections.reading(seconds=connect.LONG_SECONDS) as connection:
+            return await health_of(connection, self.table, self.about.location, sentences(self.about.notices))
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories with full content, `updated_at` descending; ZeroClaw's own list in PostgreSQL has no limit."""
@@ -253,8 +227,10 @@ class PostgresMemory(SqlMemory):
             return [row_id for row_id, key, content in records if search.finds(key or "", content or "")]
 
         try:
-            async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-                async for records in in_batches(connection, statement, select.values, _ROWS_AT_ONCE, PASS_SECONDS):
+            async with self.connections.reading(seconds=connect.PASS_SECONDS) as connection:
+                async for records in connect.in_batches(
+                    connection, statement, select.values, _ROWS_AT_ONCE, connect.PASS_SECONDS
+                ):
                     ids += await asyncio.to_thread(matching, records)
         finally:
             search.stop()
@@ -263,7 +239,7 @@ class PostgresMemory(SqlMemory):
     def maker(self, read: str) -> Callable[[Any], Any]:
         if read == "handle":
             return itemgetter(0)
-        return partial(version_from if read == "version" else entry_from, table=self.table)
+        return partial(sql.version_from if read == "version" else sql.entry_from, table=self.table)
 
     async def fetch_records(
         self,
@@ -274,24 +250,23 @@ class PostgresMemory(SqlMemory):
         takes_long: bool = False,
         has_many: bool = False,
     ) -> Sequence[T]:
-        seconds = LONG_SECONDS if takes_long else STATEMENT_SECONDS
+        seconds = connect.LONG_SECONDS if takes_long else connect.STATEMENT_SECONDS
+        if not has_many:
+            return [make(record) for record in await self.connections.fetch(statement, select.values, seconds=seconds)]
         found: list[T] = []
         async with self.connections.reading(seconds=seconds) as connection:
-            if not has_many:
-                records = await connection.fetch(statement, *select.values, timeout=patience(seconds))
-                return [make(record) for record in records]
-            async for records in in_batches(connection, statement, select.values, _RECORDS_AT_ONCE, seconds):
+            async for records in connect.in_batches(connection, statement, select.values, _RECORDS_AT_ONCE, seconds):
                 found += map(make, records)
                 await asyncio.sleep(0)
         return found
 
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
-        select, table = PostgresSelect(self.table, EVERYTHING), self.table
+        select, table = PostgresSelect(self.table), self.table
         found: dict[Handle, Row] = {}
         for start in range(0, len(handles), _WHOLE_ROWS_AT_ONCE):
             some = select.named("handle", handles[start : start + _WHOLE_ROWS_AT_ONCE])
             rows = await self.fetch_records(
-                some, some.statement(stored_columns(table)), partial(stored_row, table=table)
+                some, some.statement(sql.stored_columns(table)), partial(sql.stored_row, table=table)
             )
             found |= {row.id: row for row in rows}
         return [found[handle] for handle in handles if handle in found]
@@ -299,21 +274,21 @@ class PostgresMemory(SqlMemory):
     async def agent_aliases(self) -> Mapping[str, str]:
         return self.table.agents
 
-    state_of = staticmethod(state_of)
+    state_of = staticmethod(sql.state_of)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By pgvector's cosine, or by the server's words: a script without blanks is one word there."""
         if isinstance(to, str):
             words = words_of(to)
-            if not words or not can_hold(to) or any(map(is_cut_in_twos, words)):
+            if not words or not sql.can_hold(to) or any(map(is_cut_in_twos, words)):
                 return await super().near(to, limit)
             return await search.near_by_words(self.connections, self.table, to, limit)
         if not self.table.keeps_vectors:
             return None
         if isinstance(to, MemoryEntry):
-            select = PostgresSelect(self.table, EVERYTHING).named("handle", [to.handle])
-            statement = select.statement(vector_column(self.table))
-            (data,) = await self.fetch_records(select, statement, lambda record: vector_from(record[0])) or [None]
+            select = PostgresSelect(self.table).named("handle", [to.handle])
+            statement = select.statement(sql.vector_column(self.table))
+            (data,) = await self.fetch_records(select, statement, lambda record: sql.vector_from(record[0])) or [None]
             if not isinstance(data, bytes):
                 return None
             import numpy as np
@@ -339,14 +314,16 @@ class PostgresMemory(SqlMemory):
         """Show every row with every column, on a thread, in one consistent read."""
         table = self.table
         select = await self.select(EVERYTHING if filter is None else filter)
-        statement = select.statement(stored_columns(table), f"ORDER BY m.{table.updated}, m.id")
+        statement = select.statement(sql.stored_columns(table), f"ORDER BY m.{table.updated}, m.id")
 
         def show(records: Sequence[Any]) -> None:
             for record in records:
-                see(stored_row(record, table))
+                see(sql.stored_row(record, table))
 
-        async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-            async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
+        async with self.connections.reading(seconds=connect.PASS_SECONDS) as connection:
+            async for records in connect.in_batches(
+                connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, connect.PASS_SECONDS
+            ):
                 await asyncio.to_thread(show, records)
 
     async def version(self) -> int | None:

@@ -8,24 +8,12 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.postgres import sql
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
-from zeroclaw_tui.backends.postgres.sql import (
-    agents_are,
-    can_hold,
-    casts,
-    check_text,
-    ids_are,
-    parameters,
-    place,
-    quoted,
-    state_of,
-    stored_columns,
-    stored_row,
-    vector_text,
-)
+from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
@@ -97,7 +85,7 @@ class PostgresWriter(TableWriter):
                 named.append("agents")
         else:
             texts, named = [value for value in after.values.values() if isinstance(value, str)], [*after.values]
-        check_text(*texts)
+        sql.check_text(*texts)
         why_not = missing_in(self.table)
         for name in named:
             if name in why_not:
@@ -105,19 +93,16 @@ class PostgresWriter(TableWriter):
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """By one statement, in the order of the ids, so that two writers wait for each other without a deadlock."""
-        values: list[Any] = []
-        parts = [ids_are(self.table, {row.id for row in rows}, values)] if rows else []
-        if keys:
-            condition = f"m.key = ANY({place(values, [key for _, key in keys if can_hold(key)])})"
-            owners = {owner for owner, _ in keys if owner is not None}
-            parts.append(f"({condition} AND {agents_are(self.table, owners, values)})" if owners else condition)
-        return await self._fetch(
-            f"SELECT {stored_columns(self.table)} FROM {self.table.quoted} AS m "
-            f"WHERE {' OR '.join(parts)} ORDER BY m.id {'FOR UPDATE' if self._locks_rows else ''}",
-            values,
-        )
+        select = PostgresSelect(self.table)
+        with_key = select.one_of("m.key", [key for _, key in keys])
+        owners = {owner for owner, _ in keys if owner is not None}
+        if owners:
+            with_key += f" AND {select.one_of('m.agent_id', [*owners])}"
+        select.also(f"({select.has_name('id', [*{row.id for row in rows}])} OR {with_key})")
+        lock = "FOR UPDATE" if self._locks_rows else ""
+        return await self._fetch(select.statement(sql.stored_columns(self.table), f"ORDER BY m.id {lock}"), select)
 
-    state_of = staticmethod(state_of)
+    state_of = staticmethod(sql.state_of)
 
     @property
     def has_update_times(self) -> bool:  # type: ignore[override]
@@ -157,26 +142,27 @@ class PostgresWriter(TableWriter):
 
     async def delete(self, rows: Sequence[Row]) -> None:
         if rows:
-            values: list[Any] = []
-            condition = ids_are(self.table, [row.id for row in rows], values)
-            await self._connection.execute(f"DELETE FROM {self.table.quoted} AS m WHERE {condition}", *values)
+            select = PostgresSelect(self.table).named("id", [row.id for row in rows])
+            await self._connection.execute(f"DELETE FROM {select.source} {select.where}", *select.values)
 
     async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
         """Only what differs."""
         table = self.table
-        bound: list[Any] = []
-        present, wanted = parameters(row, table), parameters(replace(row, values={**row.values, **values}), table)
+        select = PostgresSelect(table).named("id", [row.id])
+        present, wanted = (
+            sql.parameters(row, table),
+            sql.parameters(replace(row, values={**row.values, **values}), table),
+        )
         parts = [
-            f"{quoted(name)} = {cast % place(bound, wanted[name])}"
-            for name, cast in casts(table).items()
+            f"{sql.quoted(name)} = {cast % select.place(wanted[name])}"
+            for name, cast in sql.casts(table).items()
             if wanted[name] != present[name]
         ]
         if not parts:
             return row
         changed = await self._fetch(
-            f"UPDATE {table.quoted} AS m SET {', '.join(parts)} WHERE {ids_are(table, [row.id], bound)} "
-            f"RETURNING {stored_columns(table)}",
-            bound,
+            f"UPDATE {select.source} SET {', '.join(parts)} {select.where} RETURNING {sql.stored_columns(table)}",
+            select,
         )
         return changed[0]
 
@@ -244,7 +230,6 @@ class PostgresWriter(TableWriter):
     async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """By one statement. Raises Refused if the column takes vectors of another length."""
         table = self.table
-        values: list[Any] = []
         for _, new in rows:
             if table.dimensions != new.vector.dimensions:
                 raise Refused(
@@ -252,12 +237,13 @@ class PostgresWriter(TableWriter):
                     hint="Name a model in the config that fits, or have the column altered by who owns the table.",
                 )
         ids = [row.id for row, _ in rows]
-        vectors = [vector_text(new.vector.data) for _, new in rows]
-        given = f"unnest({place(values, ids)}, {place(values, vectors)}) AS new(id, vector)"
+        select = PostgresSelect(table).named("id", ids)
+        vectors = select.place([sql.vector_text(new.vector.data) for _, new in rows])
+        select.also("m.id::text = new.id")
         await self._connection.execute(
-            f"UPDATE {table.quoted} AS m SET embedding = {casts(table)['embedding'] % 'new.vector'} FROM {given} "
-            f"WHERE m.id::text = new.id AND {ids_are(table, ids, values)}",
-            *values,
+            f"UPDATE {select.source} SET embedding = {sql.casts(table)['embedding'] % 'new.vector'} "
+            f"FROM unnest({select.place(ids)}, {vectors}) AS new(id, vector) {select.where}",
+            *select.values,
         )
 
     def summary(self) -> tuple[str, ...]:
@@ -271,18 +257,18 @@ class PostgresWriter(TableWriter):
     async def _insert_group(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Insert rows; returns those whose id and key were free."""
         table = self.table
-        values: list[Any] = []
-        bound = [parameters(row, table) for row in rows]
+        select = PostgresSelect(table)
+        bound = [sql.parameters(row, table) for row in rows]
         times = (table.created, table.updated)
-        chosen = {name: cast for name, cast in casts(table).items() if name in rows[0].values or name in times}
-        arrays = ", ".join(place(values, [row[name] for row in bound]) for name in chosen)
+        chosen = {name: cast for name, cast in sql.casts(table).items() if name in rows[0].values or name in times}
+        arrays = ", ".join(select.place([row[name] for row in bound]) for name in chosen)
         places = [f"c{number}" for number in range(len(chosen))]
         inserted = ", ".join(cast % f"new.{column}" for cast, column in zip(chosen.values(), places, strict=True))
         return await self._fetch(
-            f"INSERT INTO {table.quoted} AS m ({', '.join(map(quoted, chosen))}) OVERRIDING SYSTEM VALUE "
+            f"INSERT INTO {select.source} ({', '.join(map(sql.quoted, chosen))}) OVERRIDING SYSTEM VALUE "
             f"SELECT {inserted} FROM unnest({arrays}) AS new({', '.join(places)}) "
-            f"ON CONFLICT DO NOTHING RETURNING {stored_columns(table)}",
-            values,
+            f"ON CONFLICT DO NOTHING RETURNING {sql.stored_columns(table)}",
+            select,
         )
 
     async def _why_not_inserted(self, row: Row) -> Exception:
@@ -312,8 +298,9 @@ class PostgresWriter(TableWriter):
             return parsed.isoformat(timespec="microseconds")
         return text if parsed is not None or text.endswith(("infinity", " BC")) else self.later_than("")
 
-    async def _fetch(self, statement: str, values: Sequence[Any]) -> list[Row]:
-        return [stored_row(record, self.table) for record in await self._connection.fetch(statement, *values)]
+    async def _fetch(self, statement: str, select: PostgresSelect) -> list[Row]:
+        records = await self._connection.fetch(statement, *select.values)
+        return [sql.stored_row(record, self.table) for record in records]
 
 
 def _agent_row(record: Mapping[str, Value]) -> Row:

@@ -123,10 +123,14 @@ class Select(ABC):
         """The condition that a column which rows are named by has one of these values."""
         return self.one_of(self.column(column) or "NULL", names)
 
+    @property
+    def where(self) -> str:
+        """The clause with all conditions."""
+        return f"WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+
     def statement(self, columns: str, rest: str = "") -> str:
         """A SELECT of these columns; `rest` is what follows the conditions."""
-        where = f"WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
-        return f"SELECT {columns} FROM {self.source} {where} {rest}"
+        return f"SELECT {columns} FROM {self.source} {self.where} {rest}"
 
     def order(self, sort: Sort) -> str:
         """The clause of an order."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.select import entry_columns, entry_from
-from zeroclaw_tui.files.database import as_text, bound
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect, entry_columns, entry_from
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring import keywords
 from zeroclaw_tui.scoring.decide import rank
 from zeroclaw_tui.scoring.evidence import (
     DURABLE,
@@ -28,59 +29,23 @@ from zeroclaw_tui.scoring.evidence import (
     VectorFaults,
     served,
 )
-from zeroclaw_tui.scoring.keywords import (
-    LikeSearch,
-    like_search,
-    lists_recent,
-    match_expression,
-    word_expressions,
-    words,
-)
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
-
-T = TypeVar("T")
-_NOTHING = "0"
-_AMONG = "rowid IN (SELECT value FROM json_each(?))"
+Score = tuple["np.ndarray", "np.ndarray"]
+_AMONG = "m.rowid IN (SELECT value FROM json_each(?))"
+_COUNT = "SELECT count(*) FROM memories AS m"
+_MATCH = "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ?"
+_BEST_FIRST = "ORDER BY score LIMIT ?"
 # bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
 # `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
-_INDEX_ONLY = (
-    "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ? ORDER BY score LIMIT ?"
-)
-_JOINED = (
-    "SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid"
-    " {where} ORDER BY score LIMIT ?"
-)
-_ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?"
+_JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
 _WHOLE_FROM = 4
 """Where more than one row in so many is a hit, all are read in one pass."""
-_LISTS_RECENT: tuple[list[str], ...] = ([], ["*"])
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
-
-
-class Conditions:
-    """Parts of a WHERE clause that must all hold, with their parameters in order."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.values: list[Any] = []
-
-    def add(self, part: str, *groups: Iterable[Any]) -> None:
-        """One more; each `{}` in `part` stands for the placeholders of one group of values."""
-        marks: list[str] = []
-        for group in groups:
-            placeholders, ready = bound(group)
-            marks.append(placeholders)
-            self.values += ready
-        self.parts.append(part.format(*marks))
-
-    @property
-    def where(self) -> str:
-        """The clause with its keyword; empty without parts."""
-        return f"WHERE {' AND '.join(self.parts)}" if self.parts else ""
+"""Errors with which ZeroClaw goes on without keyword hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,81 +57,76 @@ class SqlScope(Scope):
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """The same with the ids of the request's agents and the number of rows, where they are needed."""
-        aliases = self.request.agents
-        if aliases is None:
+        if self.request.agents is None:
             return self
-        known: dict[str, str] = {}
-        if self.schema.has_agents:
-            marks, values = bound(aliases)
-            known = dict(connection.execute(f"SELECT alias, id FROM agents WHERE alias IN ({marks})", values))
+        known = _agents(connection, self.schema)
         # ZeroClaw makes up an id for an alias it does not know; no row has it.
-        ids = tuple(known.get(alias, alias) for alias in aliases)
-        (rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-        return replace(self, agent_ids=ids, store_rows=rows)
+        ids = tuple(known.get(alias, alias) for alias in self.request.agents)
+        return replace(self, agent_ids=ids, store_rows=connection.execute(_COUNT).fetchone()[0])
 
-    def keyword_conditions(self) -> Conditions:
+    def keyword_select(self) -> SqliteSelect:
         """What the FTS statement restricts besides the words: nothing before 0.8.4."""
-        found = Conditions()
+        select = SqliteSelect(self.schema)
         if self.profile.filters_in_sql:
             if self.vector_live:
-                self._add_session(found, durable=True)
-            self._add_agents(found)
-        return found
+                self._add_session(select, durable=True)
+            self._add_agents(select)
+        return select
 
-    def vector_conditions(self) -> Conditions:
+    def vector_select(self) -> SqliteSelect:
         """Which of the rows with a vector the vector stage scans."""
-        found = Conditions()
-        self._add_session(found, durable=self.profile.filters_in_sql)
+        select = SqliteSelect(self.schema)
+        select.also("m.embedding IS NOT NULL")
+        self._add_session(select, durable=self.profile.filters_in_sql)
         if self.profile.filters_in_sql:
-            self._add_agents(found)
-        return found
+            self._add_agents(select)
+        return select
 
-    def recent_conditions(self) -> Conditions:
+    def recent_select(self) -> SqliteSelect:
         """Which rows the list of the newest takes, whoever's they are."""
-        found = Conditions()
-        self._add_not_superseded(found)
-        self._add_session(found, durable=False)
-        self._add_times(found)
-        return found
+        select = SqliteSelect(self.schema)
+        self._add_not_superseded(select)
+        self._add_session(select, durable=False)
+        self._add_times(select)
+        return select
 
-    def like_conditions(self, search: LikeSearch) -> Conditions:
+    def like_select(self, search: keywords.LikeSearch) -> SqliteSelect:
         """Which rows the LIKE fall-back takes; sessions are sorted out afterwards."""
-        found = Conditions()
-        self._add_not_superseded(found)
-        any_word = " OR ".join(_word_like(search) for _ in search.patterns)
+        select = SqliteSelect(self.schema)
+        self._add_not_superseded(select)
         # 0.5.5 and 0.5.6 forgot the brackets, so there a time bound restricts only the last word.
-        brackets = self.profile.hides_superseded or not self.profile.has_time_bounds
-        patterns = [[pattern] for pattern in search.patterns for _ in ("content", "key")]
-        found.add(f"({any_word})" if brackets else any_word, *patterns)
-        self._add_times(found)
+        has_brackets = self.profile.hides_superseded or not self.profile.has_time_bounds
+        any_word = _any_word(select, search, search.patterns)
+        select.also(f"({any_word})" if has_brackets else any_word)
+        self._add_times(select)
         if self.profile.filters_in_sql:
-            self._add_agents(found)
-        return found
+            self._add_agents(select)
+        return select
 
-    def _add_not_superseded(self, found: Conditions) -> None:
+    def _add_not_superseded(self, select: SqliteSelect) -> None:
         if self.profile.hides_superseded and self.schema.has("superseded_by"):
-            found.add("m.superseded_by IS NULL")
+            select.also("m.superseded_by IS NULL")
 
-    def _add_session(self, found: Conditions, *, durable: bool) -> None:
+    def _add_session(self, select: SqliteSelect, *, durable: bool) -> None:
         session = self.request.session_id
         if session is None:
             return
         if not self.schema.has("session_id"):
-            found.add(_NOTHING)
-        elif durable and self.schema.has("category"):
-            found.add("(m.session_id = {} OR (m.session_id IS NULL AND m.category IN ({})))", [session], DURABLE)
-        else:
-            found.add("m.session_id = {}", [session])
+            select.also("FALSE")
+            return
+        of_session = f"m.session_id = {select.place(session)}"
+        if durable and self.schema.has("category"):
+            of_session = f"({of_session} OR (m.session_id IS NULL AND {select.one_of('m.category', DURABLE)}))"
+        select.also(of_session)
 
-    def _add_times(self, found: Conditions) -> None:
-        if self.request.since is not None:
-            found.add("m.created_at >= {}", [self.request.since])
-        if self.request.until is not None:
-            found.add("m.created_at <= {}", [self.request.until])
+    def _add_times(self, select: SqliteSelect) -> None:
+        for compared, bound in ((">=", self.request.since), ("<=", self.request.until)):
+            if bound is not None:
+                select.also(f"m.created_at {compared} {select.place(bound)}")
 
-    def _add_agents(self, found: Conditions) -> None:
+    def _add_agents(self, select: SqliteSelect) -> None:
         if self.agent_ids is not None:
-            found.add("m.agent_id IN ({})", self.agent_ids)
+            select.also(select.one_of("m.agent_id", self.agent_ids))
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
@@ -175,11 +135,9 @@ def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *,
     return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
 
 
-def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
-    """Rows with their whole content, in that order; rows that are not there are left out."""
-    statement = f"SELECT {entry_columns(schema)} FROM memories AS m WHERE m.{_AMONG}"
-    entries = {row[0]: entry_from(row) for row in connection.execute(statement, (json.dumps(rowids),))}
-    return [entries[rowid] for rowid in rowids if rowid in entries]
+def _agents(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
+    """The ids of the agents by alias."""
+    return dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,85 +160,75 @@ class Hits:
 
 def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
     """Find the best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
-    pairs, notes = _hits_or_note(scope, lambda: _best(connection, scope))
-    return Hits.from_pairs([(rowid, -score) for rowid, score in pairs], notes)
+    expression, select = keywords.match_expression(scope.request.query, scope.profile), scope.keyword_select()
+    found: list[Hit] = []
+    is_whole = False
+    with _refusals(scope) as notes:
+        if not select.conditions:
+            found = connection.execute(f"{_MATCH} {_BEST_FIRST}", (expression, scope.stage_limit)).fetchall()
+            # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
+            rowids = json.dumps([rowid for rowid, _ in found])
+            is_whole = connection.execute(f"{_COUNT} WHERE {_AMONG}", (rowids,)).fetchone() == (len(found),)
+        if not is_whole:
+            select.source = _JOINED
+            select.also(f"memories_fts MATCH {select.place(expression)}")
+            limit = select.place(scope.stage_limit)
+            statement = select.statement("m.rowid, bm25(memories_fts) AS score", f"ORDER BY score LIMIT {limit}")
+            found = connection.execute(statement, select.values).fetchall()
+    return Hits.from_pairs([(rowid, -score) for rowid, score in found], tuple(notes))
 
 
-def _best(connection: sqlite3.Connection, scope: SqlScope) -> list[Hit]:
-    expression, conditions = match_expression(scope.request.query, scope.profile), scope.keyword_conditions()
-    if not conditions.parts:
-        found = connection.execute(_INDEX_ONLY, (expression, scope.stage_limit)).fetchall()
-        # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
-        rowids = json.dumps([rowid for rowid, _ in found])
-        if connection.execute(f"SELECT count(*) FROM memories WHERE {_AMONG}", (rowids,)).fetchone() == (len(found),):
-            return found
-    joined = Conditions()
-    joined.add("memories_fts MATCH {}", [expression])
-    joined.parts += conditions.parts
-    joined.values += conditions.values
-    return connection.execute(_JOINED.format(where=joined.where), (*joined.values, scope.stage_limit)).fetchall()
-
-
-def search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
+def _search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
     """Find every row that FTS5 knows for the words, whoever's it is, also rows that only the index still knows."""
     import numpy as np
 
-    expression = match_expression(scope.request.query, scope.profile)
-    found, notes = _hits_or_note(scope, lambda: [_all_hits(connection, expression)])
-    if not found:
-        return Hits.from_pairs(notes=notes)
-    ((rowids, ascending),) = found
-    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
-    order = np.argsort(ascending, kind="stable")
-    return Hits(rowids[order], (-ascending[order]).astype(np.float32), notes)
+    with _refusals(scope) as notes:
+        expression = keywords.match_expression(scope.request.query, scope.profile)
+        rowids, scores = _all_hits(connection, expression)
+        # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
+        order = np.argsort(-scores, kind="stable")
+        return Hits(rowids[order], scores[order].astype(np.float32))
+    return Hits.from_pairs(notes=tuple(notes))
 
 
-def search_each_word(
-    scope: SqlScope, connection: sqlite3.Connection
-) -> dict[str, tuple[np.ndarray, np.ndarray] | None] | None:
+def _search_each_word(scope: SqlScope, connection: sqlite3.Connection) -> dict[str, Score | None] | None:
     """What FTS5 finds for each word alone: bm25 is a sum over the words of a query, each with a weight of its own."""
     if not scope.schema.has_fts:
         return None
-    found: dict[str, tuple[np.ndarray, np.ndarray] | None] = {}
-    for word, expression in word_expressions(scope.request.query, scope.profile).items():
-        try:
-            rowids, scores = _all_hits(connection, expression)
-            found[word] = rowids, -scores
-        except sqlite3.DatabaseError as error:
-            if not _is_refusal(error):
-                raise
-            found[word] = None
+    found: dict[str, Score | None] = {}
+    for word, expression in keywords.word_expressions(scope.request.query, scope.profile).items():
+        found[word] = None
+        with _refusals(scope):
+            found[word] = _all_hits(connection, expression)
     return found
 
 
-def _all_hits(connection: sqlite3.Connection, expression: str) -> tuple[np.ndarray, np.ndarray]:
-    """Every rowid that FTS5 knows, int64, ascending, with bm25, float64. Raises sqlite3.Error for what it refuses."""
+def _all_hits(connection: sqlite3.Connection, expression: str) -> Score:
+    """Every rowid that FTS5 knows, int64, ascending, with -bm25, float64. Raises sqlite3.Error for what it refuses."""
     import numpy as np
 
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     rowids, scores = array("q"), array("d")
-    for rowid, score in connection.execute(_ALL, (expression,)):
+    for rowid, score in connection.execute(_MATCH, (expression,)):
         rowids.append(rowid)
         scores.append(score)
-    return np.array(rowids, dtype=np.int64), np.array(scores, dtype=np.float64)
+    return np.array(rowids, dtype=np.int64), -np.array(scores, dtype=np.float64)
 
 
-def _is_refusal(error: sqlite3.DatabaseError) -> bool:
-    """Whether ZeroClaw swallows this error and goes on without keyword hits."""
-    return getattr(error, "sqlite_errorname", "") in _SWALLOWED
-
-
-def _hits_or_note(scope: SqlScope, find: Callable[[], list[T]]) -> tuple[list[T], tuple[str, ...]]:
-    """What FTS5 finds, or why it finds nothing."""
-    if not scope.schema.has_fts:
-        return [], ("The table memories_fts is missing, so only the LIKE fallback finds words.",)
+@contextmanager
+def _refusals(scope: SqlScope) -> Iterator[list[str]]:
+    """Do nothing more where FTS5 refuses; the list then says why nothing is found."""
+    notes: list[str] = []
     try:
-        return find(), ()
+        yield notes
     except sqlite3.DatabaseError as error:
-        if not _is_refusal(error):
+        if not scope.schema.has_fts:
+            notes.append("The table memories_fts is missing, so only the LIKE fallback finds words.")
+        elif error.sqlite_errorname in _SWALLOWED:
+            reason = one_line(str(error))
+            notes.append(f"FTS5 refuses this query ({reason}); ZeroClaw continues without keyword hits.")
+        else:
             raise
-        reason = one_line(str(error))
-        return [], (f"FTS5 refuses this query ({reason}); ZeroClaw continues without keyword hits.",)
 
 
 def gather(
@@ -290,14 +238,13 @@ def gather(
     rows where that is known now."""
     import numpy as np
 
+    nothing = np.zeros(0, dtype=np.int64)
     with _one_state(connection):
-        keyword, word_hits = search_all_keywords(scope, connection), search_each_word(scope, connection)
-        nothing = np.zeros(0, dtype=np.int64)
-        recent = (
-            _newest(connection, scope, Conditions(), -1) if words(scope.request.query) in _LISTS_RECENT else nothing
-        )
+        keyword, word_hits = _search_all_keywords(scope, connection), _search_each_word(scope, connection)
+        is_listing = keywords.words(scope.request.query) in ([], ["*"])
+        recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
         like, like_facts = _like(connection, scope)
-        (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
+        (store_rows,) = connection.execute(_COUNT).fetchone()
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         if known is None or known.version != version:
             faulty = nothing if vectors.faults is None else vectors.faults.handles
@@ -305,13 +252,13 @@ def gather(
             known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
         else:
             rows = known.rows
-        orders = _scan_orders(connection, scope)
+        durable_order, agent_order, like_order = _scan_orders(connection, scope)
     evidence = replace(
         _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
         like=like,
-        like_facts=None if like_facts is None else replace(like_facts, order=orders[2]),
-        durable_order=orders[0],
-        agent_order=orders[1],
+        like_facts=None if like_facts is None else replace(like_facts, order=like_order),
+        durable_order=durable_order,
+        agent_order=agent_order,
         faults=vectors.faults,
         word_hits=word_hits,
     )
@@ -326,11 +273,11 @@ def gather_cut(
     hits."""
     import numpy as np
 
-    search = like_search(scope.request.query, scope.profile)
+    search = keywords.like_search(scope.request.query, scope.profile)
     with _one_state(connection):
         recent = np.zeros(0, dtype=np.int64)
-        if lists_recent(scope.request.query, scope.profile):
-            recent = _newest(connection, scope, scope.recent_conditions(), scope.recent_limit)
+        if keywords.lists_recent(scope.request.query, scope.profile):
+            recent = _newest(connection, scope.recent_select(), scope.recent_limit)
         rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent))
         evidence = _evidence(scope, keyword, vectors, rows, recent)
         evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
@@ -349,7 +296,7 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
     has_row, vector_has_row = np.isin(keyword.handles, rows.handles), np.isin(vectors.handles, rows.handles)
     return StageEvidence(
         query=scope.request.query,
-        expression=match_expression(scope.request.query, scope.profile),
+        expression=keywords.match_expression(scope.request.query, scope.profile),
         keyword_handles=keyword.handles[has_row],
         keyword_scores=keyword.scores[has_row],
         vector_handles=vectors.handles[vector_has_row],
@@ -368,21 +315,18 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
 
 
 def _with_like(
-    connection: sqlite3.Connection, scope: SqlScope, search: LikeSearch, evidence: StageEvidence
+    connection: sqlite3.Connection, scope: SqlScope, search: keywords.LikeSearch, evidence: StageEvidence
 ) -> StageEvidence:
     """The same with what the statement of the LIKE fall-back gives, in place of the hits that were all dropped."""
     import numpy as np
 
-    like = _newest(connection, scope, scope.like_conditions(search), search.sql_limit(scope.store_limit))
+    like = _newest(connection, scope.like_select(search), search.sql_limit(scope.store_limit))
     accepted = None
     if search.has_prefix_word:
         entries = _read_rows(scope.schema, like.tolist(), connection)
         accepted = np.array([search.accepts(entry.key, entry.content) for entry in entries], dtype=bool)
-    everywhere = np.ones(len(like), dtype=bool)
     # The statement has applied the time bounds already, to whichever words its version does.
-    facts = LikeEvidence(
-        search.patterns, np.arange(len(like)), accepted, everywhere if len(search.patterns) > 1 else None
-    )
+    early = np.ones(len(like), dtype=bool) if len(search.patterns) > 1 else None
     nothing = Hits.from_pairs()
     return replace(
         evidence,
@@ -392,7 +336,7 @@ def _with_like(
         vector_scores=nothing.scores,
         like=like,
         rows=_rows(connection, scope.schema, (like,)),
-        like_facts=facts,
+        like_facts=LikeEvidence(search.patterns, np.arange(len(like)), accepted, early),
         derived={},
     )
 
@@ -407,13 +351,12 @@ def _one_state(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def _newest(connection: sqlite3.Connection, scope: SqlScope, conditions: Conditions, limit: int) -> np.ndarray:
+def _newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) -> np.ndarray:
     """The first rowids by `updated_at`, as text, descending; a limit of -1 is none."""
     import numpy as np
 
-    statement = f"SELECT m.rowid FROM memories m {conditions.where} {_newest_order(scope.schema)} LIMIT ?"
-    found = connection.execute(statement, (*conditions.values, limit))
-    return np.fromiter((rowid for (rowid,) in found), dtype=np.int64)
+    statement = select.statement("m.rowid", f"{_newest_order(select.schema)} LIMIT {select.place(limit)}")
+    return np.fromiter((rowid for (rowid,) in connection.execute(statement, select.values)), dtype=np.int64)
 
 
 def _newest_order(schema: Schema) -> str:
@@ -424,52 +367,44 @@ def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, 
     """The rows that hold a word, newest first, and what else the fall-back looks at."""
     import numpy as np
 
-    search = like_search(scope.request.query, scope.profile)
+    search, schema = keywords.like_search(scope.request.query, scope.profile), scope.schema
     if search is None:
         return np.zeros(0, dtype=np.int64), None
-    any_of, early = Conditions(), Conditions()
-    for at, pattern in enumerate(search.patterns):
-        any_of.add(_word_like(search), [pattern], [pattern])
-        if at < len(search.patterns) - 1:
-            early.add(_word_like(search), [pattern], [pattern])
+    has_many = len(search.patterns) > 1
+    select = SqliteSelect(schema)
+    select.also(f"({_any_word(select, search, search.patterns)})")
+    early = f"({_any_word(select, search, search.patterns[:-1])})" if has_many else "0"
     accepted = "0"
     if search.has_prefix_word:
         accepted = "replay_accepts(m.key, m.content)"
         connection.create_function(
             "replay_accepts", 2, lambda key, content: search.accepts(as_text(key), as_text(content)), deterministic=True
         )
-    statement = (
-        f"SELECT m.rowid, {'m.updated_at' if scope.schema.has('updated_at') else '0'}, "
-        f"{f'({_any(early)})' if early.parts else '0'}, {accepted} "
-        f"FROM memories m WHERE {_any(any_of)} {_newest_order(scope.schema)} LIMIT -1"
-    )
+    moment = "m.updated_at" if schema.has("updated_at") else "0"
+    statement = select.statement(f"m.rowid, {moment}, {early}, {accepted}", _newest_order(schema))
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
-    handles, moments, holds_early, is_accepted = array("q"), array("q"), bytearray(), bytearray()
+    handles, moments, are_early, are_accepted = array("q"), array("q"), bytearray(), bytearray()
     last: Any = None
-    rows = () if search.fails else connection.execute(statement, (*early.values, *any_of.values))
-    for rowid, moment, is_early, is_good in rows:
-        moments.append(moments[-1] + (moment != last) if moments else 0)
-        last = moment
+    for rowid, updated, is_early, is_accepted in () if search.fails else connection.execute(statement, select.values):
+        moments.append(moments[-1] + (updated != last) if moments else 0)
+        last = updated
         handles.append(rowid)
-        holds_early.append(bool(is_early))
-        is_accepted.append(bool(is_good))
+        are_early.append(bool(is_early))
+        are_accepted.append(bool(is_accepted))
     facts = LikeEvidence(
         search.patterns,
         np.array(moments, dtype=np.int64),
-        np.frombuffer(is_accepted, dtype=bool) if search.has_prefix_word else None,
-        np.frombuffer(holds_early, dtype=bool) if len(search.patterns) > 1 else None,
+        np.frombuffer(are_accepted, dtype=bool) if search.has_prefix_word else None,
+        np.frombuffer(are_early, dtype=bool) if has_many else None,
     )
     return np.array(handles, dtype=np.int64), facts
 
 
-def _word_like(search: LikeSearch) -> str:
-    """What holds for a row that has one of the words, a part for `Conditions.add`."""
+def _any_word(select: SqliteSelect, search: keywords.LikeSearch, patterns: Sequence[str]) -> str:
+    """What holds for a row that has one of the words."""
     escape = r" ESCAPE '\'" if search.escapes else ""
-    return f"(m.content LIKE {{}}{escape} OR m.key LIKE {{}}{escape})"
-
-
-def _any(conditions: Conditions) -> str:
-    return " OR ".join(conditions.parts)
+    places = map(select.place, patterns)
+    return " OR ".join(f"(m.content LIKE {place}{escape} OR m.key LIKE {place}{escape})" for place in places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,6 +415,13 @@ class KnownRows:
     rows: RowTable
 
 
+def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
+    """Rows with their whole content, in that order; rows that are not there are left out."""
+    statement = f"SELECT {entry_columns(schema)} FROM memories AS m WHERE {_AMONG}"
+    entries = {row[0]: entry_from(row) for row in connection.execute(statement, (json.dumps(rowids),))}
+    return [entries[rowid] for rowid in rowids if rowid in entries]
+
+
 def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray]) -> RowTable:
     """The row table of these hits, or of all rows where that is the quicker way."""
     import numpy as np
@@ -487,20 +429,21 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     handles = np.unique(np.concatenate(hits))
     # At least as many rows as there are, and known at once.
     (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
-    agents = dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
-    columns = ", ".join(
-        f"m.{name}" if schema.has(name) else "NULL"
-        for name in ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
-    )
-    statement = f"SELECT m.rowid, {columns} FROM memories m"
-    if 0 < store_rows <= len(handles) * _WHOLE_FROM:
-        rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), agents)
-        # The index over the ids has them in order already.
-        by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
-        ordered = np.fromiter((rowid for (rowid,) in connection.execute(by_id)), dtype=np.int64)
-        return replace(rows, id_ranks=_ranks(rows.handles, ordered))
-    found = connection.execute(f"{statement} WHERE m.{_AMONG} ORDER BY m.rowid", (json.dumps(handles.tolist()),))
-    return _table(found, agents)
+    select = SqliteSelect(schema)
+    names = ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
+    columns = ", ".join(["m.rowid", *(select.column(name) or "NULL" for name in names)])
+    statement = f"SELECT {columns} FROM memories AS m"
+    agents = _agents(connection, schema)
+    if not 0 < store_rows <= len(handles) * _WHOLE_FROM:
+        among = json.dumps(handles.tolist())
+        return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (among,)), agents)
+    rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), agents)
+    # The index over the ids has them in order already.
+    by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
+    ordered = np.fromiter((rowid for (rowid,) in connection.execute(by_id)), dtype=np.int64)
+    ranks = np.empty(len(ordered), dtype=np.int64)
+    ranks[np.searchsorted(rows.handles, ordered)] = np.arange(len(ordered))
+    return replace(rows, id_ranks=ranks)
 
 
 def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
@@ -520,59 +463,47 @@ def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
             codes.append(-1 if text is None else numbers.setdefault(text, len(numbers)))
     aliases = {agent: alias for alias, agent in agents.items()}
     sessions, categories, owners, namespaces = ([as_text(name) for name in numbers] for numbers, _ in columns)
-    session_codes, category_codes, owner_codes, namespace_codes = (
-        np.array(codes, dtype=np.int32) for _, codes in columns
-    )
+    codes_of = [np.array(codes, dtype=np.int32) for _, codes in columns]
     return RowTable(
         np.array(handles, dtype=np.int64),
         ids,
         created,
-        session_codes,
-        category_codes,
-        owner_codes,
-        namespace_codes,
+        codes_of[0],
+        codes_of[1],
+        codes_of[2],
+        codes_of[3],
         np.frombuffer(superseded, dtype=bool),
-        sessions,
-        categories,
-        [aliases.get(owner, owner) for owner in owners],
-        namespaces,
-        owners,
-        agents,
+        sessions=sessions,
+        categories=categories,
+        agents=[aliases.get(owner, owner) for owner in owners],
+        namespaces=namespaces,
+        agent_ids=owners,
+        agents_by_alias=agents,
     )
-
-
-def _ranks(handles: np.ndarray, ordered: np.ndarray) -> np.ndarray:
-    """The place of each of `handles`, ascending, in another order of the same."""
-    import numpy as np
-
-    ranks = np.empty(len(handles), dtype=np.int64)
-    ranks[np.searchsorted(handles, ordered)] = np.arange(len(ordered))
-    return ranks
 
 
 def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder, ScanOrder]:
     """How SQLite reads the rows of ZeroClaw's statements from 0.8.4 on: of a session, of agents, and LIKE of agents."""
-    schema, search = scope.schema, like_search(scope.request.query, scope.profile)
+    schema, search = scope.schema, keywords.like_search(scope.request.query, scope.profile)
     asked = RecallRequest(scope.request.query, session_id="session")
     of_session = replace(scope, request=asked, profile=profile_for(NEWEST), agent_ids=None)
     of_agents = replace(of_session, agent_ids=("agent",))
-    session: ScanOrder = "stored"
-    agents: ScanOrder = "stored"
-    like: ScanOrder = "stored"
-    embedded = "m.embedding IS NOT NULL" if schema.has("embedding") else "1"
-    if schema.has("session_id"):
-        session = _order_of(connection, of_session.vector_conditions(), embedded)
-        if schema.has("agent_id"):
-            agents = _order_of(connection, of_agents.vector_conditions(), embedded)
-    if search is not None and schema.has("agent_id"):
+    has_vectors = schema.has("session_id") and schema.has("embedding")
+    has_agents = schema.has("agent_id")
+    by_like: ScanOrder = "stored"
+    if has_agents and search is not None:
         unbound = replace(of_agents, request=replace(asked, session_id=None))
-        like = _order_of(connection, unbound.like_conditions(search), "1")
-    return session, agents, like
+        by_like = _order_of(connection, unbound.like_select(search))
+    return (
+        _order_of(connection, of_session.vector_select()) if has_vectors else "stored",
+        _order_of(connection, of_agents.vector_select()) if has_vectors and has_agents else "stored",
+        by_like,
+    )
 
 
-def _order_of(connection: sqlite3.Connection, conditions: Conditions, also: str) -> ScanOrder:
-    statement = f"EXPLAIN QUERY PLAN SELECT m.rowid FROM memories m {conditions.where} AND {also}"
-    plan = " ".join(as_text(row[3]) for row in connection.execute(statement, conditions.values))
+def _order_of(connection: sqlite3.Connection, select: SqliteSelect) -> ScanOrder:
+    statement = f"EXPLAIN QUERY PLAN {select.statement('m.rowid')}"
+    plan = " ".join(as_text(row[3]) for row in connection.execute(statement, select.values))
     if "agent_id=?" in plan:
         return "agent"
     return "session" if "MULTI-INDEX OR" in plan else "stored"

@@ -27,6 +27,7 @@ from zeroclaw_tui.files.database import (
     any_text,
     as_text,
     bound,
+    connect_read_only_blocking,
     could_not_be_made,
     quoted,
     translate_sqlite_errors,
@@ -39,12 +40,10 @@ from zeroclaw_tui.files.disk import (
     remove_stale_temp_files,
     rename_exclusive,
     sync_folder,
-    temporary_folder,
     work_folder,
 )
 from zeroclaw_tui.files.whole_database import (
     check_room,
-    copy_database,
     exclusive_connection,
     require_unused,
 )
@@ -57,31 +56,42 @@ if TYPE_CHECKING:
 
 
 _HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
+_PAGES_AT_ONCE = 4096
 _REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
 _MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
 # The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
 _COMPARE = "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)"
 
 
-def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
-    """Copy the database into a folder that only this user may enter, check the copy, and remove it again.
+@contextmanager
+def _private_copy(source: sqlite3.Connection, task: CancellableTask) -> Iterator[sqlite3.Connection]:
+    """Copy a database into a temporary one, which SQLite deletes when it is closed, and nobody else can open."""
+    with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as copy:
+        copy.text_factory = any_text
+        # Without an open read, every write of another program would restart the copy.
+        source.execute("BEGIN")
+        source.backup(copy, pages=_PAGES_AT_ONCE, progress=task.check)
+        source.execute("ROLLBACK")
+        with task.interrupting(copy):
+            yield copy
 
-    Raises Unreadable without room, and what reading raises.
-    """
-    with temporary_folder("zeroclaw-tui-check-") as folder:
-        copy = folder / "copy.db"
-        copy_database(path, copy, task.check)
-        with closing(sqlite3.connect(copy, isolation_level=None, check_same_thread=False)) as connection:
-            connection.text_factory = any_text
-            with task.interrupting(connection):
-                return Pages(_faults(connection), _is_in_step(connection) if schema.has_fts else None)
+
+def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
+    """Check a copy of the database, since a check of the keyword index writes. Raises what reading raises."""
+    with (
+        translate_sqlite_errors(path),
+        closing(connect_read_only_blocking(path)) as source,
+        _private_copy(source, task) as copy,
+    ):
+        return Pages(_faults(copy), _is_in_step(copy) if schema.has_fts else None)
 
 
 def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
     try:
         found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
     except sqlite3.DatabaseError as error:
-        _pass_interrupt(error)
+        if error.sqlite_errorname == "SQLITE_INTERRUPT":
+            raise
         return (str(error),)
     sentences = tuple(as_text(sentence) for (sentence,) in found)
     return () if sentences == ("ok",) else sentences
@@ -91,14 +101,10 @@ def _is_in_step(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute(_COMPARE)
     except sqlite3.DatabaseError as error:
-        _pass_interrupt(error)
+        if error.sqlite_errorname == "SQLITE_INTERRUPT":
+            raise
         return False
     return True
-
-
-def _pass_interrupt(error: sqlite3.Error) -> None:
-    if error.sqlite_errorname == "SQLITE_INTERRUPT":
-        raise error
 
 
 def compact_database(path: Path, task: CancellableTask) -> CompactResult:
@@ -138,8 +144,8 @@ def repair_hydrated(writing: Writing) -> None:
     Refused where columns are missing that hydration always makes.
     """
     generation = writing.schema.generation
-    with writing.transaction() as transaction:
-        connection = transaction.connection
+    connection = writing.connection
+    with writing.transaction():
         if "session_id" not in writing.schema.columns:
             connection.execute("ALTER TABLE memories ADD COLUMN session_id TEXT")
         lacking = set(COLUMNS[generation]) - writing.schema.columns - {"session_id"}
@@ -173,8 +179,8 @@ def fold_log(writing: Writing) -> int:
 
 def rebuild_index(writing: Writing) -> None:
     """Make ZeroClaw's own index and triggers where they are missing, and fill the index anew, all at once."""
-    with writing.transaction() as transaction:
-        _fill_index(transaction.connection)
+    with writing.transaction():
+        _fill_index(writing.connection)
 
 
 def _fill_index(connection: sqlite3.Connection) -> None:
@@ -194,15 +200,11 @@ def replace_index(path: Path, task: CancellableTask) -> None:
     with (
         translate_sqlite_errors(path),
         exclusive_connection(path) as connection,
-        _scratch_folder(path) as folder,
-        closing(sqlite3.connect(folder / path.name, isolation_level=None, check_same_thread=False)) as copy,
+        _private_copy(connection, task) as copy,
     ):
-        copy.text_factory = any_text
-        connection.backup(copy)
         try:
-            with task.interrupting(copy):
-                _make_index_anew(copy)
-                (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+            _make_index_anew(copy)
+            (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorname not in DAMAGE:
                 raise
@@ -216,22 +218,8 @@ def replace_index(path: Path, task: CancellableTask) -> None:
         copy.backup(connection)
 
 
-@contextmanager
-def _scratch_folder(path: Path) -> Iterator[Path]:
-    """A folder beside a database that only this user may enter; it is gone at the end."""
-    try:
-        make_folder(path.parent)
-        remove_stale_temp_files(path.parent)
-        with work_folder(path) as folder:
-            yield folder
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise could_not_be_made(path, error) from error
-
-
 def _make_index_anew(copy: sqlite3.Connection) -> None:
-    """Give a copy that nobody else has open a new index.
+    """Give a copy a new index.
 
     SQLite cannot drop a table with a damaged page, so the index is deleted from the list of tables, and VACUUM leaves
     its pages out.
@@ -258,12 +246,14 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             f"{wal_file(target)} holds writes of a database that is not there.",
             hint="Keep it, and restore the database from a backup; or move it away first.",
         )
+    given = (row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT)
     try:
         if file_size(target):
             raise FileExistsError
-        with _scratch_folder(target) as folder:
+        make_folder(target.parent)
+        remove_stale_temp_files(target.parent)
+        with work_folder(target) as folder:
             made = folder / target.name
-            given = (row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT)
             with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:
                 _insert(connection, rows, now)
             with made.open("rb") as file:
@@ -274,10 +264,10 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             else:
                 rename_exclusive(made, target)
             sync_folder(target.parent)
-    except sqlite3.Error as error:
-        raise could_not_be_made(target, error) from error
     except FileExistsError as error:
         raise Refused(f"There is a file {target} already.", hint="Open that one.") from error
+    except (OSError, sqlite3.Error) as error:
+        raise could_not_be_made(target, error) from error
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> None:

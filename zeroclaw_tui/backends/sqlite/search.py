@@ -83,7 +83,7 @@ class SqliteSearch:
     async def _vector_stage(self, scope: SqlScope, vector: np.ndarray | None) -> Hits:
         if not self._is_compared(vector):
             return Hits.from_pairs()
-        return await self.vectors.search(vector, scope.stage_limit, scope.vector_conditions())
+        return await self.vectors.search(vector, scope.stage_limit, scope.vector_select())
 
     def _is_compared(self, vector: np.ndarray | None) -> TypeGuard[np.ndarray]:
         return vector is not None and len(vector) > 0 and self._schema.has("embedding")

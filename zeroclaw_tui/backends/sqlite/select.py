@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import CUT_VECTOR
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SqliteSelect(Select):
     stored_order = "m.rowid"
     barrier = "LIMIT -1 OFFSET 0"
 
-    def __init__(self, schema: Schema, filter: MemoryFilter) -> None:
+    def __init__(self, schema: Schema, filter: MemoryFilter = EVERYTHING) -> None:
         self.schema = schema
         self.listed_order = f"{_updated(schema)} DESC"
         super().__init__(filter)

@@ -6,12 +6,12 @@ Here is also what SQLite's errors mean when something was to be written.
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -47,6 +47,7 @@ Answer = TypeVar("Answer")
 T = TypeVar("T")
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
+_AMONG = "rowid IN (SELECT value FROM json_each(?))"
 _AT_ONCE = 400
 _FAR, _FARTHEST = 2**32, 2**62
 """How far above the highest rowid of a table a row may be put, and where at most. Once the last rowid (2**63 - 1) is in
@@ -95,27 +96,27 @@ class RawTable:
                 yield stored
                 del stored
 
-    def having(self, column: str, values: Sequence[Any], condition: str = "true") -> Iterator[Row]:
-        """The rows with one of these values in a column that also fulfil a condition."""
-        for some in _parts(values, _AT_ONCE):
+    def having(self, column: str, texts: Sequence[str]) -> Iterator[Row]:
+        """The rows with one of these texts in a column."""
+        for some in _parts(texts, _AT_ONCE):
             marks, ready = bound(some)
-            yield from self.where(f"{column} IN ({marks}) AND {condition}", ready)
+            yield from self.where(f"{quoted(column)} IN ({marks})", ready)
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Row]:
         """The rows of these ids that are there, by id."""
-        return {row.id: row for row in self.having(quoted(_ID_COLUMN[self._name]), ids)}
+        return {row.id: row for row in self.having(_ID_COLUMN[self._name], ids)}
 
     def with_rowids(self, rowids: Sequence[Any], condition: str = "true") -> dict[Any, Row]:
         """The rows at these rowids that are there and fulfil a condition, by rowid."""
-        return {row.handle: row for row in self.having("rowid", rowids, condition)}
+        return {row.handle: row for row in self.where(f"{_AMONG} AND {condition}", [json.dumps(rowids)])}
 
     def insert(self, rows: Sequence[Row]) -> list[Row]:
         """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
         (highest,) = self._connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {quoted(self._name)}").fetchone()
         last = min(highest + _FAR, _FARTHEST)
-        taken = self._rowids_in_use(
-            [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= highest]
-        )
+        wanted = [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= highest]
+        statement = f"SELECT rowid FROM {quoted(self._name)} WHERE {_AMONG}"
+        taken = {rowid for (rowid,) in self._connection.execute(statement, [json.dumps(wanted)])}
         placed: dict[int, int] = {}
         for at, row in enumerate(rows):
             if isinstance(row.handle, int) and row.handle <= last and row.handle not in taken:
@@ -147,23 +148,13 @@ class RawTable:
 
     def delete(self, rowids: Sequence[object]) -> None:
         """Remove the rows of these rowids."""
-        for some in _parts(rowids, _AT_ONCE):
-            # One statement for many rows: the keyword index does the work of a whole statement for each.
-            marks, values = bound(some)
-            self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE rowid IN ({marks})", values)
+        # One statement for many rows: the keyword index does the work of a whole statement for each.
+        self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE {_AMONG}", [json.dumps(rowids)])
 
     def _insert(self, names: Sequence[str], places: str, values: Sequence[Any]) -> int:
         columns = ", ".join(map(quoted, names))
         statement = f"INSERT INTO {quoted(self._name)} ({columns}) VALUES {places}"
         return self._connection.execute(statement, values).lastrowid or 0
-
-    def _rowids_in_use(self, rowids: Sequence[int]) -> set[int]:
-        found: set[int] = set()
-        for some in _parts(rowids, _AT_ONCE):
-            marks, values = bound(some)
-            statement = f"SELECT rowid FROM {quoted(self._name)} WHERE rowid IN ({marks})"
-            found.update(rowid for (rowid,) in self._connection.execute(statement, values))
-        return found
 
     def _row(self, rowid: int, values: dict[str, Value]) -> Row:
         owner = values.get("agent_id")
@@ -205,30 +196,24 @@ class IndexOutOfStep(TriggersMissing):
         self.hint = "Run `zeroclaw memory doctor --repair all` to rebuild the index."
 
 
-@dataclass(slots=True)
-class Transaction:
-    """An open transaction that holds the write lock. `aliases` are those of the agents by id, as they are in it."""
-
-    connection: sqlite3.Connection
-    memories: RawTable
-    aliases: dict[str, str]
-    rows_read: int = 0
-    """How many rows it works on, set by whoever reads them: what the size of the next batch follows."""
-
-    def table(self, name: str) -> RawTable:
-        """Any of the tables that keep rows."""
-        return self.memories if name == MEMORIES else RawTable(self.connection, name, self.aliases)
-
-
 class Writing:
     """One change, on a connection and a thread of its own."""
+
+    memories: RawTable
+    """The table of memories, as `look` found it."""
+    aliases: dict[str, str]
+    """The aliases of the agents by id, as `look` found them."""
 
     def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
         self.path = path
         self.schema = schema
+        self.zero = zero
+        self.columns: Iterable[str] = schema.columns
+        """Of the memories; in their own spelling once `look` has found them."""
         self.done = 0
         """How many rows are changed for good."""
-        self.zero = zero
+        self.rows_read = 0
+        """How many rows a transaction works on, set by whoever reads them: what the size of the next one follows."""
         self._connection: sqlite3.Connection | None = None
         self._stop = threading.Event()
         self._rows = _FIRST_ROWS
@@ -273,7 +258,7 @@ class Writing:
         return self._alone
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[None]:
         """Hold the write lock after a pause for other writers; commit at the end, or roll everything back.
 
         Raises SchemaMoved and SearchInterrupted before anything can be written.
@@ -288,8 +273,8 @@ class Writing:
             if self.is_stopped:
                 raise SearchInterrupted
             began = time.perf_counter()
-            transaction = self.look()
-            yield transaction
+            self.look()
+            yield
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error:
@@ -299,7 +284,7 @@ class Writing:
                 raise
             self._released = time.perf_counter()
             self._locked = self._released - began
-            fitting = transaction.rows_read * _LOCK_SECONDS / max(self._locked, 1e-4)
+            fitting = self.rows_read * _LOCK_SECONDS / max(self._locked, 1e-4)
             self._rows = max(1, min(_MOST_ROWS, self._rows * 2, int(fitting)))
         except BaseException:
             # Closing the connection rolls back as well, whatever this meets.
@@ -308,13 +293,18 @@ class Writing:
                     connection.execute("ROLLBACK")
             raise
 
-    def look(self) -> Transaction:
-        """The tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
-        aliases = aliases_of(self.connection)
-        memories = RawTable(self.connection, MEMORIES, aliases)
-        if {name.lower() for name in memories.columns} != self.schema.columns:
+    def look(self) -> None:
+        """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
+        self.aliases = aliases_of(self.connection)
+        self.memories = RawTable(self.connection, MEMORIES, self.aliases)
+        self.columns = self.memories.columns
+        self.rows_read = 0
+        if {name.lower() for name in self.columns} != self.schema.columns:
             raise SchemaMoved
-        return Transaction(self.connection, memories, aliases)
+
+    def table(self, name: str) -> RawTable:
+        """Any of the tables that keep rows."""
+        return self.memories if name == MEMORIES else RawTable(self.connection, name, self.aliases)
 
     def zeroed(self) -> bool:
         """Have what was overwritten leave the write-ahead log too; False where another program still reads from it, or

@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.sqlite.recall import Conditions, Hits
+from zeroclaw_tui.backends.sqlite.recall import Hits
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.files.database import connect_read_only_blocking, translate_sqlite_errors
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.text import counted
@@ -31,7 +32,6 @@ _PAGE = 256
 _MIN_ROWID = -(2**63)
 _MODEL = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
 _LENGTHS = "SELECT rowid, typeof(embedding), length(embedding)"
-_EMBEDDED = "SELECT m.rowid, m.embedding FROM memories m WHERE m.embedding IS NOT NULL"
 _VECTORS = """
     SELECT rowid, embedding FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ? AND rowid > ?
     ORDER BY rowid"""
@@ -136,9 +136,9 @@ class SqliteVectors:
         self._is_first = True
         self._loaded: _Loaded | None = None
 
-    async def search(self, query: np.ndarray, count: int, conditions: Conditions) -> Hits:
-        """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._thread.run(partial(self._search, query, count, conditions))
+    async def search(self, query: np.ndarray, count: int, select: SqliteSelect) -> Hits:
+        """The `count` best rows among those that a SELECT leaves. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._thread.run(partial(self._search, query, count, select))
 
     async def search_all(self, query: np.ndarray) -> Hits:
         """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
@@ -154,21 +154,22 @@ class SqliteVectors:
         await self._thread.close()
         self._loaded = None
 
-    def _search(self, query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection) -> Hits:
-        positions = None
+    def _search(self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection) -> Hits:
+        # One condition is that there is a vector.
+        positions, is_filtered = None, len(select.conditions) > 1
         hits: Sequence[Hit] = ()
         if self._is_first:
             self._is_first = False
-            hits, survey = _read_through(query, count, conditions, connection)
+            hits, survey = _read_through(query, count, select, connection)
             has_failed = bool(survey.not_blobs)
-            if conditions.parts:
+            if is_filtered:
                 survey = _survey_of(connection.execute(f"{_LENGTHS} FROM memories"))
         else:
             loaded = self._current(len(query), connection)
             survey = loaded.survey
             has_failed = bool(survey.not_blobs)
-            if conditions.parts:
-                rowids = _scanned(connection, loaded, conditions)
+            if is_filtered:
+                rowids = _scanned(connection, loaded, select)
                 positions = loaded.index.positions(rowids)
                 has_failed = not survey.not_blobs.isdisjoint(rowids.tolist())
             if not has_failed:
@@ -190,7 +191,9 @@ class SqliteVectors:
     def _nearest(self, query: np.ndarray, count: int, connection: sqlite3.Connection) -> tuple[Sequence[Hit], int]:
         if self._is_first:
             self._is_first = False
-            hits, survey = _read_through(query, count, Conditions(), connection)
+            select = SqliteSelect(self._schema)
+            select.also("m.embedding IS NOT NULL")
+            hits, survey = _read_through(query, count, select, connection)
             return hits, survey.rows.get(len(query), 0)
         loaded = self._current(len(query), connection)
         return loaded.index.search(query, count), len(loaded.index)
@@ -231,15 +234,14 @@ class SqliteVectors:
 
 
 def _read_through(
-    query: np.ndarray, count: int, conditions: Conditions, connection: sqlite3.Connection
+    query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection
 ) -> tuple[list[Hit], _Survey]:
-    """Search the rows that the conditions leave while they are read, in the order of ZeroClaw's statement; with what
-    vectors there are among them."""
-    statement = " AND ".join([_EMBEDDED, *conditions.parts])
+    """Search the rows that a SELECT leaves while they are read, in the order of ZeroClaw's statement; with what vectors
+    there are among them."""
     nearest = Nearest(QueryVector(query), count)
     lengths: Counter[int] = Counter()
     not_blobs: set[int] = set()
-    for page in _pages(connection.execute(statement, conditions.values)):
+    for page in _pages(connection.execute(select.statement("m.rowid, m.embedding"), select.values)):
         vectors = [(rowid, blob) for rowid, blob in page if isinstance(blob, bytes)]
         if len(vectors) < len(page):
             not_blobs.update(rowid for rowid, blob in page if not isinstance(blob, bytes))
@@ -275,13 +277,12 @@ def _survey_of(rows: Iterable[tuple[int, str, int]]) -> _Survey:
     return _Survey(lengths, frozenset(not_blobs))
 
 
-def _scanned(connection: sqlite3.Connection, loaded: _Loaded, conditions: Conditions) -> np.ndarray:
+def _scanned(connection: sqlite3.Connection, loaded: _Loaded, select: SqliteSelect) -> np.ndarray:
     """The rowids of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
     import numpy as np
 
-    key = (conditions.where, *conditions.values)
+    key = (select.where, *select.values)
     if key not in loaded.scans:
-        statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
-        rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
+        rows = connection.execute(select.statement("m.rowid"), select.values)
         loaded.scans[key] = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
     return loaded.scans[key]

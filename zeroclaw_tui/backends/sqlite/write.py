@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.sqlite.select import state_of
-from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, check_index
+from zeroclaw_tui.backends.sqlite.transaction import Writing, check_index
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
@@ -36,7 +36,7 @@ class SqliteWriter(TableWriter):
     def __init__(self, writing: Writing) -> None:
         super().__init__()
         self._writing = writing
-        self._open: Transaction | None = None
+        self._schema = writing.schema
 
     @property
     def batch_rows(self) -> int:  # type: ignore[override]
@@ -56,15 +56,15 @@ class SqliteWriter(TableWriter):
 
     @property
     def has_agents(self) -> bool:
-        return self._writing.schema.has_agents
+        return self._schema.has_agents
 
     @property
     def agents(self) -> dict[str, str]:
-        return self._transaction.aliases
+        return self._writing.aliases
 
     @property
     def columns(self) -> Iterable[str]:
-        return self._writing.schema.columns if self._open is None else self._open.memories.columns
+        return self._writing.columns
 
     async def blocking(self, work: Callable[[], T]) -> T:
         return work()
@@ -73,10 +73,10 @@ class SqliteWriter(TableWriter):
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
         """A transaction, after a pause for other writers."""
         if dry_run:
-            self._open = self._writing.look()
+            self._writing.look()
             yield
         else:
-            with self._writing.transaction() as self._open:
+            with self._writing.transaction():
                 yield
 
     def check(self, after: Draft | Edit) -> None:
@@ -87,8 +87,8 @@ class SqliteWriter(TableWriter):
             raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
-        memories = self._transaction.memories
-        self._transaction.rows_read += len(rows)
+        memories = self._writing.memories
+        self._writing.rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
         # An id that is no text is found by the rowid.
         missing = {row.handle: row.id for row in rows if row.id not in found and isinstance(row.handle, int)}
@@ -122,43 +122,43 @@ class SqliteWriter(TableWriter):
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """The keyword index follows its triggers. Raises TriggersMissing if one is missing."""
-        check_index(self._transaction.connection)
+        check_index(self._writing.connection)
         return await super().write(operations)
 
     async def delete(self, rows: Sequence[Row]) -> None:
-        self._transaction.memories.delete([row.handle for row in rows])
+        self._writing.memories.delete([row.handle for row in rows])
 
     async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
-        return self._transaction.memories.change(row, values)
+        return self._writing.memories.change(row, values)
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        return self._transaction.memories.insert(rows)
+        return self._writing.memories.insert(rows)
 
     async def present_other(self, row: Row) -> Row | None:
-        return self._transaction.table(row.table).with_ids([row.id]).get(row.id)
+        return self._writing.table(row.table).with_ids([row.id]).get(row.id)
 
     async def insert_other(self, row: Row) -> Row:
         """With the values the table has columns for."""
-        table = self._transaction.table(row.table)
+        table = self._writing.table(row.table)
         values = {name: value for name, value in row.values.items() if name in table.columns}
         return table.insert([replace(row, values=values)])[0]
 
     async def delete_other(self, row: Row) -> bool:
         """Not an agent that owns memories, or that another program's table refers to."""
-        if row.table == AGENTS and any(self._transaction.memories.where("agent_id = ?", [row.id])):
+        if row.table == AGENTS and any(self._writing.memories.where("agent_id = ?", [row.id])):
             return False
         try:
-            self._transaction.table(row.table).delete([row.handle])
+            self._writing.table(row.table).delete([row.handle])
         except sqlite3.IntegrityError:
             return False
         return True
 
     async def add_agent(self, alias: str) -> RowChange:
         values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
-        return RowChange(None, self._transaction.table(AGENTS).insert([Row("", values)])[0])
+        return RowChange(None, self._writing.table(AGENTS).insert([Row("", values)])[0])
 
     def has_table(self, name: str) -> bool:
-        return bool(self._transaction.table(name).columns)
+        return bool(self._writing.table(name).columns)
 
     async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """Raises Refused for vectors of another model than the store names, before any of them is written."""
@@ -166,8 +166,8 @@ class SqliteWriter(TableWriter):
             theirs = self._other_model(wanted.vector)
             if theirs is not None:
                 raise another_model(theirs)
-        check_index(self._transaction.connection)
-        self._transaction.connection.executemany(
+        check_index(self._writing.connection)
+        self._writing.connection.executemany(
             "UPDATE memories SET embedding = ? WHERE rowid = ?",
             ((wanted.vector.data, row.handle) for row, wanted in rows),
         )
@@ -178,20 +178,11 @@ class SqliteWriter(TableWriter):
             return (_STILL_IN_LOG.format(self._writing.path.name),)
         return ()
 
-    @property
-    def _transaction(self) -> Transaction:
-        assert self._open is not None, "rows are only looked at in a step"
-        return self._open
-
-    @property
-    def _schema(self) -> Schema:
-        return self._writing.schema
-
     def _with_columns(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
         return {name: value for name, value in values.items() if self._schema.has(name)}
 
     def _other_model(self, vector: Vector) -> str | None:
-        connection = self._transaction.connection
+        connection = self._writing.connection
         return other_model(connection, self._schema, vector.provider, vector.model, vector.dimensions)
 
 
